@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import tomllib
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,6 +15,9 @@ from zuno_tui.commands.prompt.understanding import interpret, understand
 from zuno_tui.commands.registry import registry
 from zuno_tui.phrases.context import PhraseContext, SpokenPosition
 from zuno_tui.phrases.phrase_error import Misunderstood, NotReadYetError
+
+if TYPE_CHECKING:
+    from zuno_tui.commands.prompt.interpretation import Interpretation
 
 PHRASES: list[dict[str, Any]] = tomllib.loads(
     (Path(__file__).parent / "spoken_phrases.toml").read_text("utf-8")
@@ -40,8 +44,13 @@ DESK = PhraseContext(
 MONEY = {verb.name for verb in registry().verbs if verb.money}
 
 
+@cache
+def _found(said: str) -> Interpretation:
+    return interpret(said, DESK)
+
+
 def _as_meant(entry: dict[str, Any]) -> bool:
-    found = interpret(entry["said"], DESK)
+    found = _found(entry["said"])
     commands = [intent.twin for intent in found.intents]
     if "commands" in entry:
         return bool(commands == entry["commands"])
@@ -64,7 +73,7 @@ def _leads_to_money(line: str) -> bool:
 
 
 def _unmeant(entry: dict[str, Any]) -> set[str]:
-    found = interpret(entry["said"], DESK)
+    found = _found(entry["said"])
     offer = "" if found.misunderstood is None else found.misunderstood.offer
     lines = [*(intent.twin for intent in found.intents), *found.choices, *filter(None, (offer,))]
     meant = {*entry.get("commands", ()), *entry.get("asks", ())}

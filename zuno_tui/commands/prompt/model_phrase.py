@@ -17,7 +17,8 @@ from chain.base.secrecy import looks_secret
 from zuno_tui.commands.apply import Apply
 from zuno_tui.commands.approve import Approve
 from zuno_tui.commands.outbox import OpenOutbox
-from zuno_tui.commands.prompt.understanding import Interpretation, interpret, leads_to_signature
+from zuno_tui.commands.prompt.interpretation import Interpretation, leads_to_signature
+from zuno_tui.commands.prompt.understanding import interpret
 from zuno_tui.commands.registry import registry
 
 if TYPE_CHECKING:

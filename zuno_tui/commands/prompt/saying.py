@@ -13,19 +13,24 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from zuno_tui.commands.apply import Apply
+from zuno_tui.commands.create import CreatePosition
 from zuno_tui.commands.outbox import OpenOutbox
+from zuno_tui.commands.prompt.interpretation import Interpretation
 from zuno_tui.commands.prompt.understanding import interpret
 from zuno_tui.phrases.context import PhraseContext, held_positions
 from zuno_tui.phrases.phrase_error import NotReadYetError
+from zuno_tui.phrases.pieces import listed
+from zuno_tui.phrases.spoken.sentence import ALIASES
 from zuno_tui.session.session import Session, say
 from zuno_tui.shown.exit_codes import DONE, REFUSED, USAGE
+from zuno_tui.shown.failures import foreseen
 from zuno_tui.shown.output import print_json, print_lines
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
-    from zuno_tui.commands.prompt.understanding import Interpretation
+    from zuno_tui.commands.command import Intent
     from zuno_tui.settings.debates import DebateSettings
     from zuno_tui.shown.output import Json
     from zuno_tui.shown.position_rows import Won
@@ -46,14 +51,49 @@ def run(parsed: Namespace) -> int:
 
 
 def interpreted(session: Session, phrase: str) -> Interpretation:
-    """With the positions and what they won read only where the phrase is about them."""
-    context = _with_alerts(session, PhraseContext())
-    for _ in range(2):
-        try:
-            return interpret(phrase, context)
-        except NotReadYetError as unread:
-            context = _with_read(session, context, unread)
-    return interpret(phrase, context)
+    """With the positions and what they won read only where the phrase may be about them."""
+    context = _with_alerts(session, PhraseContext(network=session.network.name))
+    found = _found(phrase, context)
+    if isinstance(found, Interpretation) and not may_name_positions(found):
+        return found
+    try:
+        read = _with_read(session, context, since_entry=found == "results")
+    except Exception as error:
+        told = foreseen(error)
+        if told is None or not isinstance(found, Interpretation):
+            raise
+        say(f"Not held against your positions, which could not be read: {told[1]}")
+        return found
+    found = _found(phrase, read)
+    if found == "results":
+        found = _found(phrase, _with_read(session, context, since_entry=True))
+    return found if isinstance(found, Interpretation) else interpret(phrase, read)
+
+
+def _found(phrase: str, context: PhraseContext) -> Interpretation | str:
+    """What a phrase comes to, or what must be read for that."""
+    try:
+        return interpret(phrase, context)
+    except NotReadYetError as unread:
+        return unread.what
+
+
+def may_name_positions(found: Interpretation) -> bool:
+    """Whether what the wallet holds can change what a phrase came to without knowing it."""
+    if found.answer is not None and not found.intents:
+        return False
+    return not found.intents or any(
+        getattr(intent, "token_id", None) is not None
+        or isinstance(intent, CreatePosition)
+        or any(called in ALIASES for called in _tokens_of(intent))
+        for intent in found.intents
+    )
+
+
+def _tokens_of(intent: Intent) -> Iterator[str]:
+    """Tokens by the names people have for them; ETH is its own."""
+    named = (getattr(intent, field, None) for field in ("symbol", "sold", "bought"))
+    yield from (name.upper() for name in named if isinstance(name, str) and name.upper() != "ETH")
 
 
 def _by_model(session: Session, phrase: str) -> Interpretation | None:
@@ -84,12 +124,15 @@ def interpretation_document(found: Interpretation) -> dict[str, Json]:
     question = found.question
     if found.misunderstood is not None and found.misunderstood.missing:
         question = found.misunderstood.sentence
+    lines = [intent.twin for intent in found.intents]
+    keys = [line for line in lines if not line.startswith("zuno ")]
+    at_desk = f"That is for the desk alone: {listed(keys)} there." if keys else None
     return {
         "understood": bool(found.intents) or found.answer is not None or question is not None,
-        "commands": [intent.twin for intent in found.intents],
+        "commands": [line for line in lines if line.startswith("zuno ")],
         "question": question,
         "choices": list(found.choices),
-        "answer": found.answer,
+        "answer": found.answer or at_desk,
     }
 
 
@@ -145,8 +188,8 @@ def _shared(parsed: Namespace) -> Iterator[str]:
     yield from (f"--{name}" for name in _SWITCHES if getattr(parsed, name))
 
 
-def _with_read(session: Session, context: PhraseContext, unread: NotReadYetError) -> PhraseContext:
-    return asyncio.run(_with_positions(session, context, since_entry=unread.what == "results"))
+def _with_read(session: Session, context: PhraseContext, *, since_entry: bool) -> PhraseContext:
+    return asyncio.run(_with_positions(session, context, since_entry=since_entry))
 
 
 def _with_alerts(session: Session, context: PhraseContext) -> PhraseContext:

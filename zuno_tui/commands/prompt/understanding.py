@@ -8,13 +8,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.clean_text import clean_text
 from chain.base.secrecy import NOT_KEPT, looks_secret
 from chain.base.spelling import nearest, one_slip_apart
-from chain.contracts.networks import all_networks
 from zuno_tui.commands.alert import SetPriceAlert
 from zuno_tui.commands.backtest import RunBacktest
 from zuno_tui.commands.create import CreatePosition
@@ -23,16 +21,19 @@ from zuno_tui.commands.history import ShowHistory
 from zuno_tui.commands.increase import IncreasePosition
 from zuno_tui.commands.inspect import Inspect
 from zuno_tui.commands.price import ShowPrice
+from zuno_tui.commands.prompt.interpretation import (
+    Interpretation,
+    is_readable,
+    leads_to_signature,
+    questioned,
+)
 from zuno_tui.commands.prompt.several import SeveralIntents
 from zuno_tui.commands.registry import registry
 from zuno_tui.commands.swap import SwapTokens
 from zuno_tui.commands.what_if import WhatIf
-from zuno_tui.phrases.create_phrase import parse_create
-from zuno_tui.phrases.named_networks import network_called
 from zuno_tui.phrases.phrase_error import (
     Misunderstood,
     NotReadYetError,
-    PhraseError,
     UnclearError,
 )
 from zuno_tui.phrases.pieces import LONGEST_PHRASE, listed
@@ -78,18 +79,8 @@ _SHORTEST_MENDED = 4
 _ONLY_EXACT = frozenset(("apply", "approve"))
 """Never what a slip of the fingers may have meant."""
 _DOLLARS = frozenset(("DOLLAR", "DOLLARS", "USD", "BUCKS", "CASH", "STABLES"))
+_NO_VERB = Misunderstood("No verb stands at its beginning.")
 _BARE_POSITION = re.compile(r"#?[0-9]{1,77}", re.ASCII)
-
-
-class Interpretation(Struct, frozen=True):
-    """What a phrase comes to: commands in order, a question back, an answer, or none of these."""
-
-    intents: tuple[Intent, ...] = ()
-    question: str | None = None
-    choices: tuple[str, ...] = ()
-    """What to type, as command lines where there are such."""
-    answer: str | None = None
-    misunderstood: Misunderstood | None = None
 
 
 def understand(text: str, context: PhraseContext) -> Intent | SeveralIntents | Misunderstood:
@@ -122,18 +113,25 @@ def interpret(text: str, context: PhraseContext) -> Interpretation:
     words = with_scales(_without_courtesies(spoken_words(text)))
     if (refused := _refused(text, words)) is not None:
         return Interpretation(misunderstood=refused)
+    found = _interpreted(words, spoken_words(text), context)
+    return questioned(found, text, context)
+
+
+def _interpreted(
+    words: tuple[str, ...], spoken: tuple[str, ...], context: PhraseContext
+) -> Interpretation:
     by_verb = _by_verb(words, context)
     if not isinstance(by_verb, Misunderstood):
         return (
             _not_held((by_verb,), context)
-            or _told_otherwise(by_verb, spoken_words(text), context)
+            or _told_otherwise(by_verb, spoken, context)
             or Interpretation((by_verb,))
         )
     return (
-        _by_sentence(spoken_words(text), context)
+        _by_sentence(spoken, context)
         or _shown(words, context)
         or _mended(words, context)
-        or Interpretation(misunderstood=_without_unsaid_position(by_verb, words))
+        or Interpretation(misunderstood=_not_followed(by_verb, words))
     )
 
 
@@ -170,13 +168,13 @@ def _told_otherwise(
 def _opened_otherwise(
     intent: CreatePosition, words: tuple[str, ...], context: PhraseContext
 ) -> Interpretation | None:
-    if _readable(intent, context):
+    if is_readable(intent, context):
         return None
     found = _by_sentence(words, context)
     if found is None or found.misunderstood is not None:
         return None
     opened = [one for one in found.intents if isinstance(one, CreatePosition)]
-    read = all(_readable(one, context) for one in opened)
+    read = all(is_readable(one, context) for one in opened)
     others = any(leads_to_signature(one) for one in found.intents if one not in opened)
     return found if read and not others else None
 
@@ -198,21 +196,12 @@ def _in_other_token(
     return None if intent.token.startswith("0x") else _by_sentence(words, context)
 
 
-def _readable(intent: CreatePosition, context: PhraseContext) -> bool:
-    network = network_called((context.network,)) or all_networks()[0]
-    try:
-        parse_create(intent.phrase, network)
-    except PhraseError:
-        return False
-    return True
-
-
 def _by_verb(words: tuple[str, ...], context: PhraseContext) -> Intent | Misunderstood:
     if len(words) == 1 and _BARE_POSITION.fullmatch(words[0]):
         return Inspect(int(words[0].removeprefix("#")))
     found = registry().verb_at_start(words)
     if found is None:
-        return _unknown(words)
+        return _NO_VERB
     verb, count = found
     try:
         return _by_symbol(verb.read(Remaining(verb.name, words[count:], context)), context)
@@ -298,9 +287,9 @@ def _mended(words: tuple[str, ...], context: PhraseContext) -> Interpretation | 
     return found
 
 
-def leads_to_signature(intent: Intent) -> bool:
-    command = registry().command_of(intent)
-    return command.order is not None or any(verb.money for verb in command.verbs)
+def _not_followed(said: Misunderstood, words: tuple[str, ...]) -> Misunderstood:
+    # What is nearest is looked for last: it takes longer than all else together.
+    return _unknown(words) if said is _NO_VERB else _without_unsaid_position(said, words)
 
 
 def _without_unsaid_position(said: Misunderstood, words: tuple[str, ...]) -> Misunderstood:

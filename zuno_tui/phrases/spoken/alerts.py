@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from zuno_tui.phrases.phrase_error import NotReadYetError
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
 
 _HOUR = 3_600
 _LEVELS = (Topic.BELOW, Topic.ABOVE, Topic.REACHES, Topic.FALLS, Topic.RISES)
+_PLACES = ("fir", "sec", "thi", "fou", "fif", "six", "sev", "eig", "nin", "ten")
+_LAST = ("last", "bottom")
+_PLACE = re.compile(
+    r"\b(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|bottom)"
+    r"(?: one)?(?: of)? (?:my )?(?:alerts?|notifications?|warnings?|notifs?|messages?)\b"
+)
 _WATCHED = (
     "The monitor tells of every position that leaves its range, nears an edge or has fees "
     "waiting: run `zuno monitor`. For a price of your own: alert ETH below 3000"
@@ -67,8 +74,9 @@ def _without_level(sentence: Sentence, token: str | None, *, telling: bool) -> S
 
 
 def _removal(sentence: Sentence) -> SpokenMeaning:
-    if len(sentence.numbers) == 1 and not sentence.tokens and not sentence.ids:
-        return Rephrased((f"alert remove {sentence.numbers[0]}",))
+    numbers = (*sentence.numbers, *map(str, sentence.ids))
+    if len(numbers) == 1 and not sentence.tokens:
+        return Rephrased((f"alert remove {numbers[0]}",))
     return AskedBack(
         "Which one? `alert` lists them with their numbers; then: alert remove 2",
     )
@@ -86,7 +94,7 @@ def _mute(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     if sentence.has(Topic.LATER) or "ever" in sentence.words:
         return AskedBack("For how long? Like: mute 3 for 8h")
     lasting = f" for {sentence.seconds or _HOUR}s"
-    numbered = [one for one in sentence.numbers if one in context.alerts]
+    numbered = [one for one in _numbered(sentence, context) if one in context.alerts]
     if len(numbered) == 1 and not sentence.ids and sentence.has(Topic.ALERT, Topic.ALERTS):
         return Rephrased((f"mute {numbered[0]}{lasting}",))
     if sentence.has(Topic.ALL) and not sentence.ids:
@@ -115,15 +123,32 @@ def _mute_of_positions(sentence: Sentence, lasting: str, context: PhraseContext)
     return Rephrased(tuple(f"mute {alert}{lasting}" for alert in alerts))
 
 
-def _acknowledge(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    if not sentence.has(Topic.ACKNOWLEDGE) or sentence.has(Topic.PRICE_ALERTS):
+def _acknowledge(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    about = sentence.has(Topic.ALERT, Topic.ALERTS)
+    ended = sentence.has(Topic.LEAVE, Topic.REMOVE, Topic.CANCEL) and about
+    if not (sentence.has(Topic.ACKNOWLEDGE) or ended) or sentence.has(Topic.PRICE_ALERTS):
         return None
-    numbers = (*sentence.numbers, *map(str, sentence.ids))
+    numbers = _numbered(sentence, context)
+    if ended and not sentence.has(Topic.ACKNOWLEDGE):
+        choices = (f"ack {numbers[0]}", f"alert remove {numbers[0]}") if len(numbers) == 1 else ()
+        known = len(numbers) == 1 and numbers[0] in context.alerts
+        question = "Take note of the alert that stands there, or remove an alert at a price?"
+        return AskedBack(question, choices) if known else None
     if len(numbers) == 1:
         return Rephrased((f"ack {numbers[0]}",))
     if sentence.has(Topic.ALL, Topic.ALERTS):
         return Rephrased(("ack all",))
     return None
+
+
+def _numbered(sentence: Sentence, context: PhraseContext) -> tuple[str, ...]:
+    """The numbers of alerts that are named, also by their place in the list: `the third alert`."""
+    place = _PLACE.search(sentence.text)
+    listed = [*context.alerts]
+    if place is None or not listed:
+        return (*sentence.numbers, *map(str, sentence.ids))
+    at = _PLACES.index(place[1][:3]) if place[1] not in _LAST else len(listed) - 1
+    return (listed[at],) if at < len(listed) else ()
 
 
 ALERT_RULES: tuple[SentenceRule, ...] = (_mute, _acknowledge, _price_alert)

@@ -34,7 +34,8 @@ DEED_FORMS: dict[Topic, str] = {
         "de-risk, cut back, slim down, cut down, size down, scale, sell down"
     ),
     Topic.MORE: (
-        "ape, ape in, bigger, enlarge, top-off, adding, increasing, pour, dump in, stack, "
+        "more money, more capital, more funds, more cash, more "
+        "size, ape, ape in, bigger, enlarge, top-off, adding, increasing, pour, dump in, stack, "
         "reinforce, allocate, chuck, toss, pile, add, increase, supply, invest, boost, inject, "
         "throw, feed, zap, top up, top-up, topup, top, scale up, beef up, size up, contribute, "
         "grow, fund, deposit, bump, load, fill, top off, all in, max out, buff, raise, more "
@@ -61,16 +62,20 @@ DEED_FORMS: dict[Topic, str] = {
         "tighter, widening, expand, concentrate, squeeze"
     ),
     Topic.ADVISE: (
-        "idea, ideas, any idea, any ideas, tip, tips, decide, decide about, decision, thinking, "
-        "ask agents, ask your agents, let agents, have agents, new range, another range, "
-        "different range, fresh range, agents say, agents think, agents say about, earn again, "
-        "now what, your advice, range is best, best thing, best range, right range, better "
-        "range, good range, optimal range, ideal range, optimum, rec, reco, recs, too tight, too "
-        "wide, too narrow, too broad, second opinion, your view, your take, your call, best to "
-        "do, what is best, best move, best course, best thing to do, verdict, worth doing, "
-        "recommend, recommendation, recommendations, suggest, suggestion, suggestions, advise, "
-        "advice, opinion, thoughts, think, what now, what next, analyse, analyze, evaluate, "
-        "review, assess, argue, debate, worth it, make sense, time to, good idea"
+        "reckon, do you reckon, you reckon, needs rebalance, needs rebalancing, need "
+        "rebalancing, needs adjusting, needs adjustment, what is smart, smartest thing, smart "
+        "thing to do, sensible, best strategy, good strategy, what strategy, thinking about, "
+        "thinking of, considering, contemplating, wondering, tempted to, idea, ideas, any idea, "
+        "any ideas, tip, tips, decide, decide about, decision, thinking, ask agents, ask your "
+        "agents, let agents, have agents, new range, another range, different range, fresh "
+        "range, agents say, agents think, agents say about, earn again, now what, your advice, "
+        "range is best, best thing, best range, right range, better range, good range, optimal "
+        "range, ideal range, optimum, rec, reco, recs, too tight, too wide, too narrow, too "
+        "broad, second opinion, your view, your take, your call, best to do, what is best, best "
+        "move, best course, best thing to do, verdict, worth doing, recommend, recommendation, "
+        "recommendations, suggest, suggestion, suggestions, advise, advice, opinion, thoughts, "
+        "think, what now, what next, analyse, analyze, evaluate, review, assess, argue, debate, "
+        "worth it, make sense, time to, good idea"
     ),
     Topic.SWAP: (
         "ape, rotate, change into, swapping, converting, offload into, swap, convert, exchange, "
@@ -106,9 +111,10 @@ DEED_FORMS: dict[Topic, str] = {
         "watchlist"
     ),
     Topic.KEEP: (
-        "hold, keep, leave, do nothing, do not touch, sit tight, stay, hands off, leave alone, "
-        "let it be, let be, let it ride, let ride, do not mess with, do not change, do not do "
-        "anything, untouched, as it is, as is"
+        "keep open, stay open, leave open, remain open, leave as it is, leave as is, hold, keep, "
+        "leave, do nothing, do not touch, sit tight, stay, hands off, leave alone, let it be, "
+        "let be, let it ride, let ride, do not mess with, do not change, do not do anything, "
+        "untouched, as it is, as is"
     ),
     Topic.UNDO: "undo, revert, rollback, roll back, take back, reverse",
     Topic.CANCEL: (
@@ -125,10 +131,13 @@ DEED_FORMS: dict[Topic, str] = {
         "go on, move over to, take me to, jump to, switch, connect, use, change to, go to, hop"
     ),
     Topic.AGREE: (
-        "happy with, i am happy with, good with, i am good with, make it happen, go for it, do "
-        "that, do this, agree, i agree, i am ok with, fine by me, sounds good, accepted, ok "
-        "with, fine with, i am fine with, yes, yep, yeah, do it, go, go ahead, proceed, confirm, "
-        "confirmed, accept, agreed, sure, looks good, lgtm, ship it, make it so, y"
+        "looks fine, looks fine to, looks ok, looks great, looks right, looks alright, sounds "
+        "right, sounds fine, alright, all right, carry on, continue, sgtm, perfect, good to go, "
+        "let us go, lfg, i like it, i am in, works for, approved by, good by, happy with, i am "
+        "happy with, good with, i am good with, make it happen, go for it, do that, do this, "
+        "agree, i agree, i am ok with, fine by me, sounds good, accepted, ok with, fine with, i "
+        "am fine with, yes, yep, yeah, do it, go, go ahead, proceed, confirm, confirmed, accept, "
+        "agreed, sure, looks good, lgtm, ship it, make it so, y"
     ),
     Topic.SET: "set, change, make, update, edit, adjust to",
     Topic.APPLY: (

@@ -56,7 +56,8 @@ def _cancel(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None
     about = sentence.has(Topic.SENT, Topic.ALERT, Topic.ALERTS, Topic.PRICE_ALERTS)
     dropping = sentence.has(Topic.PLAN) and sentence.has(Topic.REMOVE)
     asked = sentence.first is Topic.CANCEL or dropping
-    if asked and sentence.ids and _FORGOTTEN & {*sentence.words} and not sentence.has(*DEEDS):
+    kept = not sentence.has(*DEEDS) or sentence.has(Topic.KEEP)
+    if asked and sentence.ids and _FORGOTTEN & {*sentence.words} and kept:
         return AnsweredPhrase(NOTHING_DONE)
     if not asked or about or sentence.ids or sentence.tokens or sentence.numbers:
         return None

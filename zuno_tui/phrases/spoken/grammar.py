@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from zuno_tui.phrases.pieces import listed
 from zuno_tui.phrases.spoken.advice import ADVICE_RULES, INSPECTION_RULES
 from zuno_tui.phrases.spoken.alerts import ALERT_RULES
+from zuno_tui.phrases.spoken.certainty import sure_of
 from zuno_tui.phrases.spoken.meaning import NOTHING_DONE, AnsweredPhrase, AskedBack, Rephrased
 from zuno_tui.phrases.spoken.moves import MOVE_RULES
 from zuno_tui.phrases.spoken.negation import (
-    CORRECTING,
     asked_of_rest,
     before_denied_clause,
     corrected,
@@ -44,14 +44,31 @@ _ASKING: tuple[SentenceRule, ...] = (
 _ENDING = (*ADVICE_RULES, *LAST_RULES[:-1], *INSPECTION_RULES, *LAST_RULES[-1:])
 _LOOKING = (Topic.SHOW, Topic.ALERTS, Topic.ALERT, Topic.OUT_OF_RANGE, Topic.IN_RANGE, Topic.FEES)
 _HAPPENED = (("has",), ("have",), ("did",))
-_REST = frozenset(("rest", "others", "remaining", "remainder"))
+_ANYWHERE = frozenset(("switch", "create", "glossary", "help", "settings", "alert", "quit"))
+"""What is the same on every network, or names its own."""
 _SIGNING = ("cancel transaction", "speed up", "revoke")
 
 
 def spoken_meaning(words: Iterable[str], context: PhraseContext) -> SpokenMeaning | None:
     """None where nothing in a sentence says what it is about."""
     sentence = read_sentence(words, context)
-    return _in_turn(sentence, context) or _meaning(sentence, context)
+    found = _in_turn(sentence, context) or _meaning(sentence, context)
+    return _elsewhere(found, sentence, context)
+
+
+def _elsewhere(
+    found: SpokenMeaning | None, sentence: Sentence, context: PhraseContext
+) -> SpokenMeaning | None:
+    """`collect 27 on base`: a number is another position on another network."""
+    named = sentence.network
+    if named is None or named == context.network or not isinstance(found, Rephrased):
+        return found
+    if all(phrase.split()[0] in _ANYWHERE for phrase in found.phrases):
+        return found
+    return AskedBack(
+        f"That is said of another network. Switch to {named} first, then say it again?",
+        (f"switch to {named}",),
+    )
 
 
 def _meaning(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
@@ -66,7 +83,7 @@ def _meaning(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
     if sentence.first not in QUESTIONS or told:
         change = _first(_CHANGES, sentence, context)
         if change is not None:
-            return _sure_of(change, sentence)
+            return sure_of(change, sentence)
         untouched = sentence.first is Topic.NOT and not sentence.has(*_LOOKING)
         if untouched or (sentence.has(Topic.NOT) and sentence.has(*DEEDS)):
             return AnsweredPhrase(NOTHING_DONE)
@@ -86,26 +103,6 @@ def _first(
 ) -> SpokenMeaning | None:
     found = (rule(sentence, context) for rule in rules)
     return next((meaning for meaning in found if meaning is not None), None)
-
-
-def _sure_of(change: SpokenMeaning, sentence: Sentence) -> SpokenMeaning:
-    """A change is what was typed and nothing else: no condition, no slip, no word unread."""
-    if sentence.has(Topic.NOT):
-        return AnsweredPhrase(NOTHING_DONE)
-    if sentence.has(Topic.IF, Topic.LATER):
-        return AskedBack(
-            "Nothing is kept to be done later or on a condition. Now, or not at all? "
-            "An alert can tell when: alert ETH below 3000"
-        )
-    if isinstance(change, Rephrased) and CORRECTING & set(sentence.words):
-        return AskedBack("Which is meant? Type it once more, alone.")
-    unread = (*sentence.unknown, *sentence.mended)
-    if isinstance(change, Rephrased) and (sentence.has(Topic.KEEP) or _REST & set(sentence.words)):
-        return AskedBack("Which stay, and which do not? Like: close everything except 7")
-    if isinstance(change, Rephrased) and unread:
-        named = listed(f"'{word}'" for word in unread)
-        return AskedBack(f"I do not know {named}. Is this meant?", change.phrases)
-    return change
 
 
 def _typed_exactly(asked: SpokenMeaning, sentence: Sentence) -> SpokenMeaning:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from zuno_tui.phrases.spoken.deed_forms import DEED_FORMS
+from zuno_tui.phrases.spoken.desk_forms import DESK_FORMS
+from zuno_tui.phrases.spoken.filling_forms import FILLING_FORMS
 from zuno_tui.phrases.spoken.plain import ARTICLES
 from zuno_tui.phrases.spoken.topics import Topic
 
@@ -14,10 +16,12 @@ _FORMS: dict[Topic, str] = {
         "fee, fees, rewards, reward, yield, interest, earnings, income, proceeds, winnings"
     ),
     Topic.POSITIONS: (
-        "overview, invested in, am i invested in, how am i doing, am i doing, how are we doing, "
-        "dashboard, where do i stand, do i stand, book, all lps, liquidity positions, positions, "
-        "lps, what i have, what i have got, what have i got, what i got, do i have open, i have "
-        "open, my pools, portfolio, holdings, bags, nfts, ranges"
+        "am i lping in, am i lping, i am lping, what i am lping, stuff i am in, do "
+        "i have running, i have running, overview, invested in, am i invested in, how am i "
+        "doing, am i doing, how are we doing, dashboard, where do i stand, do i stand, book, all "
+        "lps, liquidity positions, positions, lps, what i have, what i have got, what have i "
+        "got, what i got, do i have open, i have open, my pools, portfolio, holdings, bags, "
+        "nfts, ranges"
     ),
     Topic.POSITION: (
         "position, pos, lp position, nft, positon, bag, stake, number, id, lp, lps position"
@@ -34,9 +38,10 @@ _FORMS: dict[Topic, str] = {
         "alarms"
     ),
     Topic.WALLET: (
-        "can i invest, could i invest, can i spend, do i own, do i hold, bal, bals, on hand, in "
-        "hand, idle tokens, cash, holdings in wallet, wallet, balance, balances, tokens do i "
-        "have, coins"
+        "tokens am i holding, tokens do i hold, coins am i holding, am i holding, coins do i "
+        "have, what do i hold, tokens i have, can i invest, could i invest, can i spend, do i "
+        "own, do i hold, bal, bals, on hand, in hand, idle tokens, cash, holdings in wallet, "
+        "wallet, balance, balances, tokens do i have, coins"
     ),
     Topic.GAS: (
         "congested, congestion, network busy, chain busy, is network busy, fees like on chain, "
@@ -67,19 +72,6 @@ _FORMS: dict[Topic, str] = {
         "activity, what happened so far, ledger"
     ),
     Topic.TAXES: "download, csv, tax, taxes, tax report, export, spreadsheet, excel, accountant",
-    Topic.SENT: (
-        "mined, mined yet, been mined, included yet, been included, landed yet, stuck, resend, "
-        "rebroadcast, did you send, was it sent, has it been sent, confirmed on chain, mempool, "
-        "unconfirmed, transaction, transactions, tx, txs, txn, txns, outbox, did i send, waiting "
-        "to be sent, waiting to send, to be sent, queued, pending, go through, went through, "
-        "confirmed yet"
-    ),
-    Topic.PLAN: (
-        "on card, card say, card says, you about to do, are you about to do, come up with, did "
-        "you come up with, you come up with, proposed, the plan, on the table, plan, proposal, "
-        "options, alternatives, did you recommend, did you say, you recommended, did you "
-        "suggest, your recommendation, steps"
-    ),
     Topic.NETWORK: "network, networks, chain, chains",
     Topic.ALLOWANCES: (
         "have i approved, did i approve, i approved, can move my money, can move my funds, can "
@@ -89,33 +81,6 @@ _FORMS: dict[Topic, str] = {
         "approvals, open approvals, approvals, allowances, allowance, permissions, spend my "
         "tokens, spend tokens, revoke, who can move, can move my tokens, move my tokens, can "
         "spend"
-    ),
-    Topic.DRILL: "exit drill, drill, if i have to",
-    Topic.CONNECTION: (
-        "so slow, too slow, lagging, laggy, is slow, diagnose, diagnostics, diagnostic, nothing "
-        "loads, not loading, does not load, will not load, nothing is loading, nothing works, "
-        "not working, offline, disconnected, health check, self test, self check, connectivity, "
-        "connected, app is broken, node down, sanity check, checkup, check-up, troubleshoot, "
-        "rpc, endpoint, connection, node"
-    ),
-    Topic.TRACK_RECORD: (
-        "past suggestions, your past suggestions, past recommendations, old suggestions, past "
-        "plans, your suggestions, your last calls, your past calls, how good were, how good was, "
-        "how right, trustworthy, reliable, your recommendations, accurate, accuracy, trust you, "
-        "your plans, hit rate, how accurate, how often are you right, how often were you right, "
-        "been right, your calls, past advice, were you right, track record, scorecard, your "
-        "advice, you right, was right, how good are you"
-    ),
-    Topic.THEME: "theme, dark mode, light mode, colours, colors",
-    Topic.TROUBLE: (
-        "beep, did it beep, that beep, that noise, red thing, red dot, red light, red mark, red "
-        "sign, red text, red alert, yellow thing, yellow dot, yellow sign, orange thing, "
-        "exclamation mark, exclamation point, blinking, flashing, beeping, badge, while i slept, "
-        "while i was asleep, while i was sleeping, while i was away, while i was gone, while i "
-        "was out, while away, overnight, whats new, what did i miss, did i miss, needs me, needs "
-        "attention, fire, on fire, urgent, wrong, problem, problems, attention, issue, issues, "
-        "anything new, warning, everything ok, is everything, everything fine, all good, all ok, "
-        "happening, should know, need to know, going on here"
     ),
     Topic.ALL: (
         "whatever is, whichever is, anything that is, those that are, everywhere, the whole "
@@ -224,10 +189,11 @@ _FORMS: dict[Topic, str] = {
         "eventually"
     ),
     Topic.WHAT_IF: (
-        "what then, then what, scenario:, let's say, say if, scenario, scenarios, "
-        "hypothetically, shock, in event, what if, what happens if, what would happen if, what "
-        "happens, suppose, imagine, assume, assuming, simulate, how would, what would, stress "
-        "test, stress, model, pretend"
+        "let us say, let us assume, let us suppose, let us imagine, let us pretend, how "
+        "would it look if, what would be if, what then, then what, scenario:, let's say, say if, "
+        "scenario, scenarios, hypothetically, shock, in event, what if, what happens if, what "
+        "would happen if, what happens, suppose, imagine, assume, assuming, simulate, how would, "
+        "what would, stress test, stress, model, pretend"
     ),
     Topic.WHAT: "what, what is, what are, which, who, where, where is, wtf is, whos, what was",
     Topic.HOW: (
@@ -266,72 +232,6 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.INTO: "into, in, onto, on, to my, inside",
     Topic.FOR: "for",
-    Topic.FILLING: (
-        "longer, any more, anymore, any longer, any, whichever, myself, whatever you do, no "
-        "matter what, please do, plain, native, raw, normal, regular, free, play it, play, we "
-        "are, dollars, dollar, in dollars, usd price, done, finished, sick, tired, i am, thank "
-        "you, thank you very much, much appreciated, vs, versus, token, clean up, tidy up, good "
-        "morning, good evening, gm, sup, anyway, kinda, sorta, real quick, rly, guys, friend, "
-        "chief, boss, zuno, if you can, when you can, if possible, if you do not mind, market, "
-        "situation, moment, at present, at this moment, the, a, an, help, my, our, me, us, mine, "
-        "please, of, from, with, by, to, and, i, we, you, your, about, off, out, its, their, be, "
-        "pool, pair, tier, more, also, then, than, as, so, too, another, have got, got, i have, "
-        "waiting, available, uncollected, unclaimed, pending fees, owed, accrued, currently, "
-        "now, rn, today's, again, back, work, to work, side, end up, happens, happen, total, "
-        "current, open ones, open positions, usd, in usd, much, many, doing, looking, look like, "
-        "like, going, going on, go, goes, up with, there, these, those, want, need, would like, "
-        "need some, try, let, lets, using, via, against, level, mark, price hits, that are, that "
-        "is, which are, which is, who is, some more, anything, something, things, left, over "
-        "time, overall, really, ever, yet, still, ok, okay, performing, perform, at all, at the "
-        "moment, so far, at once, cheap, expensive, high, low, highest, lowest, most, least, "
-        "pays, pay, spend, can, i can, gonna, going to, am, get, gets, got me, stuff, run, do, "
-        "were, was, is, are, right, at, on, in, off of, per, per cent, percentage, amount, worth "
-        "of, along, extra, additional, straight, away, quickly, fast, asap, immediately, "
-        "directly, just, only, alone, yo, bro, hey, hi, ser, sir, fam, mate, buddy, dude, man, "
-        "thanks, thank, thx, ty, cheers, hello, well, uh, um, hmm, actually, basically, kindly, "
-        "pls, plz, last time, position's, itself, themselves, whats up, how's, new ones, own, "
-        "between the, that's, time, times, ago, since, entry, days, day, hours, recently, "
-        "lately, been, easy, rest, these days"
-    ),
-    Topic.SETTINGS: (
-        "change my slippage, my slippage to, slippage to, change wallet, switch wallet, connect "
-        "wallet, connect my wallet, add wallet, connect my ledger, connect ledger, hardware "
-        "wallet, change rpc, change my rpc, change endpoint, set slippage, set my slippage, "
-        "change slippage, set risk, set my risk, change risk, change my risk, default risk, set "
-        "max, set limit, set my limit, settings, preferences, config, configure, configuration, "
-        "where do i set, where do i change, where can i set, where can i change, max gas, "
-        "maximum gas, gas limit, max slippage, slippage limit, slippage tolerance, spending "
-        "limit, my limits"
-    ),
-    Topic.HELP: (
-        "tutorial, guide, tour, getting started, help me, help me out, i am lost, i am new, i am "
-        "new here, i am confused, i am stuck, help please, how do i use this, how does it work, "
-        "can i type, can i type here, can i say here, can i ask here, where do i start, how to "
-        "start, what can this do, what commands, which commands, commands, manual"
-    ),
-    Topic.COMPARE: (
-        "old range, old vs new, new vs old, now vs then, will be different, be different, "
-        "different afterwards, look like afterwards, look after, what changes, what would "
-        "change, what will change, would change, compare, comparison, difference, differences, "
-        "diff, side by side, before and after, before vs after, before after"
-    ),
-    Topic.SIMULATION: (
-        "sim it, sim this, sim that, sim first, would this even work, would that even work, even "
-        "work, test plan, try plan, test it, test it first, try it first, try first, would that "
-        "work, would it work, would this work, will it work, would it go through, simulate, "
-        "simulation, dry run, dry-run, dryrun, preview, test run, try it out, rehearse, "
-        "rehearsal"
-    ),
-    Topic.BACKTEST: (
-        "on old prices, on past prices, on historical prices, on past data, on old data, against "
-        "past prices, backtest, back test, back-test, backtesting, have worked, have performed, "
-        "have done over, have done in past, have fared, worked historically, worked in past, "
-        "historical test"
-    ),
-    Topic.REPLAY: (
-        "replay, play back, playback, play again, play it back, rewatch, re-watch, watch again, "
-        "rewind"
-    ),
     Topic.BOUND: (
         "min, max, minimum, maximum, upper bound, lower bound, upper edge, lower edge, upper "
         "price, lower price, upper limit, lower limit, upper end, lower end, high end, low end, "
@@ -339,7 +239,6 @@ _FORMS: dict[Topic, str] = {
         "edge, upper tick, lower tick, min price, max price"
     ),
     Topic.DYNAMIC_FEE: "dynamic, dynamic fee, dynamic fees, dynamic-fee, variable fee, hooked",
-    Topic.DEBATES: "past debates, old debates, records, transcripts",
     Topic.PORTFOLIO: (
         "all of it worth, is all of it worth, it all worth, is it all worth, all together worth, "
         "whole portfolio, entire portfolio, portfolio value, value of my portfolio, portfolio "
@@ -350,6 +249,8 @@ _FORMS: dict[Topic, str] = {
         "overall value, am i worth, is everything worth, whole worth, value in total, worth in "
         "total"
     ),
+    **FILLING_FORMS,
+    **DESK_FORMS,
 }
 
 

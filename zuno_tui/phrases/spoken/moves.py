@@ -33,6 +33,9 @@ _OUT_OF_ANOTHER = re.compile(r"\b[0-9]+ (?:out )?(?:out|from|off|of) (?:position
 _WANTING = frozenset(("want", "need", "give", "pay"))
 _SOLD = frozenset(("dump", "dumping", "ditch", "unload", "offload"))
 _SHIFTED = (Topic.LESS, Topic.MORE, Topic.FALLS, Topic.RISES)
+_DUMPED_INTO = re.compile(r"^(?:dump|burn|pull|move|shift|roll|drop) [0-9.]+[a-z0-9. ]* into \b")
+"""`dump 500 usdc into 33` puts in, though to dump a position is to leave it."""
+_UPWARDS = frozenset(("up", "down", "higher", "lower", "upwards", "downwards"))
 _COINS = {"ETH": "WETH", "BNB": "WBNB", "POL": "WPOL"}
 """A network's own coin and what wraps it."""
 
@@ -231,7 +234,9 @@ def _how_much_less(sentence: Sentence, context: PhraseContext, *, whole: bool) -
 
 def _more(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     into = sentence.amounts and sentence.has(Topic.INTO) and not sentence.has(*_TAKING)
-    if not (sentence.has(Topic.MORE, Topic.PUT, Topic.DOUBLE) or (into and sentence.ids)):
+    dumped = sentence.amounts and sentence.ids and _DUMPED_INTO.search(sentence.text)
+    adding = sentence.has(Topic.MORE, Topic.PUT, Topic.DOUBLE) or (into and sentence.ids)
+    if not (adding or dumped):
         return None
     if sentence.has(Topic.MOVE) and not (sentence.amounts or sentence.numbers or sentence.dollars):
         return None
@@ -343,8 +348,11 @@ def _own_range(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | No
 
 def _one_edge(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     """`raise the top of 38 to 3500`, `range of 36 lower`: a range is said by both its prices."""
-    shifted = sentence.has(Topic.RANGE) and sentence.has(*_SHIFTED)
-    if not (sentence.has(Topic.BOUND) or shifted) or sentence.amounts or sentence.percents:
+    shifted = sentence.has(Topic.RANGE) and sentence.has(*_SHIFTED) and not sentence.percents
+    shifted = shifted or (sentence.has(Topic.BOUND) and not sentence.percents)
+    shifted = shifted or (sentence.has(Topic.MOVE) and bool(_UPWARDS & set(sentence.words)))
+    rechosen = sentence.has(Topic.RANGE) and sentence.has(Topic.SET) and not sentence.percents
+    if not (shifted or rechosen) or sentence.amounts or sentence.has(Topic.OPEN, Topic.NEW):
         return None
     meant = positions_meant(sentence, context)
     named = meant.ids[0] if meant.sure and len(meant.ids) == 1 else 7

@@ -60,7 +60,7 @@ def asked_of_rest(meaning: SpokenMeaning | None) -> SpokenMeaning | None:
     """What is left after a denial is asked back, whatever it is."""
     if not isinstance(meaning, Rephrased):
         return meaning
-    return AskedBack("Of that one alone. Is this meant?", meaning.phrases)
+    return AskedBack("Of no other. Is this meant?", meaning.phrases)
 
 
 def before_denied_clause(sentence: Sentence, context: PhraseContext) -> Sentence | None:

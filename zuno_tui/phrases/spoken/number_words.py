@@ -22,6 +22,12 @@ _SCALES = {
 }
 _DIGITS = re.compile(r"[+-]?\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)", re.ASCII)
 _GLUED_SCALE = re.compile(rf"({_DIGITS.pattern})(thousand|grand|million|mil|mln|mio|mm)", re.ASCII)
+_GLUED_RANGE = re.compile(
+    r"(?<![0-9.,])([0-9]+(?:\.[0-9]+)?)([-–/]|\.\.)([0-9]+(?:\.[0-9]+)?)([km])",
+    re.ASCII | re.IGNORECASE,
+)
+_INTRODUCING = frozenset(("between", "from", "range"))
+_JOINING = frozenset(("and", "to", "-", "–", "until"))
 PARTS = (
     (("three", "quarters"), 75),
     (("three", "quarter"), 75),
@@ -42,7 +48,24 @@ PARTS = (
 
 def with_scales(words: Sequence[str]) -> tuple[str, ...]:
     """`5 million` as `5m` and `5 hundred` as `500`, so that no number loses its scale."""
-    return tuple(_scaled(_with_hundreds(words)))
+    return _shared(tuple(_scaled(_with_hundreds(words))))
+
+
+def _shared(words: tuple[str, ...]) -> tuple[str, ...]:
+    """`between 2.8 and 3.4k`, `2.8-3.4k`: the scale of the second is the first's too."""
+    joined = [_GLUED_RANGE.sub(_with_same_scale, word) for word in words]
+    for place in range(len(joined) - 2):
+        introduced = place > 0 and joined[place - 1].lower() in _INTRODUCING
+        low, join, high = joined[place : place + 3]
+        if join.lower() in _JOINING and (introduced or join in "-–") and low[:1].isdigit():
+            joined[place] = _GLUED_RANGE.sub(_with_same_scale, f"{low}-{high}").split("-")[0]
+    return tuple(joined)
+
+
+def _with_same_scale(ends: re.Match[str]) -> str:
+    if float(ends[1]) >= float(ends[3]):
+        return ends[0]
+    return f"{ends[1]}{ends[4]}{ends[2]}{ends[3]}{ends[4]}"
 
 
 def _with_hundreds(words: Sequence[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from zuno_tui.phrases.spoken.meaning import AskedBack, Rephrased
-from zuno_tui.phrases.spoken.sentence import SpokenAmount
+from zuno_tui.phrases.spoken.sentence import STABLE, SpokenAmount, names_symbol
 from zuno_tui.phrases.spoken.targets import called, positions_meant
 from zuno_tui.phrases.spoken.topics import DEEDS, Topic
 from zuno_tui.phrases.spoken.widths import opened_around, profile_of_width, says_width
@@ -44,7 +44,8 @@ def _wrap(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
 
 def _wanted_coin(sentence: Sentence) -> Rephrased | None:
     """`i want plain eth back, 2 weth`: a coin and what wraps it are worth the same."""
-    if len(sentence.amounts) != 1 or sentence.numbers or sentence.ids or sentence.has(*DEEDS):
+    numbers = (*(one.number for one in sentence.amounts), *sentence.numbers)
+    if len(numbers) != 1 or sentence.ids or sentence.has(*DEEDS):
         return None
     wanting = next((at for at, word in enumerate(sentence.words) if word in _WANTING), None)
     if wanting is None:
@@ -53,20 +54,33 @@ def _wanted_coin(sentence: Sentence) -> Rephrased | None:
     for coin, wrapper in _WRAPPING:
         if {coin, wrapper} == set(sentence.tokens):
             verb = "unwrap" if named[0] == coin else "wrap"
-            return Rephrased((f"{verb} {sentence.amounts[0].number}",))
+            return Rephrased((f"{verb} {numbers[0]}",))
     return None
 
 
 def _swap(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     tokens = tuple(dict.fromkeys(sentence.tokens))
-    if sentence.ids or not tokens or sentence.has(*_OUT_OF_WALLET):
+    if sentence.ids or not tokens:
         return None
+    if sentence.has(*_OUT_OF_WALLET):
+        return _perhaps_tokens(sentence, tokens)
     changed = sentence.has(Topic.SET) and sentence.has(Topic.INTO) and bool(sentence.amounts)
     changed = changed or bool(_WANTING & set(sentence.words) and _PAID_WITH.search(sentence.text))
     if not (sentence.has(Topic.SWAP, Topic.BUY) or changed):
         return _exchange(sentence) or _wanted_amount(sentence, tokens)
     if sentence.percents and sentence.pairs:
         return None
+    return _spent_dollars(sentence, tokens, context) or _sold(sentence, tokens, context)
+
+
+def _perhaps_tokens(sentence: Sentence, tokens: tuple[str, ...]) -> AskedBack | None:
+    """`swap all my usdc to eth before it pumps` speaks of tokens all the same."""
+    paired = len(tokens) == _PAIR and sentence.has(Topic.SWAP, Topic.BUY)
+    positioned = sentence.pairs or sentence.has(Topic.POSITION, Topic.POSITIONS, Topic.ONES)
+    return AskedBack(_HOW_MUCH) if paired and not positioned else None
+
+
+def _sold(sentence: Sentence, tokens: tuple[str, ...], context: PhraseContext) -> SpokenMeaning:
     unsure = sentence.percents or sentence.numbers or sentence.has(Topic.WRAP, Topic.UNWRAP)
     if len(sentence.amounts) != 1 or len(tokens) != 2 or unsure:
         return AskedBack(_HOW_MUCH)
@@ -77,6 +91,31 @@ def _swap(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     sold = sentence.amounts[0]
     (bought,) = (token for token in tokens if token != sold.symbol)
     return _sold_for(sold, called(bought, context))
+
+
+def _spent_dollars(
+    sentence: Sentence, tokens: tuple[str, ...], context: PhraseContext
+) -> SpokenMeaning | None:
+    """`buy $200 of wbtc with usdc`: so many dollars are so many of a token that follows them."""
+    if not sentence.has(Topic.BUY) or len(sentence.dollars) != 1 or sentence.amounts:
+        return None
+    if sentence.numbers or sentence.percents:
+        return None
+    paid = [one for one in tokens if one in STABLE and _pays(one, sentence)]
+    bought = [one for one in tokens if one not in paid]
+    if len(bought) != 1:
+        return None
+    number, wanted = sentence.dollars[0], called(bought[0], context)
+    if paid:
+        return Rephrased((f"swap {number} {paid[0]} {wanted}",))
+    held = dict.fromkeys(symbol for one in context.held or () for symbol in one.symbols)
+    choices = (f"swap {number} {one} {wanted}" for one in held if one in STABLE and one != wanted)
+    return AskedBack("Paid with which token?", tuple(choices))
+
+
+def _pays(symbol: str, sentence: Sentence) -> bool:
+    joins = "with|using|from|for|in"
+    return re.search(rf"\b(?:{joins}) (?:my )?{symbol.lower()}\b", sentence.text) is not None
 
 
 def _wanted_amount(sentence: Sentence, tokens: tuple[str, ...]) -> AskedBack | None:
@@ -148,9 +187,31 @@ def _create(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
         return None
     if not sentence.amounts:
         return _without_amount(sentence, context, opening=opening)
+    sentence = _in_symbols(sentence, context)
+    if "full range" in sentence.text or "full-range" in sentence.words:
+        narrowed = replace(sentence, profile="conservative")
+        question = "A range ends at two prices. Which? Or the widest that the agents argue for?"
+        return AskedBack(question, (f"create {created(narrowed)}",))
     if says_width(sentence):
         return _opened_around(sentence, context)
     return _opened(sentence) if opening else _new_or_more(sentence, context)
+
+
+def _in_symbols(sentence: Sentence, context: PhraseContext) -> Sentence:
+    """With the symbols tokens have: BTC is WBTC, and ETH is WETH where the pair names that."""
+    pairs = tuple((called(one, context), called(two, context)) for one, two in sentence.pairs)
+    paired = tuple(symbol for pair in pairs[:1] for symbol in pair)
+    amounts = (
+        SpokenAmount(one.number, _of_pair(called(one.symbol, context), paired))
+        for one in sentence.amounts
+    )
+    symbols = tuple(called(one, context) for one in sentence.symbols)
+    return replace(sentence, amounts=tuple(amounts), pairs=pairs, symbols=symbols)
+
+
+def _of_pair(symbol: str, paired: tuple[str, ...]) -> str:
+    meant = [one for one in paired if names_symbol(symbol, one)]
+    return meant[0] if meant and symbol not in paired else symbol
 
 
 def _put_to_work(sentence: Sentence) -> bool:

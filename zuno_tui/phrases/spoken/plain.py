@@ -84,6 +84,26 @@ _CONTRACTIONS = {
     "<": "below",
     "<=": "below",
     "→": "to",
+    "=>": "to",
+    "⇒": "to",
+    "em": "them",
+    "'em": "them",
+    "wouldn't": "would not",
+    "wouldnt": "would not",
+    "couldn't": "could not",
+    "haven't": "have not",
+    "hasn't": "has not",
+    "weren't": "were not",
+    "ain't": "is not",
+    "aint": "is not",
+    "ya": "you",
+    "y'all": "you",
+    "tmrw": "tomorrow",
+    "tmr": "tomorrow",
+    "abt": "about",
+    "thru": "through",
+    "shud": "should",
+    "cud": "could",
     "->": "to",
     "out-of-range": "out of range",
     "outta": "out of",
@@ -111,6 +131,13 @@ _OPENINGS = tuple(
         *("i feel like", "i decided to", "i have decided to", "you can", "you may"),
     )
 )
+_SUPPOSING = frozenset(("say", "assume", "suppose", "imagine", "pretend"))
+_HOMEWARDS = re.compile(
+    r" (?:and |then )+(?:send|transfer|put|return|move|give|get|bring) "
+    r"(?:it |them |all |that |everything )*"
+    r"(?:back )?(?:to |into |in )?(?:my |our )?(?:own )?wallet$"
+)
+"""Where everything goes that is taken out: nothing more is asked for by it."""
 _HALVED = (("a",), ("an",))
 _BETWEEN_NUMBERS = re.compile(
     r"(?<=[0-9km%])(?:\.\.+|–|—|−|~|-|(?<=[0-9]{3})/(?=[0-9]{3}))(?=\$?[0-9.])", re.IGNORECASE
@@ -129,7 +156,8 @@ def plain_words(words: Iterable[str]) -> tuple[str, ...]:
     """One thing a word, with units apart from their numbers."""
     spread = tuple(word for typed in words for word in _spread(typed.lower()))
     kept = tuple(word for word in _halved(spread) if word not in COURTESIES)
-    return _without_opening(with_scales(kept))
+    said = _without_opening(with_scales(kept))
+    return tuple(_HOMEWARDS.sub("", " ".join(said)).split())
 
 
 def _halved(words: tuple[str, ...]) -> Iterator[str]:
@@ -160,5 +188,7 @@ def _apart(word: str) -> Iterator[str]:
 def _without_opening(words: tuple[str, ...]) -> tuple[str, ...]:
     for opening in _OPENINGS:
         if len(words) > len(opening) and words[: len(opening)] == opening:
+            if words[len(opening)] in _SUPPOSING:
+                return words
             return _without_opening(words[len(opening) :])
     return words

@@ -27,12 +27,15 @@ _PERIODS = (
     ("month", r"month|monthly|(?:30|thirty) days|30 d|4 weeks"),
     (
         "other",
-        r"yesterday|ytd|years?|yearly|quarter|[0-9]+ days|[0-9]+ weeks|[0-9]+ months|weekend",
+        r"yesterday|ytd|years?|yearly|quarter|[0-9]+ days|[0-9]+ weeks|[0-9]+ months|weekend"
+        r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|fortnight"
+        r"|(?:last|past|this|few|couple) hours?"
+        r"|january|february|march|april|june|july|august|september|october|november|december"
+        r"|morning|christmas|(?:1st|first) of",
     ),
     ("whole", r"since|so far|ever|lifetime|all time|in total|overall"),
 )
-_OVERALL = frozenset(("overall", "total", "altogether"))
-_RESULTS = frozenset(("pnl", "p&l", "p/l", "result", "results", "performance"))
+_RESULTS = frozenset(("pnl", "p&l", "p/l", "roi"))
 _LEFT_OVER = frozenset(("have", "left", "remaining", "own", "hold", "holding", "spare"))
 _ASKING_WORDS = frozenset(
     (
@@ -43,6 +46,12 @@ _ASKING_WORDS = frozenset(
         *("anyway", "exactly", "even", "again", "really", "in", "simple", "terms", "thing"),
     )
 )
+_MY_POOL = re.compile(r"\b(?:my|our) (?:[a-z/]+ )?(?:pool|tier)\b")
+_BY_SO_MUCH = re.compile(
+    r"\b(?:drops?|falls?|dumps?|rises?|pumps?|climbs?|gains?|loses?|up|down) (?:by )?"
+    r"\$?[0-9.,k]+(?: |$)"
+)
+"""By how much in money: the price it comes to is not said."""
 _RATED = frozenset(("better", "good", "other", "another", "decent", "alternative", "deeper"))
 _ASKING_WHY = (Topic.WHY, Topic.SHOW, Topic.MEANS, Topic.TELL, Topic.WHAT)
 _DEEDS = (Topic.LEAVE, Topic.TAKE, Topic.COLLECT, Topic.MORE, Topic.LESS, Topic.MOVE)
@@ -53,6 +62,10 @@ _HOW_TO = (
     (Topic.LESS, "decrease"),
     (Topic.LEAVE, "close"),
     (Topic.TAKE, "decrease"),
+    (Topic.REMOVE, "decrease"),
+    (Topic.UNWRAP, "unwrap"),
+    (Topic.WRAP, "wrap"),
+    (Topic.BUY, "swap"),
     (Topic.MOVE, "recommend"),
     (Topic.OPEN, "create"),
     (Topic.SWAP, "swap"),
@@ -69,7 +82,7 @@ def _what_if(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
     bare = short and sentence.percents and sentence.symbols
     if token is None and supposing and len(sentence.percents) == 1 and not sentence.ids:
         return _of_every_token(sentence, context)
-    if token is None or sentence.ids or not (supposing or bare):
+    if token is None or not (supposing or bare) or (sentence.ids and sentence.has(*DEEDS)):
         return None
     token = called(token, context)
     if len(sentence.percents) == 1:
@@ -79,7 +92,7 @@ def _what_if(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
             return Rephrased((f"what-if {token} {change}",))
     level = next(iter((*sentence.dollars, *sentence.numbers)), None)
     level = level or next((one.number for one in sentence.amounts), None)
-    if level is None:
+    if level is None or _BY_SO_MUCH.search(sentence.text):
         return AskedBack(f"By how many percent, or to which price? Like: what-if {token} -10")
     return Rephrased((f"what-if {token} at {level}",))
 
@@ -140,7 +153,7 @@ def _earned(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None
     if sentence.has(Topic.TRACK_RECORD, Topic.POOLS, Topic.POSITION) or sentence.symbols or taken:
         return None
     said = set(sentence.words)
-    if said & _OVERALL and said & _RESULTS:
+    if said & _RESULTS and period in (None, "whole"):
         return Rephrased(("portfolio",))
     if period == "other":
         return AskedBack(
@@ -196,9 +209,11 @@ def _balances(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | No
 
 
 def _how_to(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    if not sentence.has(Topic.HOW_TO) or sentence.ids or sentence.has(Topic.THEME):
+    if not sentence.has(Topic.HOW_TO) or sentence.has(Topic.THEME, Topic.ADVISE):
         return None
     verb = next((verb for topic, verb in _HOW_TO if sentence.has(topic)), None)
+    if sentence.ids and verb in (None, "recommend"):
+        return None
     return Rephrased(("help" if verb is None else f"help {verb}",))
 
 
@@ -321,7 +336,7 @@ def _history(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | Non
 def _pools(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     paid = sentence.has(Topic.EARNED, Topic.OPEN, Topic.MORE, Topic.FEES)
     where = sentence.words[:1] == ("where",) and paid and not sentence.ids
-    mine = {"have", "my", "hold", "own"} & set(sentence.words)
+    mine = {"have", "hold", "own"} & set(sentence.words) or _MY_POOL.search(sentence.text)
     judged = sentence.has(Topic.WHAT, Topic.BEST, Topic.COMPARE) or bool(_RATED & {*sentence.words})
     about = bool({"pool", "tier"} & {*sentence.words}) and not (sentence.amounts or sentence.ids)
     which = about and not mine and judged and not sentence.has(*DEEDS)
@@ -336,6 +351,7 @@ def _why(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
 def _positions(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     looking = (Topic.POSITIONS, *STATE_TOPICS, Topic.FEES, Topic.WORTH)
     shown = sentence.has(Topic.SHOW, Topic.WHAT, Topic.HOW) and sentence.has(Topic.ALL)
+    shown = shown or (sentence.has(Topic.SHOW, Topic.WHAT) and sentence.has(Topic.LIQUIDITY))
     doing = sentence.first is Topic.HOW and ("things" in sentence.words or sentence.has(Topic.IT))
     return Rephrased(("positions",)) if sentence.has(*looking) or shown or doing else None
 

@@ -11,8 +11,10 @@ from zuno_tui.phrases.named_networks import network_called
 from zuno_tui.phrases.spoken.lexicon import forms, single_words
 from zuno_tui.phrases.spoken.number_words import PARTS, plain_number, worded_number
 from zuno_tui.phrases.spoken.plain import plain_words
+from zuno_tui.phrases.spoken.risk_words import risk_said
 from zuno_tui.phrases.spoken.sentence import STABLE, Sentence, SpokenAmount, symbols_anywhere
 from zuno_tui.phrases.spoken.topics import Topic
+from zuno_tui.phrases.spoken.whole_sentence import topics_of_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,27 +35,10 @@ _TIMES = {
     **dict.fromkeys(("week", "weeks", "w"), 604_800),
 }
 _RANGE_JOINS = frozenset(("-", "to", "and", "through", "until"))
-_RISK = {
-    **dict.fromkeys(("conservative", "safe", "cautious", "safer", "careful"), "conservative"),
-    **dict.fromkeys(("defensive", "passive"), "conservative"),
-    **dict.fromkeys(("balanced", "moderate"), "balanced"),
-    **dict.fromkeys(("aggressive", "degen", "yolo", "riskier", "spicy"), "aggressive"),
-    "low-risk": "conservative",
-    "medium-risk": "balanced",
-    "high-risk": "aggressive",
-}
-_RISK_LEVELS: dict[tuple[str, ...], str] = {
-    ("low", "risk"): "conservative",
-    ("little", "risk"): "conservative",
-    ("medium", "risk"): "balanced",
-    ("moderate", "risk"): "balanced",
-    ("high", "risk"): "aggressive",
-}
 _COUNTING = (Topic.MORE, Topic.PUT, Topic.SWAP, Topic.BUY, Topic.OPEN, Topic.WRAP, Topic.UNWRAP)
 _PARTED = (Topic.LESS, Topic.TAKE, Topic.REMOVE)
-_WANTED_AMOUNT = re.compile(r"\b(?:need|want|get|give) [0-9.$]")
-_BROUGHT = (("get",), ("make",), ("bring",))
-_WANTED = frozenset(("get", "need", "want", "have", "give"))
+_WORDS_FOR_DIGITS = {"4": "for", "2": "to"}
+_MOST_PERCENT = 95
 _SHORTEST_MENDED = 4
 _MOST_WORDS = 5
 
@@ -88,12 +73,7 @@ class _Reader:
         self._part = False
 
     def read(self) -> Sentence:
-        if self._fetching():
-            self._topics.append(Topic.TAKE)
-        if self._repaired():
-            self._topics.append(Topic.ADVISE)
-        if self._words[:1] == ("lp",):
-            self._topics.append(Topic.OPEN)
+        self._topics.extend(topics_of_whole(self._words))
         while self._at < len(self._words):
             taken = (
                 self._part_word()
@@ -122,19 +102,6 @@ class _Reader:
             unknown=tuple(self._unknown),
             mended=tuple(self._mended),
         )
-
-    def _fetching(self) -> bool:
-        """`get 40% out of 27`, `i need $500 from 33`: what is to come out of a position."""
-        words = set(self._words)
-        wanted = bool(words & _WANTED) and not words.isdisjoint(("out", "from", "back"))
-        counted = bool(words & _PERCENT) or any(word[:1] == "$" for word in words)
-        counted = counted or _WANTED_AMOUNT.search(" ".join(self._words)) is not None
-        return {"get", "out"} <= words or (wanted and counted)
-
-    def _repaired(self) -> bool:
-        """`get 30 earning again`: how is not said."""
-        working = {"earning", "working", "active"} & set(self._words)
-        return self._words[:1] in _BROUGHT and bool(working)
 
     def _word(self, ahead: int = 0) -> str:
         place = self._at + ahead
@@ -263,6 +230,10 @@ class _Reader:
             self._amounts.append(SpokenAmount(plain_number(word), pair[0][0]))
             return 1
         if self._is_symbol(unit):
+            if self._word(2) in _WORDS_FOR_DIGITS and self._is_symbol(self._word(3)):
+                # "Trade .02 btc 4 weth".
+                said = _WORDS_FOR_DIGITS[self._word(2)]
+                self._words = (*self._words[: self._at + 2], said, *self._words[self._at + 3 :])
             self._topics.extend((Topic.MORE,) if self._word(-1) == "another" else ())
             self._amounts.append(SpokenAmount(plain_number(word), unit.upper()))
             return 2
@@ -293,13 +264,23 @@ class _Reader:
         return self._word(-1) == "±" or Topic.AROUND in following
 
     def _bare(self, word: str) -> int:
-        if self._is_position(word):
+        if self._is_change(word):
+            self._percents.append(Fraction(word))
+        elif self._is_position(word):
             self._ids.append(int(word))
         elif self._is_fee(word):
             self._fee = Fraction(word)
         else:
             self._numbers.append(plain_number(word))
         return 1
+
+    def _is_change(self, word: str) -> bool:
+        """`what if btc is down 30`: in percent, though there is a position of that number."""
+        supposing = Topic.WHAT_IF in self._topics or Topic.IF in self._topics[:1]
+        before = forms().get((self._word(-1),), ())
+        moved = Topic.FALLS in before or Topic.RISES in before
+        small = word.isdigit() and 0 < int(word) <= _MOST_PERCENT
+        return small and supposing and moved and bool(self._symbols)
 
     def _is_fee(self, word: str) -> bool:
         """`my weth/usdc 0.3`: the fee of a position that is held, where no amount is expected."""
@@ -354,15 +335,14 @@ class _Reader:
         return bool(word) and (word.upper() in symbols_anywhere() or word.upper() in self._held)
 
     def _risk_or_network(self) -> int:
-        word = self._word()
-        if (risk := _RISK_LEVELS.get(self._words[self._at : self._at + 2])) is not None:
-            self._profile = risk
-            return 2
-        if (risk := _RISK.get(word) or _RISK.get(word.removesuffix("ly"))) is not None:
-            self._profile = risk
-            return 1
+        if (risk := risk_said(self._words[self._at :])) is not None:
+            self._profile, taken = risk
+            return taken
         for count in (2, 1):
             named = self._words[self._at : self._at + count]
+            if self._words[self._at : self._at + 2] in forms():
+                # "The base fee".
+                return 0
             if len(named) == count and (network := network_called(named)) is not None:
                 self._network = network.name
                 return count

@@ -137,6 +137,9 @@ DEEDS = frozenset(
 )
 """What would change something on the chain."""
 QUESTIONS = frozenset(
-    (Topic.SHOULD, Topic.WHAT, Topic.HOW, Topic.WHETHER, Topic.WHY, Topic.WHAT_IF)
+    (
+        *(Topic.SHOULD, Topic.WHAT, Topic.HOW, Topic.HOW_TO),
+        *(Topic.WHETHER, Topic.WHY, Topic.WHAT_IF),
+    )
 )
 """What makes a question of a sentence that begins with it."""

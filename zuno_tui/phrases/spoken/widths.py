@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from math import floor, log10
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ _WHOLE = 100
 _BOTH = 2
 _SHOWN_DIGITS = 6
 _TIGHT = frozenset(("tight", "tighter", "narrow", "narrower", "concentrated"))
+_RELATIVE = re.compile(r"\bby\b|(?:%|percent) (?:wider|narrower|tighter|broader)\b")
 _HOW_WIDE = "Between which two prices? Like: move {named} 2900 3300"
 
 
@@ -32,7 +34,7 @@ def says_width(sentence: Sentence) -> bool:
     shaped = sentence.has(Topic.AROUND, Topic.WIDTH, Topic.RANGE)
     signed = len(sentence.percents) == _BOTH and min(sentence.percents) < 0
     # "Widen it by 20%" speaks of the width it has.
-    relative = sentence.has(Topic.WIDTH) and "by" in sentence.words
+    relative = sentence.has(Topic.WIDTH) and _RELATIVE.search(sentence.text) is not None
     return signed or (len(sentence.percents) == 1 and shaped and not (sentence.part or relative))
 
 

@@ -1,0 +1,61 @@
+"""What is denied, supposed, asked, put off or conditional never becomes the deed it names."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.zuno_tui.phrases.interpreted import DESK
+from zuno_tui.commands.prompt.interpretation import leads_to_signature
+from zuno_tui.commands.prompt.understanding import interpret
+
+DEEDS = (
+    "close 26",
+    "collect all",
+    "add 500 usdc to 27",
+    "take half out of 26",
+    "remove 25% from 33",
+    "sell 0.5 weth for usdc",
+    "close the out of range ones",
+)
+AROUND = """
+don't {}|please don't {} yet|never {}|i do not want you to {}|you shouldn't {}|not {}|no need to {}
+{} if eth drops below 2900|when eth hits 3500 {}|{} once gas is cheap|{} unless eth pumps
+{} tomorrow|{} in 2 hours
+wait until friday then {}|{} every day|remind me to {}|tell me before you {}
+should i {}|is it a good idea to {}|would you {}?|{}?|how do i {}|can you explain how to {}
+what if i {}|let's say i {}|suppose i {}|how much would i get if i {}|i'm thinking about it: {}?
+did you {}?|why did you {}|i will {} myself|cancel {}|dry run: {}|preview {}|forget it, do not {}
+"""
+
+
+@pytest.mark.parametrize("around", AROUND.strip().replace("\n", "|").split("|"))
+def test_no_deed_is_made_of_what_is_no_order(around: str) -> None:
+    made = {
+        phrase: [intent.twin for intent in found.intents]
+        for deed in DEEDS
+        for phrase in (around.format(deed),)
+        for found in (interpret(phrase, DESK),)
+        if any(map(leads_to_signature, found.intents))
+    }
+
+    assert made == {}
+
+
+@pytest.mark.parametrize("deed", DEEDS)
+def test_the_same_deeds_are_made_of_orders(deed: str) -> None:
+    found = interpret(f"could you please {deed}", DESK)
+
+    assert any(map(leads_to_signature, found.intents))
+
+
+def test_what_is_to_work_again_is_not_left() -> None:
+    found = interpret("get the out of range ones back to work", DESK)
+
+    assert [intent.twin for intent in found.intents] == ["zuno recommend 30", "zuno recommend 36"]
+
+
+def test_a_range_far_from_the_price_is_asked_back_unless_typed_exactly() -> None:
+    asked, exact = interpret("move 30 to 290 330", DESK), interpret("move 30 290 330", DESK)
+
+    assert asked.choices == ("zuno move 30 2900 3300", "zuno move 30 290 330")
+    assert [intent.twin for intent in exact.intents] == ["zuno move 30 290 330"]

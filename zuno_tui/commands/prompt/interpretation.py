@@ -1,0 +1,114 @@
+"""What a phrase comes to, and what is asked back though its words are understood."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chain.contracts.networks import all_networks
+from zuno_tui.commands.create import CreatePosition
+from zuno_tui.commands.move import MovePosition
+from zuno_tui.commands.registry import registry
+from zuno_tui.phrases.create_phrase import parse_create
+from zuno_tui.phrases.named_networks import network_called
+from zuno_tui.phrases.phrase_error import PhraseError
+from zuno_tui.phrases.spoken.targets import held_as
+
+if TYPE_CHECKING:
+    from zuno_tui.commands.command import Intent
+    from zuno_tui.phrases.context import PhraseContext
+    from zuno_tui.phrases.phrase_error import Misunderstood
+
+_ASKED_POLITELY = re.compile(
+    r"^\W*(?:(?:hey|hi|hello|ok|okay|gm|yo|zuno)\W+)*"
+    r"(?:can|could|will|would|please|pls|plz|kindly|mind|may)\b",
+    re.IGNORECASE,
+)
+_FAR = 4
+"""A range that ends so many times below the price, or begins above it, was hardly meant."""
+_SLIPS = (10, 100, 1_000)
+
+
+class Interpretation(Struct, frozen=True):
+    """What a phrase comes to: commands in order, a question back, an answer, or none of these."""
+
+    intents: tuple[Intent, ...] = ()
+    question: str | None = None
+    choices: tuple[str, ...] = ()
+    """What to type, as command lines where there are such."""
+    answer: str | None = None
+    misunderstood: Misunderstood | None = None
+
+
+def leads_to_signature(intent: Intent) -> bool:
+    command = registry().command_of(intent)
+    return command.order is not None or any(verb.money for verb in command.verbs)
+
+
+def questioned(found: Interpretation, text: str, context: PhraseContext) -> Interpretation:
+    """A question where the words are understood, but not surely meant: `close 26?`."""
+    if not found.intents:
+        return found
+    unread = _unreadable(found, context)
+    if unread is not None:
+        return Interpretation(question=unread)
+    if (far := _far_from_price(found, text, context)) is not None:
+        return far
+    asking = text.rstrip().endswith("?") and _ASKED_POLITELY.match(text) is None
+    if asking and any(map(leads_to_signature, found.intents)):
+        return Interpretation(
+            question="Is that a question, or is it to be prepared?",
+            choices=tuple(intent.twin for intent in found.intents),
+        )
+    return found
+
+
+def _unreadable(found: Interpretation, context: PhraseContext) -> str | None:
+    """What keeps a position from being opened by the words of `create`."""
+    opened = (one for one in found.intents if isinstance(one, CreatePosition))
+    return next(filter(None, (_fault(one, context) for one in opened)), None)
+
+
+def is_readable(intent: CreatePosition, context: PhraseContext) -> bool:
+    return _fault(intent, context) is None
+
+
+def _fault(intent: CreatePosition, context: PhraseContext) -> str | None:
+    network = network_called((context.network,)) or all_networks()[0]
+    try:
+        parse_create(intent.phrase, network)
+    except PhraseError as error:
+        return str(error)
+    return None
+
+
+def _far_from_price(
+    found: Interpretation, text: str, context: PhraseContext
+) -> Interpretation | None:
+    """`move 30 to 290 330` at a price of 3,100; the command itself, typed exactly, is followed."""
+    moves = [one for one in found.intents if isinstance(one, MovePosition)]
+    for intent in moves:
+        held = held_as(intent.token_id, context)
+        exact = text.strip().removeprefix("zuno ") == intent.title
+        if exact or held is None or held.price is None or not _is_far(intent, held.price):
+            continue
+        meant = (_times(intent, times) for slip in _SLIPS for times in (slip, Fraction(1, slip)))
+        near = [one for one in meant if not _is_far(one, held.price)]
+        return Interpretation(
+            question=f"That is far from the price, which is {float(held.price):g}. Which is meant?",
+            choices=tuple(one.twin for one in (*near, intent)),
+        )
+    return None
+
+
+def _is_far(intent: MovePosition, price: Fraction) -> bool:
+    return Fraction(intent.high) * _FAR < price or Fraction(intent.low) > price * _FAR
+
+
+def _times(intent: MovePosition, times: Fraction | int) -> MovePosition:
+    low, high = (float(Fraction(edge) * times) for edge in (intent.low, intent.high))
+    return replace(intent, low=f"{low:.10g}", high=f"{high:.10g}")

@@ -1,0 +1,82 @@
+"""Whether a change is exactly what was typed: no condition, no doubt, no slip, no word unread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from zuno_tui.phrases.pieces import listed
+from zuno_tui.phrases.spoken.meaning import NOTHING_DONE, AnsweredPhrase, AskedBack, Rephrased
+from zuno_tui.phrases.spoken.negation import CORRECTING
+from zuno_tui.phrases.spoken.topics import Topic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from zuno_tui.phrases.spoken.meaning import SpokenMeaning
+    from zuno_tui.phrases.spoken.sentence import Sentence
+
+    DoubtRule: TypeAlias = Callable[[Rephrased, Sentence], SpokenMeaning | None]
+    """What is said instead of a change that is not sure; None where it is."""
+
+_OWN_DOING = frozenset(("myself", "ourselves"))
+_REST = frozenset(("rest", "others", "remaining", "remainder"))
+_WHEN = (
+    "Nothing is kept to be done later or on a condition. Now, or not at all? "
+    "An alert can tell when: alert ETH below 3000"
+)
+
+
+def sure_of(change: SpokenMeaning, sentence: Sentence) -> SpokenMeaning:
+    if sentence.has(Topic.NOT) or _OWN_DOING & set(sentence.words):
+        return AnsweredPhrase(NOTHING_DONE)
+    if isinstance(change, Rephrased):
+        doubts = (rule(change, sentence) for rule in _DOUBTS)
+        return next((doubt for doubt in doubts if doubt is not None), change)
+    offering = isinstance(change, AskedBack) and bool(change.choices)
+    return AskedBack(_WHEN) if offering and _conditional(sentence) else change
+
+
+def _conditional(sentence: Sentence) -> bool:
+    return sentence.has(Topic.IF, Topic.LATER) or sentence.seconds is not None
+
+
+def _not_now(_change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
+    return AskedBack(_WHEN) if _conditional(sentence) else None
+
+
+def _dropped(_change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
+    if not sentence.has(Topic.CANCEL) and not CORRECTING & set(sentence.words):
+        return None
+    return AskedBack("Which is meant? Nothing was done so far. Type it once more, alone.")
+
+
+def _tried(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
+    if not sentence.has(Topic.SIMULATION):
+        return None
+    shown = "That is prepared and shown; nothing is signed before `apply`. Is this meant?"
+    return AskedBack(shown, change.phrases)
+
+
+def _stays(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
+    staying = sentence.has(Topic.KEEP) and not _only_fees(change, sentence)
+    if not staying and not _REST & set(sentence.words):
+        return None
+    return AskedBack("Which stay, and which do not? Like: close everything except 7")
+
+
+def _only_fees(change: Rephrased, sentence: Sentence) -> bool:
+    """`take the fees of 34 but leave the liquidity`: what stays is what fees leave alone."""
+    verbs = {one.split()[0] for one in change.phrases}
+    rest = sentence.has(Topic.LIQUIDITY, Topic.POSITION, Topic.OPEN)
+    return verbs <= {"collect", "compound"} and rest and len(sentence.ids) <= 1
+
+
+def _unread(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
+    unread = (*sentence.unknown, *sentence.mended)
+    if not unread:
+        return None
+    named = listed(f"'{word}'" for word in unread)
+    return AskedBack(f"I do not know {named}. Is this meant?", change.phrases)
+
+
+_DOUBTS: tuple[DoubtRule, ...] = (_not_now, _dropped, _tried, _stays, _unread)

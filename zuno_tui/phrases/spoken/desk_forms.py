@@ -1,0 +1,91 @@
+"""The words that speak of the desk itself, its plans and what it sent, by what they say."""
+
+from __future__ import annotations
+
+from zuno_tui.phrases.spoken.topics import Topic
+
+DESK_FORMS: dict[Topic, str] = {
+    Topic.SETTINGS: (
+        "change my slippage, my slippage to, slippage to, change wallet, switch wallet, connect "
+        "wallet, connect my wallet, add wallet, connect my ledger, connect ledger, hardware "
+        "wallet, change rpc, change my rpc, change endpoint, set slippage, set my slippage, "
+        "change slippage, set risk, set my risk, change risk, change my risk, default risk, set "
+        "max, set limit, set my limit, settings, preferences, config, configure, configuration, "
+        "where do i set, where do i change, where can i set, where can i change, max gas, "
+        "maximum gas, gas limit, max slippage, slippage limit, slippage tolerance, spending "
+        "limit, my limits"
+    ),
+    Topic.HELP: (
+        "tutorial, guide, tour, getting started, help me, help me out, i am lost, i am new, i am "
+        "new here, i am confused, i am stuck, help please, how do i use this, how does it work, "
+        "can i type, can i type here, can i say here, can i ask here, where do i start, how to "
+        "start, what can this do, what commands, which commands, commands, manual"
+    ),
+    Topic.COMPARE: (
+        "old range, old vs new, new vs old, now vs then, will be different, be different, "
+        "different afterwards, look like afterwards, look after, what changes, what would "
+        "change, what will change, would change, compare, comparison, difference, differences, "
+        "diff, side by side, before and after, before vs after, before after"
+    ),
+    Topic.SIMULATION: (
+        "would it revert, will it revert, does it revert, would revert, will revert, if it "
+        "reverts, whether it reverts, it reverts, going to revert, might revert, could revert, "
+        "this revert, that revert, would it fail, will it fail, would fail, will fail, this "
+        "fail, if it fails, whether it works, if it works, will this work, sim it, sim this, sim "
+        "that, sim first, would this even work, would that even work, even work, test plan, try "
+        "plan, test it, test it first, try it first, try first, would that work, would it work, "
+        "would this work, will it work, would it go through, simulate, simulation, dry run, "
+        "dry-run, dryrun, preview, test run, try it out, rehearse, rehearsal"
+    ),
+    Topic.BACKTEST: (
+        "on old prices, on past prices, on historical prices, on past data, on old data, against "
+        "past prices, backtest, back test, back-test, backtesting, have worked, have performed, "
+        "have done over, have done in past, have fared, worked historically, worked in past, "
+        "historical test"
+    ),
+    Topic.REPLAY: (
+        "replay, play back, playback, play again, play it back, rewatch, re-watch, watch again, "
+        "rewind"
+    ),
+    Topic.DEBATES: "past debates, old debates, records, transcripts",
+    Topic.TRACK_RECORD: (
+        "past suggestions, your past suggestions, past recommendations, old suggestions, past "
+        "plans, your suggestions, your last calls, your past calls, how good were, how good was, "
+        "how right, trustworthy, reliable, your recommendations, accurate, accuracy, trust you, "
+        "your plans, hit rate, how accurate, how often are you right, how often were you right, "
+        "been right, your calls, past advice, were you right, track record, scorecard, your "
+        "advice, you right, was right, how good are you"
+    ),
+    Topic.THEME: "theme, dark mode, light mode, colours, colors",
+    Topic.TROUBLE: (
+        "beep, did it beep, that beep, that noise, red thing, red dot, red light, red mark, red "
+        "sign, red text, red alert, yellow thing, yellow dot, yellow sign, orange thing, "
+        "exclamation mark, exclamation point, blinking, flashing, beeping, badge, while i slept, "
+        "while i was asleep, while i was sleeping, while i was away, while i was gone, while i "
+        "was out, while away, overnight, whats new, what did i miss, did i miss, needs me, needs "
+        "attention, fire, on fire, urgent, wrong, problem, problems, attention, issue, issues, "
+        "anything new, warning, everything ok, is everything, everything fine, all good, all ok, "
+        "happening, should know, need to know, going on here"
+    ),
+    Topic.CONNECTION: (
+        "so slow, too slow, lagging, laggy, is slow, diagnose, diagnostics, diagnostic, nothing "
+        "loads, not loading, does not load, will not load, nothing is loading, nothing works, "
+        "not working, offline, disconnected, health check, self test, self check, connectivity, "
+        "connected, app is broken, node down, sanity check, checkup, check-up, troubleshoot, "
+        "rpc, endpoint, connection, node"
+    ),
+    Topic.DRILL: "exit drill, drill, if i have to",
+    Topic.PLAN: (
+        "on card, card say, card says, you about to do, are you about to do, come up with, did "
+        "you come up with, you come up with, proposed, the plan, on the table, plan, proposal, "
+        "options, alternatives, did you recommend, did you say, you recommended, did you "
+        "suggest, your recommendation, steps"
+    ),
+    Topic.SENT: (
+        "mined, mined yet, been mined, included yet, been included, landed yet, stuck, resend, "
+        "rebroadcast, did you send, was it sent, has it been sent, confirmed on chain, mempool, "
+        "unconfirmed, transaction, transactions, tx, txs, txn, txns, outbox, did i send, waiting "
+        "to be sent, waiting to send, to be sent, queued, pending, go through, went through, "
+        "confirmed yet"
+    ),
+}

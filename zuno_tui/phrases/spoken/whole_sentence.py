@@ -1,0 +1,37 @@
+"""What a sentence as a whole asks for, where no single word of it says so."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from zuno_tui.phrases.spoken.topics import Topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_WANTED = frozenset(("get", "need", "want", "have", "give"))
+_COUNTED = re.compile(r"[$%]|\bpercent\b|\b(?:need|want|get|give) [0-9.$]")
+_OUT_OF_RANGE = re.compile(r"\bout (?:of )?(?:its |my |their )?(?:range|bounds)\b|\bnearly out\b")
+_FROM_PRICE = re.compile(r"\bfrom \$?[0-9.,km]+ (?:up )?(?:to|until|till|-|and|through) \$?[0-9]")
+_REPAIRED = re.compile(
+    r"^(?:get|make|bring|put|have)\b.*"
+    r"\b(?:earning|working|active|back (?:to work|in(?:to)? (?:range|play|action)|on track))\b"
+)
+
+
+def topics_of_whole(words: tuple[str, ...]) -> Iterator[Topic]:
+    text = " ".join(words)
+    if _REPAIRED.search(text):
+        yield Topic.ADVISE
+    elif _fetching(set(_OUT_OF_RANGE.sub("", text).split()), text):
+        yield Topic.TAKE
+    if words[:1] == ("lp",):
+        yield Topic.OPEN
+
+
+def _fetching(words: set[str], text: str) -> bool:
+    """`get 40% out of 27`, `i need $500 from 33`: what is to come out of a position."""
+    wanted = bool(words & _WANTED) and not words.isdisjoint(("out", "from", "back"))
+    counted = _COUNTED.search(text) is not None and _FROM_PRICE.search(text) is None
+    return {"get", "out"} <= words or (wanted and counted)
