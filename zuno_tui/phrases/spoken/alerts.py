@@ -24,6 +24,12 @@ _PLACE = re.compile(
     r"\b(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|bottom)"
     r"(?: one)?(?: of)? (?:my )?(?:alerts?|notifications?|warnings?|notifs?|messages?)\b"
 )
+_LOOKED_AT = (Topic.WHAT, Topic.WHY, Topic.SHOW, Topic.HOW)
+_UNSAID_TIME = re.compile(
+    r"\bfor (?:(?:this|next|my|now|good|ever|forever|some|rest of) ?)*"
+    r"(?:weekend|night|evening|morning|while|bit|time|now|today|day off|ever|forever|good)\b"
+)
+_TURNED_OFF = re.compile(r"\b(?:turn|switch|shut)\b.*\boff\b")
 _WATCHED = (
     "The monitor tells of every position that leaves its range, nears an edge or has fees "
     "waiting: run `zuno monitor`. For a price of your own: alert ETH below 3000"
@@ -58,6 +64,8 @@ def _at_level(sentence: Sentence, token: str, level: str) -> SpokenMeaning:
 
 
 def _without_level(sentence: Sentence, token: str | None, *, telling: bool) -> SpokenMeaning | None:
+    if sentence.first in _LOOKED_AT and not sentence.has(Topic.IF, Topic.SET, Topic.PRICE_ALERTS):
+        return Rephrased(("alerts",))
     if sentence.percents and token is not None:
         return AskedBack(f"At which price of {token}? Like: alert {token} below 3000")
     if sentence.ids or sentence.has(
@@ -89,9 +97,11 @@ def _mute(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
             "A muted alert speaks again when its time is over: `alerts` lists it."
         )
     quieted = sentence.has(Topic.MUTE) or _no_more(sentence)
+    told_of = sentence.has(Topic.ALERTS, Topic.ALERT)
+    quieted = quieted or (told_of and _TURNED_OFF.search(sentence.text) is not None)
     if not quieted or sentence.has(Topic.THEME):
         return None
-    if sentence.has(Topic.LATER) or "ever" in sentence.words:
+    if sentence.has(Topic.LATER) or _UNSAID_TIME.search(sentence.text):
         return AskedBack("For how long? Like: mute 3 for 8h")
     lasting = f" for {sentence.seconds or _HOUR}s"
     numbered = [one for one in _numbered(sentence, context) if one in context.alerts]

@@ -16,12 +16,13 @@ _FORMS: dict[Topic, str] = {
         "fee, fees, rewards, reward, yield, interest, earnings, income, proceeds, winnings"
     ),
     Topic.POSITIONS: (
-        "am i lping in, am i lping, i am lping, what i am lping, stuff i am in, do "
-        "i have running, i have running, overview, invested in, am i invested in, how am i "
-        "doing, am i doing, how are we doing, dashboard, where do i stand, do i stand, book, all "
-        "lps, liquidity positions, positions, lps, what i have, what i have got, what have i "
-        "got, what i got, do i have open, i have open, my pools, portfolio, holdings, bags, "
-        "nfts, ranges"
+        "my stuff, my liquidity pools, my lp positions, my lps, sort by, sorted by, order by, "
+        "rank by, ranked by, sort, am i lping in, am i lping, i am lping, what i am lping, stuff "
+        "i am in, do i have running, i have running, overview, invested in, am i invested in, "
+        "how am i doing, am i doing, how are we doing, dashboard, where do i stand, do i stand, "
+        "book, all lps, liquidity positions, positions, lps, what i have, what i have got, what "
+        "have i got, what i got, do i have open, i have open, my pools, portfolio, holdings, "
+        "bags, nfts, ranges"
     ),
     Topic.POSITION: (
         "position, pos, lp position, nft, positon, bag, stake, number, id, lp, lps position"
@@ -240,14 +241,16 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.DYNAMIC_FEE: "dynamic, dynamic fee, dynamic fees, dynamic-fee, variable fee, hooked",
     Topic.PORTFOLIO: (
-        "all of it worth, is all of it worth, it all worth, is it all worth, all together worth, "
-        "whole portfolio, entire portfolio, portfolio value, value of my portfolio, portfolio "
-        "worth, where is money, where is my money, all my money, all my crypto, all wallets, "
-        "every wallet, across wallets, all networks, all chains, every network, across networks, "
-        "total exposure, my exposure, overall exposure, total net worth, net worth, networth, "
-        "how rich, all my stuff, everything i own, everything i have, total value, total worth, "
-        "overall value, am i worth, is everything worth, whole worth, value in total, worth in "
-        "total"
+        "beating hodl, beat hodl, beating holding, beat holding, better than holding, better "
+        "than hodl, better than hodling, vs holding, vs hodl, against holding, than just "
+        "holding, better off holding, all of it worth, is all of it worth, it all worth, is it "
+        "all worth, all together worth, whole portfolio, entire portfolio, portfolio value, "
+        "value of my portfolio, portfolio worth, where is money, where is my money, all my "
+        "money, all my crypto, all wallets, every wallet, across wallets, all networks, all "
+        "chains, every network, across networks, total exposure, my exposure, overall exposure, "
+        "total net worth, net worth, networth, how rich, all my stuff, everything i own, "
+        "everything i have, total value, total worth, overall value, am i worth, is everything "
+        "worth, whole worth, value in total, worth in total"
     ),
     **FILLING_FORMS,
     **DESK_FORMS,

@@ -277,7 +277,8 @@ def _of_no_token(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | 
         if isinstance(chosen, AskedBack):
             return AskedBack("Into which position, and of which token? Like: increase 7 0.5 WETH")
         return _of_which_token(chosen, sentence.numbers[0], context)
-    if not (meant.said or sentence.has(Topic.LIQUIDITY, Topic.POSITION)):
+    short = len(sentence.words) < _FEW_WORDS and not sentence.unknown
+    if not (meant.said or short or sentence.has(Topic.LIQUIDITY, Topic.POSITION)):
         return None
     example = meant.ids[0] if len(meant.ids) == 1 else 7
     return AskedBack(f"How much of which token? Like: increase {example} 0.5 WETH")

@@ -184,7 +184,7 @@ def _create(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     shaped = sentence.has(Topic.RANGE, Topic.BOUND) and not sentence.amounts
     held = bool(sentence.ids) and (shaped or not sentence.has(Topic.NEW))
     if not (opening or putting) or held:
-        return None
+        return AskedBack(_EXAMPLE) if _begins_with_amount(sentence) else None
     if not sentence.amounts:
         return _without_amount(sentence, context, opening=opening)
     sentence = _in_symbols(sentence, context)
@@ -212,6 +212,13 @@ def _in_symbols(sentence: Sentence, context: PhraseContext) -> Sentence:
 def _of_pair(symbol: str, paired: tuple[str, ...]) -> str:
     meant = [one for one in paired if names_symbol(symbol, one)]
     return meant[0] if meant and symbol not in paired else symbol
+
+
+def _begins_with_amount(sentence: Sentence) -> bool:
+    """`liquidity 1 weth 2950 3250`: most of what a position to open needs."""
+    ranged = sentence.prices is not None or len(sentence.numbers) == _PAIR
+    named = sentence.ids or sentence.has(*DEEDS, Topic.PUT, Topic.ALERT)
+    return bool(sentence.amounts) and ranged and not named
 
 
 def _put_to_work(sentence: Sentence) -> bool:
@@ -277,8 +284,8 @@ def _opens_without_verb(sentence: Sentence) -> bool:
     if wanted and sentence.has(Topic.POSITION) and not sentence.has(Topic.MORE, Topic.PUT):
         return True
     shaped = sentence.prices is not None or sentence.profile is not None or says_width(sentence)
-    verbless = not sentence.has(*DEEDS, Topic.PUT, Topic.ALERT, Topic.POSITION)
-    return shaped and verbless
+    verbless = not sentence.has(*DEEDS, Topic.PUT, Topic.ALERT)
+    return shaped and verbless and (bool(sentence.pairs) or not sentence.has(Topic.POSITION))
 
 
 _EXAMPLE = "How much of what? Like: create 0.5 WETH/USDC between 2900 and 3300"

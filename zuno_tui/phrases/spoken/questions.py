@@ -37,6 +37,7 @@ _PERIODS = (
 )
 _RESULTS = frozenset(("pnl", "p&l", "p/l", "roi"))
 _LEFT_OVER = frozenset(("have", "left", "remaining", "own", "hold", "holding", "spare"))
+_NFTS = frozenset(("nfts", "lps", "positions"))
 _ASKING_WORDS = frozenset(
     (
         *("what", "is", "are", "does", "do", "mean", "means", "meaning", "of", "define", "explain"),
@@ -82,7 +83,9 @@ def _what_if(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
     bare = short and sentence.percents and sentence.symbols
     if token is None and supposing and len(sentence.percents) == 1 and not sentence.ids:
         return _of_every_token(sentence, context)
-    if token is None or not (supposing or bare) or (sentence.ids and sentence.has(*DEEDS)):
+    # "When ETH is at 3500 close 27" supposes nothing.
+    ordered = sentence.has(*DEEDS) and (bool(sentence.ids) or not sentence.has(Topic.WHAT_IF))
+    if token is None or not (supposing or bare) or ordered:
         return None
     token = called(token, context)
     if len(sentence.percents) == 1:
@@ -111,7 +114,7 @@ def _of_every_token(sentence: Sentence, context: PhraseContext) -> AskedBack:
     return AskedBack("The price of which token?", choices)
 
 
-def _glossary(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+def _glossary(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     defining = sentence.has(Topic.MEANS) or sentence.first in (Topic.WHAT, Topic.HOW)
     # "What is out of range?" asks which are, not what it means.
     listing = sentence.has(*STATE_TOPICS) and not sentence.has(Topic.MEANS)
@@ -120,9 +123,9 @@ def _glossary(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | Non
     term = _term_in(sentence.words)
     if term is None:
         return None
-    # "What's the plan?" asks for the one that stands there, not for the word.
-    standing = term.name == "plan" and context.plan_id is not None
-    asked = "plan" if standing and not sentence.has(Topic.MEANS) else f"glossary {term.name}"
+    # "What's the plan?" asks for the one there is, not for the word.
+    standing = term.name == "plan" and not sentence.has(Topic.MEANS)
+    asked = "plan" if standing else f"glossary {term.name}"
     return Rephrased((asked,))
 
 
@@ -204,7 +207,9 @@ def _balances(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | No
     having = bool(_LEFT_OVER & set(sentence.words)) and asking
     fetched = sentence.has(Topic.FEES, Topic.COLLECT)
     held = having and (sentence.symbols or sentence.has(Topic.LIQUIDITY))
-    asked = sentence.has(Topic.WALLET) or (held and not sentence.has(Topic.POSITIONS))
+    named = sentence.has(Topic.WALLET) and not _NFTS & set(sentence.words)
+    enough = "enough" in sentence.words and bool(sentence.tokens)
+    asked = named or enough or (held and not sentence.has(Topic.POSITIONS))
     return Rephrased(("balances",)) if asked and not sentence.ids and not fetched else None
 
 
@@ -238,7 +243,7 @@ def _approve(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
             "Nothing is signed or sent by a sentence: `apply` is typed by hand, alone, and asks "
             "again."
         )
-    if not sentence.has(Topic.APPROVE):
+    if not sentence.has(Topic.APPROVE) or sentence.has(Topic.COMPARE):
         return None
     sure = sentence.first is Topic.APPROVE and not sentence.has(Topic.NOT, Topic.ALL, Topic.IF)
     choices = tuple(f"approve {one}" for one in context.candidates) if sure else ()

@@ -14,6 +14,13 @@ _WANTED = frozenset(("get", "need", "want", "have", "give"))
 _COUNTED = re.compile(r"[$%]|\bpercent\b|\b(?:need|want|get|give) [0-9.$]")
 _OUT_OF_RANGE = re.compile(r"\bout (?:of )?(?:its |my |their )?(?:range|bounds)\b|\bnearly out\b")
 _FROM_PRICE = re.compile(r"\bfrom \$?[0-9.,km]+ (?:up )?(?:to|until|till|-|and|through) \$?[0-9]")
+_UNDECIDED = re.compile(r"\b(?:or not|yes or no|or (?:should i )?(?:leave|keep|hold|wait|stay))\b")
+_BEGINNINGS = (
+    (re.compile(r"lp\b"), Topic.OPEN),
+    (re.compile(r"end (?:#?[0-9]|(?:my |position|this position))"), Topic.LEAVE),
+    (re.compile(r"free (?:half|third|quarter|[0-9])"), Topic.LESS),
+)
+"""What these say only where they begin a sentence."""
 _REPAIRED = re.compile(
     r"^(?:get|make|bring|put|have)\b.*"
     r"\b(?:earning|working|active|back (?:to work|in(?:to)? (?:range|play|action)|on track))\b"
@@ -22,12 +29,13 @@ _REPAIRED = re.compile(
 
 def topics_of_whole(words: tuple[str, ...]) -> Iterator[Topic]:
     text = " ".join(words)
+    if _UNDECIDED.search(text):
+        yield Topic.SHOULD
     if _REPAIRED.search(text):
         yield Topic.ADVISE
     elif _fetching(set(_OUT_OF_RANGE.sub("", text).split()), text):
         yield Topic.TAKE
-    if words[:1] == ("lp",):
-        yield Topic.OPEN
+    yield from (topic for beginning, topic in _BEGINNINGS if beginning.match(text))
 
 
 def _fetching(words: set[str], text: str) -> bool:
