@@ -9,6 +9,7 @@ from tests.zuno_tui.phrases.interpreted import DESK
 from zuno_tui.commands.prompt.saying import may_name_positions
 from zuno_tui.commands.prompt.understanding import interpret
 from zuno_tui.phrases.context import PhraseContext
+from zuno_tui.phrases.phrase_error import NotReadYetError
 
 NOTHING_READ = PhraseContext(alerts=DESK.alerts, alerts_of=DESK.alerts_of)
 READ = replace(NOTHING_READ, positions=DESK.positions, held=DESK.held)
@@ -20,10 +21,16 @@ def _commands(phrase: str, context: PhraseContext) -> list[str]:
 
 @pytest.mark.parametrize(
     "phrase",
-    ["close 30 and 36", "add 1 weth to 35", "close 28", "btc price", "move 30 to 290 330", "frob"],
+    ["close 30", "add 1 weth to 35", "close 28", "btc price", "move 30 to 290 330", "frob"],
 )
 def test_what_the_wallet_holds_may_change_what_is_meant(phrase: str) -> None:
     assert may_name_positions(interpret(phrase, NOTHING_READ))
+
+
+@pytest.mark.parametrize("phrase", ["close 30 and 36", "what happens to 27 if eth goes to 2500"])
+def test_of_several_numbers_only_the_positions_tell_which_is_one(phrase: str) -> None:
+    with pytest.raises(NotReadYetError):
+        interpret(phrase, NOTHING_READ)
 
 
 @pytest.mark.parametrize(

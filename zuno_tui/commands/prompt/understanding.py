@@ -28,6 +28,7 @@ from zuno_tui.commands.prompt.interpretation import (
     questioned,
 )
 from zuno_tui.commands.prompt.several import SeveralIntents
+from zuno_tui.commands.range import ChooseRange
 from zuno_tui.commands.registry import registry
 from zuno_tui.commands.swap import SwapTokens
 from zuno_tui.commands.what_if import WhatIf
@@ -79,6 +80,10 @@ _SHORTEST_MENDED = 4
 _ONLY_EXACT = frozenset(("apply", "approve"))
 """Never what a slip of the fingers may have meant."""
 _DOLLARS = frozenset(("DOLLAR", "DOLLARS", "USD", "BUCKS", "CASH", "STABLES"))
+_AROUND_PRICE = re.compile(
+    r"±|\+ ?/? ?-|plus.{0,4}minus|(?:each|either|both) (?:side|way|direction)|\baround\b",
+    re.IGNORECASE,
+)
 _NO_VERB = Misunderstood("No verb stands at its beginning.")
 _BARE_POSITION = re.compile(r"#?[0-9]{1,77}", re.ASCII)
 
@@ -159,6 +164,9 @@ def _told_otherwise(
         return _for_which_dollars(intent, context) if dollars else None
     if isinstance(intent, IncreasePosition):
         return _in_other_token(intent, words, context)
+    if isinstance(intent, ChooseRange):
+        opened = intent.token_id is not None or is_readable(CreatePosition(intent.what), context)
+        return None if opened else _by_sentence(words, context)
     if isinstance(intent, Help):
         known = intent.topic is None or intent.topic in registry().phrases()
         return None if known else _by_sentence(words, context)
@@ -168,7 +176,7 @@ def _told_otherwise(
 def _opened_otherwise(
     intent: CreatePosition, words: tuple[str, ...], context: PhraseContext
 ) -> Interpretation | None:
-    if is_readable(intent, context):
+    if is_readable(intent, context) and _AROUND_PRICE.search(intent.phrase) is None:
         return None
     found = _by_sentence(words, context)
     if found is None or found.misunderstood is not None:

@@ -58,8 +58,8 @@ def _tried(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
 
 
 def _stays(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
-    staying = sentence.has(Topic.KEEP) and not _only_fees(change, sentence)
-    if not staying and not _REST & set(sentence.words):
+    staying = sentence.has(Topic.KEEP) or bool(_REST & set(sentence.words))
+    if not staying or _only_fees(change, sentence):
         return None
     return AskedBack("Which stay, and which do not? Like: close everything except 7")
 
@@ -67,7 +67,7 @@ def _stays(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
 def _only_fees(change: Rephrased, sentence: Sentence) -> bool:
     """`take the fees of 34 but leave the liquidity`: what stays is what fees leave alone."""
     verbs = {one.split()[0] for one in change.phrases}
-    rest = sentence.has(Topic.LIQUIDITY, Topic.POSITION, Topic.OPEN)
+    rest = sentence.has(Topic.LIQUIDITY, Topic.POSITION, Topic.OPEN) or "rest" in sentence.words
     return verbs <= {"collect", "compound"} and rest and len(sentence.ids) <= 1
 
 

@@ -28,10 +28,11 @@ DEED_FORMS: dict[Topic, str] = {
         "yank, rip, rip out, rm"
     ),
     Topic.LESS: (
-        "free up, unlock, less, unstake, pare, pare down, pare back, ease out, decreasing, "
-        "lowering, trimming, decrease, reduce, reducing, cut, trim, lower, shrink, shave, "
-        "lighten, downsize, halve, split, scale down, scale back, scale out, dial down, derisk, "
-        "de-risk, cut back, slim down, cut down, size down, scale, sell down"
+        "lessen, diminish, slash, minimize, free up, unlock, less, unstake, pare, pare down, "
+        "pare back, ease out, decreasing, lowering, trimming, decrease, reduce, reducing, cut, "
+        "trim, lower, shrink, shave, lighten, downsize, halve, split, scale down, scale back, "
+        "scale out, dial down, derisk, de-risk, cut back, slim down, cut down, size down, scale, "
+        "sell down"
     ),
     Topic.MORE: (
         "more money, more capital, more funds, more cash, more "
@@ -62,22 +63,23 @@ DEED_FORMS: dict[Topic, str] = {
         "tighter, widening, expand, concentrate, squeeze"
     ),
     Topic.ADVISE: (
-        "propose, proposing, run agents, run agents on, run debate, start debate, run analysis, "
-        "worth keeping, worth holding, worth staying in, worth leaving, reckon, do you reckon, "
-        "you reckon, needs rebalance, needs rebalancing, need rebalancing, needs adjusting, "
-        "needs adjustment, what is smart, smartest thing, smart thing to do, sensible, best "
-        "strategy, good strategy, what strategy, thinking about, thinking of, considering, "
-        "contemplating, wondering, tempted to, idea, ideas, any idea, any ideas, tip, tips, "
-        "decide, decide about, decision, thinking, ask agents, ask your agents, let agents, have "
-        "agents, new range, another range, different range, fresh range, agents say, agents "
-        "think, agents say about, earn again, now what, your advice, range is best, best thing, "
-        "best range, right range, better range, good range, optimal range, ideal range, optimum, "
-        "rec, reco, recs, too tight, too wide, too narrow, too broad, second opinion, your view, "
-        "your take, your call, best to do, what is best, best move, best course, best thing to "
-        "do, verdict, worth doing, recommend, recommendation, recommendations, suggest, "
-        "suggestion, suggestions, advise, advice, opinion, thoughts, think, what now, what next, "
-        "analyse, analyze, evaluate, review, assess, argue, debate, worth it, make sense, time "
-        "to, good idea"
+        "do something about, do something with, do something, does need, deal with, take care "
+        "of, sort out, handle, propose, proposing, run agents, run agents on, run debate, start "
+        "debate, run analysis, worth keeping, worth holding, worth staying in, worth leaving, "
+        "reckon, do you reckon, you reckon, needs rebalance, needs rebalancing, need "
+        "rebalancing, needs adjusting, needs adjustment, what is smart, smartest thing, smart "
+        "thing to do, sensible, best strategy, good strategy, what strategy, thinking about, "
+        "thinking of, considering, contemplating, wondering, tempted to, idea, ideas, any idea, "
+        "any ideas, tip, tips, decide, decide about, decision, thinking, ask agents, ask your "
+        "agents, let agents, have agents, new range, another range, different range, fresh "
+        "range, agents say, agents think, agents say about, earn again, now what, your advice, "
+        "range is best, best thing, best range, right range, better range, good range, optimal "
+        "range, ideal range, optimum, rec, reco, recs, too tight, too wide, too narrow, too "
+        "broad, second opinion, your view, your take, your call, best to do, what is best, best "
+        "move, best course, best thing to do, verdict, worth doing, recommend, recommendation, "
+        "recommendations, suggest, suggestion, suggestions, advise, advice, opinion, thoughts, "
+        "think, what now, what next, analyse, analyze, evaluate, review, assess, argue, debate, "
+        "worth it, make sense, time to, good idea"
     ),
     Topic.SWAP: (
         "ape, rotate, change into, swapping, converting, offload into, swap, convert, exchange, "
@@ -93,11 +95,13 @@ DEED_FORMS: dict[Topic, str] = {
     ),
     Topic.TELL: "tell, say",
     Topic.MUTE: (
-        "do not warn, do not text, do not message, do not remind, do not buzz, do not bother, do "
-        "not disturb, stop bothering, do not notify, do not alert, do not ping, do not tell, no "
-        "more alerts, no more notifications, stop notifications, stop spamming, silent, shush, "
-        "mute, muting, silence, snooze, quiet, hush, shut up, turn off, disable, stop alerting, "
-        "stop pinging, stop notifying, stop telling, stop warning, stop bugging, stop alerts"
+        "pause alerts, pause notifications, pause pings, pause my alerts, pause all alerts, hold "
+        "alerts, suspend alerts,  do not warn, do not text, do not "
+        "message, do not remind, do not buzz, do not bother, do not disturb, stop bothering, do "
+        "not notify, do not alert, do not ping, do not tell, no more alerts, no more "
+        "notifications, stop notifications, stop spamming, silent, shush, mute, muting, silence, "
+        "snooze, quiet, hush, shut up, turn off, disable, stop alerting, stop pinging, stop "
+        "notifying, stop telling, stop warning, stop bugging, stop alerts"
     ),
     Topic.UNMUTE: "unmute, unsilence, unsnooze, turn on, enable",
     Topic.ACKNOWLEDGE: (

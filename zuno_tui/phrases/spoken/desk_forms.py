@@ -76,10 +76,11 @@ DESK_FORMS: dict[Topic, str] = {
     ),
     Topic.DRILL: "exit drill, drill, if i have to",
     Topic.PLAN: (
-        "on card, card say, card says, you about to do, are you about to do, come up with, did "
-        "you come up with, you come up with, proposed, the plan, on the table, plan, proposal, "
-        "options, alternatives, did you recommend, did you say, you recommended, did you "
-        "suggest, your recommendation, steps"
+        "how confident, how confident are you, how sure are you, how certain, how certain are "
+        "you, confidence, are you sure, are you sure about, on card, card say, card says, you "
+        "about to do, are you about to do, come up with, did you come up with, you come up with, "
+        "proposed, the plan, on the table, plan, proposal, options, alternatives, did you "
+        "recommend, did you say, you recommended, did you suggest, your recommendation, steps"
     ),
     Topic.SENT: (
         "mined, mined yet, been mined, included yet, been included, landed yet, stuck, resend, "

@@ -13,6 +13,7 @@ from zuno_tui.phrases.spoken.certainty import sure_of
 from zuno_tui.phrases.spoken.meaning import NOTHING_DONE, AnsweredPhrase, AskedBack, Rephrased
 from zuno_tui.phrases.spoken.moves import MOVE_RULES
 from zuno_tui.phrases.spoken.negation import (
+    after_denied_clause,
     asked_of_rest,
     before_denied_clause,
     corrected,
@@ -22,7 +23,7 @@ from zuno_tui.phrases.spoken.negation import (
 from zuno_tui.phrases.spoken.opening import OPENING_RULES
 from zuno_tui.phrases.spoken.questions import FIRST_RULES, LAST_RULES, QUESTION_RULES
 from zuno_tui.phrases.spoken.sentence_reader import read_sentence
-from zuno_tui.phrases.spoken.targets import positions_meant
+from zuno_tui.phrases.spoken.targets import RANK_TOPICS, STATE_TOPICS, positions_meant
 from zuno_tui.phrases.spoken.topics import DEEDS, QUESTIONS, Topic
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ _LOOKING = (Topic.SHOW, Topic.ALERTS, Topic.ALERT, Topic.OUT_OF_RANGE, Topic.IN_
 _HAPPENED = (("has",), ("have",), ("did",))
 _ANYWHERE = frozenset(("switch", "create", "glossary", "help", "settings", "alert", "quit"))
 """What is the same on every network, or names its own."""
+_BEFOREHAND = (("first",), ("beforehand",), ("before",))
 _SIGNING = ("cancel transaction", "speed up", "revoke")
 
 
@@ -72,10 +74,8 @@ def _elsewhere(
 
 
 def _meaning(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
-    if (wanted := before_denied_clause(sentence, context)) is not None:
-        return _meaning(wanted, context)
-    if (left := without_refused_ids(sentence)) is not None and left.has(*DEEDS):
-        return asked_of_rest(_meaning(left, context))
+    if (part := _undenied(sentence, context)) is not None:
+        return part
     if (asked := _first(_ASKING, sentence, context)) is not None:
         return _typed_exactly(asked, sentence)
     # "30 should go from 2850 to 3400" asks nothing.
@@ -87,7 +87,7 @@ def _meaning(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
         untouched = sentence.first is Topic.NOT and not sentence.has(*_LOOKING)
         if untouched or (sentence.has(Topic.NOT) and sentence.has(*DEEDS)):
             return AnsweredPhrase(NOTHING_DONE)
-    elif sentence.words[:1] in _HAPPENED:
+    elif sentence.words[:1] in _HAPPENED or "back in" in sentence.text:
         # "Has 36 come back in range?" asks what is; it wants nothing moved.
         kept = tuple(topic for topic in sentence.topics if topic is not Topic.MOVE)
         sentence = replace(sentence, topics=kept)
@@ -96,6 +96,17 @@ def _meaning(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
         if advised.said and sentence.first is not Topic.WHAT:
             sentence = replace(sentence, topics=(*sentence.topics, Topic.SHOULD))
     return _first(_ENDING, sentence, context)
+
+
+def _undenied(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    """What is wanted in a sentence of which a part is denied; None where that is not clear."""
+    if (wanted := before_denied_clause(sentence, context)) is not None:
+        return _meaning(wanted, context)
+    if (then := after_denied_clause(sentence, context)) is not None:
+        return asked_of_rest(_meaning(then, context))
+    left = without_refused_ids(sentence)
+    clear = left is not None and left.has(*DEEDS)
+    return asked_of_rest(_meaning(left, context)) if left is not None and clear else None
 
 
 def _first(
@@ -128,11 +139,15 @@ def _in_turn(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
 def _both(first: Sentence, second: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     if not first.ids and not first.tokens and not first.has(Topic.ALL, Topic.IT):
         first = replace(first, ids=second.ids, pairs=second.pairs, symbols=second.symbols)
-    if second.has(Topic.IT) and not second.ids:
+    named = second.ids or second.tokens or second.has(*STATE_TOPICS, *RANK_TOPICS, Topic.ALL)
+    if not named:
         second = replace(second, ids=first.ids, pairs=first.pairs, symbols=first.symbols)
     one, other = _meaning(first, context), _meaning(second, context)
     if isinstance(one, Rephrased) and isinstance(other, Rephrased):
-        return Rephrased((*one.phrases, *other.phrases))
+        # "Move 27 and collect first".
+        late = second.words[-1:] in _BEFOREHAND
+        in_order = (other, one) if late else (one, other)
+        return Rephrased(tuple(phrase for each in in_order for phrase in each.phrases))
     asked = next((each for each in (one, other) if isinstance(each, AskedBack)), None)
     return (
         None

@@ -97,11 +97,13 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.OR: "or",
     Topic.OUT_OF_RANGE: (
-        "fell out of range, fallen out of range, went out of range, go out of range, gone out of "
-        "range, out of the range, off-range, out of range, oor, outside range, outside of range, "
-        "outside its range, not in range, idle, inactive, not earning, out-of-range, out range, "
-        "out of its range, leaves its range, leaves range, goes out of range, off range, out of "
-        "bounds, stopped earning"
+        "exits range, exits its range, exit its range, exit range, leave its range, leave range, "
+        "leaving range, leaving its range, falls out of range, fall out of range, fell out of "
+        "range, fallen out of range, went out of range, go out of range, gone out of range, out "
+        "of the range, off-range, out of range, oor, outside range, outside of range, outside "
+        "its range, not in range, idle, inactive, not earning, out-of-range, out range, out of "
+        "its range, leaves its range, leaves range, goes out of range, off range, out of bounds, "
+        "stopped earning"
     ),
     Topic.IN_RANGE: (
         "working, in range, active, inside range, within range, earning, healthy, in its range"
@@ -141,8 +143,8 @@ _FORMS: dict[Topic, str] = {
         "most fees, highest fees, biggest fees, most uncollected fees, most unclaimed"
     ),
     Topic.SOME: (
-        "something, anything, piece, chunk, slice, bit of, share of, some, bit, a bit, little, "
-        "part, portion, few"
+        "partial, partially, partly, partial amount, something, anything, piece, chunk, slice, "
+        "bit of, share of, some, bit, a bit, little, part, portion, few"
     ),
     Topic.WHOLE: "completely, entirely, fully, whole, in full, totally, altogether",
     Topic.BELOW: (

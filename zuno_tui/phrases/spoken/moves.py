@@ -166,7 +166,7 @@ def _unclear_leaving(sentence: Sentence, context: PhraseContext) -> AskedBack | 
 
 def _perhaps_leave(sentence: Sentence) -> SpokenMeaning | None:
     """`sell 27`, `empty 27`: leaving it may be meant, and is asked."""
-    if not sentence.has(Topic.SWAP, Topic.EMPTY) or sentence.symbols:
+    if not sentence.has(Topic.SWAP, Topic.EMPTY) or sentence.symbols or sentence.has(Topic.FEES):
         return None
     if sentence.ids:
         return AskedBack("To leave it whole?", tuple(f"close {one}" for one in sentence.ids))

@@ -79,6 +79,18 @@ def before_denied_clause(sentence: Sentence, context: PhraseContext) -> Sentence
     return wanted if _apart(wanted, denied) else None
 
 
+def after_denied_clause(sentence: Sentence, context: PhraseContext) -> Sentence | None:
+    """`do not close 30 but close 36` from where something is wanted; None where nothing is."""
+    words = sentence.words
+    if sentence.first is not Topic.NOT or "but" not in words:
+        return None
+    place = words.index("but")
+    denied = read_sentence(words[:place], context)
+    wanted = read_sentence(words[place + 1 :], context)
+    named = bool(wanted.ids) and not set(wanted.ids) & set(denied.ids)
+    return wanted if named and wanted.first in DEEDS and not wanted.has(Topic.NOT) else None
+
+
 def _apart(wanted: Sentence, denied: Sentence) -> bool:
     """Whether the denied deed is another one, and of nothing else than the wanted one."""
     doing, refusing = DEEDS.intersection(wanted.topics), DEEDS.intersection(denied.topics)

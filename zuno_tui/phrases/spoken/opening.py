@@ -60,11 +60,15 @@ def _wanted_coin(sentence: Sentence) -> Rephrased | None:
 
 def _swap(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     tokens = tuple(dict.fromkeys(sentence.tokens))
-    if sentence.ids or not tokens:
+    entering = "ape" in sentence.words and len(tokens) == 1
+    if sentence.ids or not tokens or entering:
         return None
     if sentence.has(*_OUT_OF_WALLET):
         return _perhaps_tokens(sentence, tokens)
     changed = sentence.has(Topic.SET) and sentence.has(Topic.INTO) and bool(sentence.amounts)
+    changed = changed or bool(
+        sentence.has(Topic.LEAVE) and len(tokens) == _PAIR and sentence.amounts
+    )
     changed = changed or bool(_WANTING & set(sentence.words) and _PAID_WITH.search(sentence.text))
     if not (sentence.has(Topic.SWAP, Topic.BUY) or changed):
         return _exchange(sentence) or _wanted_amount(sentence, tokens)
@@ -280,6 +284,9 @@ def _opens_without_verb(sentence: Sentence) -> bool:
         return False
     if len(set(sentence.tokens)) < _PAIR and not sentence.has(Topic.STABLE):
         return False
+    both = len(sentence.amounts) == _PAIR and sentence.has(Topic.POSITION, Topic.LIQUIDITY)
+    if both and not sentence.has(*DEEDS, Topic.PUT, Topic.ALERT):
+        return True
     wanted = sentence.has(Topic.SET) or bool({"want", "like", "need"} & set(sentence.words))
     if wanted and sentence.has(Topic.POSITION) and not sentence.has(Topic.MORE, Topic.PUT):
         return True

@@ -140,9 +140,11 @@ _HOMEWARDS = re.compile(
 """Where everything goes that is taken out: nothing more is asked for by it."""
 _HALVED = (("a",), ("an",))
 _BETWEEN_NUMBERS = re.compile(
-    r"(?<=[0-9km%])(?:\.\.+|–|—|−|~|-|(?<=[0-9]{3})/(?=[0-9]{3}))(?=\$?[0-9.])", re.IGNORECASE
+    r"(?<=[0-9km%])(?:\.\.+|–|—|−|~|-|(?<=[0-9]{3})/(?=[0-9]{3}|[0-9]+\.[0-9]))(?=\$?[0-9.])",
+    re.IGNORECASE,
 )
 _AROUND = re.compile(r"^(?:±|\+/-|\+-|-\+|∓)(?=[0-9.])")
+_OF_NUMBER = re.compile(r"(#?[0-9]+)s", re.ASCII)
 _DOLLARS_AFTER = re.compile(r"([0-9][0-9,]*(?:\.[0-9]+)?[km]?)\$", re.ASCII)
 _COMPARED = re.compile(r"([<>]=?|@)(?=\$?[0-9])")
 _GLUED = re.compile(
@@ -155,9 +157,17 @@ _NOT_A_TAIL = re.compile(r"[km]", re.ASCII)
 def plain_words(words: Iterable[str]) -> tuple[str, ...]:
     """One thing a word, with units apart from their numbers."""
     spread = tuple(word for typed in words for word in _spread(typed.lower()))
-    kept = tuple(word for word in _halved(spread) if word not in COURTESIES)
+    kept = tuple(word for word in _halved(_numbers_apart(spread)) if word not in COURTESIES)
     said = _without_opening(with_scales(kept))
     return tuple(_HOMEWARDS.sub("", " ".join(said)).split())
+
+
+def _numbers_apart(words: tuple[str, ...]) -> tuple[str, ...]:
+    """`27s fees` are those of 27; `for 30s` is a time."""
+    return tuple(
+        owner[1] if (owner := _OF_NUMBER.fullmatch(word)) and words[place - 1] != "for" else word
+        for place, word in enumerate(words)
+    )
 
 
 def _halved(words: tuple[str, ...]) -> Iterator[str]:

@@ -150,7 +150,8 @@ def _gas(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
 def _earned(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     period = _period(sentence)
     fees_then = period and sentence.has(Topic.FEES, Topic.EARNED)
-    if not (sentence.has(Topic.EARNED) or fees_then) or sentence.ids or sentence.pairs:
+    named = sentence.ids or sentence.pairs or sentence.amounts
+    if not (sentence.has(Topic.EARNED) or fees_then) or named:
         return None
     taken = sentence.first in (*_DEEDS, Topic.COMPOUND, Topic.PUT)
     if sentence.has(Topic.TRACK_RECORD, Topic.POOLS, Topic.POSITION) or sentence.symbols or taken:
@@ -163,8 +164,8 @@ def _earned(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None
             "What was earned is told of today, of a week, of a month, or of all days.",
             ("earned today", "earned week", "earned month", "earned all"),
         )
-    named = "all" if period in (None, "whole") else period
-    return Rephrased((f"earned {named}",))
+    span = "all" if period in (None, "whole") else period
+    return Rephrased((f"earned {span}",))
 
 
 def _period(sentence: Sentence) -> str | None:
@@ -263,7 +264,7 @@ def _undo(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
 def _sent(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     if not sentence.has(Topic.SENT):
         return None
-    if sentence.has(Topic.CANCEL):
+    if sentence.has(Topic.CANCEL, Topic.LEAVE, Topic.REMOVE):
         return Rephrased(("cancel transaction",))
     return Rephrased(("speed up",)) if sentence.has(Topic.HURRY) else Rephrased(("outbox",))
 
@@ -344,6 +345,7 @@ def _pools(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     mine = {"have", "hold", "own"} & set(sentence.words) or _MY_POOL.search(sentence.text)
     judged = sentence.has(Topic.WHAT, Topic.BEST, Topic.COMPARE) or bool(_RATED & {*sentence.words})
     about = bool({"pool", "tier"} & {*sentence.words}) and not (sentence.amounts or sentence.ids)
+    judged = judged or "find" in sentence.words
     which = about and not mine and judged and not sentence.has(*DEEDS)
     return Rephrased(("pools",)) if sentence.has(Topic.POOLS) or where or which else None
 

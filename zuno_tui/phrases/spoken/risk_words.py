@@ -17,13 +17,28 @@ _LEVELS: dict[tuple[str, ...], str] = {
     ("medium", "risk"): "balanced",
     ("moderate", "risk"): "balanced",
     ("high", "risk"): "aggressive",
+    ("not", "risky"): "conservative",
+    ("not", "too", "risky"): "conservative",
+    ("not", "too", "aggressive"): "conservative",
+    ("not", "very", "risky"): "conservative",
+    ("nothing", "risky"): "conservative",
+    ("nothing", "too", "risky"): "conservative",
+    ("minimal", "risk"): "conservative",
+    ("no", "risk"): "conservative",
+    ("without", "risk"): "conservative",
+    ("without", "much", "risk"): "conservative",
+    ("as", "safe", "as", "possible"): "conservative",
+    ("play", "it", "safe"): "conservative",
+    ("on", "safe", "side"): "conservative",
 }
+_MOST_WORDS = 4
 
 
 def risk_said(words: tuple[str, ...]) -> tuple[str, int] | None:
     """The profile that the first words name, and how many words name it."""
-    if (level := _LEVELS.get(words[:2])) is not None:
-        return level, 2
+    for count in range(_MOST_WORDS, 1, -1):
+        if (level := _LEVELS.get(words[:count])) is not None:
+            return level, count
     word = words[0]
     named = _WORDS.get(word) or _WORDS.get(word.removesuffix("ly"))
     return None if named is None else (named, 1)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from chain.base.spelling import one_slip_apart
 from zuno_tui.phrases.named_networks import network_called
+from zuno_tui.phrases.phrase_error import NotReadYetError
 from zuno_tui.phrases.spoken.lexicon import forms, single_words
 from zuno_tui.phrases.spoken.number_words import PARTS, plain_number, worded_number
 from zuno_tui.phrases.spoken.plain import plain_words
@@ -37,6 +38,8 @@ _TIMES = {
 _RANGE_JOINS = frozenset(("-", "to", "and", "through", "until"))
 _COUNTING = (Topic.MORE, Topic.PUT, Topic.SWAP, Topic.BUY, Topic.OPEN, Topic.WRAP, Topic.UNWRAP)
 _PARTED = (Topic.LESS, Topic.TAKE, Topic.REMOVE)
+_ORDINALS = (("first",), ("last",))
+_RANKED = frozenset(("one", "position", "pos", "lp", "nft", "pool", "of"))
 _WORDS_FOR_DIGITS = {"4": "for", "2": "to"}
 _MOST_PERCENT = 95
 _SHORTEST_MENDED = 4
@@ -152,8 +155,7 @@ class _Reader:
         # "The one USDC position" counts nothing, "add one USDC" does.
         told = forms().get((self._word(-1),), ()) if self._word() == "one" else _COUNTING
         counted = (*_PERCENT, *_TIMES, *_DOLLARS)
-        last = self._at + taken == len(self._words) and not self._ids
-        if last and number in self._context.positions:
+        if number in self._context.positions and self._calls_position(taken, counted):
             self._ids.append(number)
             return taken
         symbol = self._is_symbol(self._word(taken)) and any(one in _COUNTING for one in told)
@@ -164,6 +166,17 @@ class _Reader:
             return taken if bare else 0
         self._words = (*self._words[: self._at], str(number), *self._words[self._at + taken :])
         return self._number()
+
+    def _calls_position(self, taken: int, counted: tuple[str, ...]) -> bool:
+        """`is thirty six back in range`: nothing is counted by it, and no price is named."""
+        unit = self._word(taken)
+        return (
+            unit not in counted
+            and not self._is_symbol(unit)
+            and self._pair_at(taken) is None
+            and self._word(-1) not in ("by", "between", "from", "and", "to")
+            and not self._ids
+        ) or (self._at + taken == len(self._words) and not self._ids)
 
     def _added(self, word: str) -> int:
         """`+3k usdc`: more of it."""
@@ -270,6 +283,8 @@ class _Reader:
             self._ids.append(int(word))
         elif self._is_fee(word):
             self._fee = Fraction(word)
+        elif self._is_doubtful(word):
+            raise NotReadYetError("positions")
         else:
             self._numbers.append(plain_number(word))
         return 1
@@ -299,6 +314,11 @@ class _Reader:
         if self._context.held is not None or self._context.positions:
             return int(word) in self._context.positions
         return not self._ids and not self._numbers and not self._compared()
+
+    def _is_doubtful(self, word: str) -> bool:
+        """Whether only the positions tell which of several numbers is one of them."""
+        unread = self._context.held is None and not self._context.positions
+        return unread and _INTEGER.fullmatch(word) is not None and bool(self._ids or self._numbers)
 
     def _compared(self) -> bool:
         before = {Topic.BELOW, Topic.ABOVE, Topic.REACHES}
@@ -352,11 +372,16 @@ class _Reader:
         for count in range(_MOST_WORDS, 0, -1):
             form = self._words[self._at : self._at + count]
             if len(form) == count and form in forms() and not self._ends_in_longer(count):
-                # "Get out of 36" does not ask to see it.
+                # "Get out of 36" does not ask to see it, "collect first" names no position.
                 fetching = form == ("get",) and Topic.TAKE in self._topics
-                self._topics.extend(() if fetching else forms()[form])
+                unranked = form in _ORDINALS and not self._names_rank()
+                self._topics.extend(() if fetching or unranked else forms()[form])
                 return count
         return 0
+
+    def _names_rank(self) -> bool:
+        """`my first position`, `the last one`."""
+        return self._word(1) in _RANKED or self._word(-1) in ("my", "our")
 
     def _ends_in_longer(self, count: int) -> bool:
         """Whether the last word of a form begins a longer one: `close | out of range`."""

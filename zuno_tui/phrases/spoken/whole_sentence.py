@@ -15,15 +15,22 @@ _COUNTED = re.compile(r"[$%]|\bpercent\b|\b(?:need|want|get|give) [0-9.$]")
 _OUT_OF_RANGE = re.compile(r"\bout (?:of )?(?:its |my |their )?(?:range|bounds)\b|\bnearly out\b")
 _FROM_PRICE = re.compile(r"\bfrom \$?[0-9.,km]+ (?:up )?(?:to|until|till|-|and|through) \$?[0-9]")
 _UNDECIDED = re.compile(r"\b(?:or not|yes or no|or (?:should i )?(?:leave|keep|hold|wait|stay))\b")
+_HOMECOMING = re.compile(r"\b(?:money|funds|capital|liquidity|tokens|stake|deposit) (?:back|out)\b")
+_FROM_COIN = re.compile(r"\bfrom (?:my )?w?(?:eth|bnb|pol)\b")
+_LACKING = re.compile(
+    r"\b(?:am|are) (?:i|we) (?:running )?(?:out of|low on|short of|short on) [a-z]+$"
+)
 _BEGINNINGS = (
     (re.compile(r"lp\b"), Topic.OPEN),
+    (re.compile(r"empty (?:out )?(?:my )?(?:fees|rewards)\b"), Topic.COLLECT),
     (re.compile(r"end (?:#?[0-9]|(?:my |position|this position))"), Topic.LEAVE),
     (re.compile(r"free (?:half|third|quarter|[0-9])"), Topic.LESS),
 )
 """What these say only where they begin a sentence."""
 _REPAIRED = re.compile(
     r"^(?:get|make|bring|put|have)\b.*"
-    r"\b(?:earning|working|active|back (?:to work|in(?:to)? (?:range|play|action)|on track))\b"
+    r"\b(?:earning|working|active|earn(?:$| again)|"
+    r"back (?:to work|in(?:to)? (?:range|play|action)|on track))\b"
 )
 
 
@@ -31,6 +38,8 @@ def topics_of_whole(words: tuple[str, ...]) -> Iterator[Topic]:
     text = " ".join(words)
     if _UNDECIDED.search(text):
         yield Topic.SHOULD
+    if _LACKING.search(text):
+        yield Topic.WALLET
     if _REPAIRED.search(text):
         yield Topic.ADVISE
     elif _fetching(set(_OUT_OF_RANGE.sub("", text).split()), text):
@@ -42,4 +51,5 @@ def _fetching(words: set[str], text: str) -> bool:
     """`get 40% out of 27`, `i need $500 from 33`: what is to come out of a position."""
     wanted = bool(words & _WANTED) and not words.isdisjoint(("out", "from", "back"))
     counted = _COUNTED.search(text) is not None and _FROM_PRICE.search(text) is None
+    counted = (counted or _HOMECOMING.search(text) is not None) and not _FROM_COIN.search(text)
     return {"get", "out"} <= words or (wanted and counted)
