@@ -138,6 +138,19 @@ _HOMEWARDS = re.compile(
     r"(?:back )?(?:to |into |in )?(?:my |our )?(?:own )?wallet$"
 )
 """Where everything goes that is taken out: nothing more is asked for by it."""
+_REASON = re.compile(
+    r" (?:because|as (?:we|i|you)|as discussed|so (?:that )?i can|while gas"
+    r"|since (?:it|gas|eth|they)"
+    r"|before (?:it|price|eth|gas) (?!is at)[a-z]+)\b"
+    r"(?!.*(?:[0-9]|\b(?:not|no|but|except|if|unless|until|without|never)\b)).*$"
+)
+"""Why something is to be done, at the end of a sentence."""
+_CLOSING = re.compile(
+    r" (?:and |but |then )*(?:nothing (?:else|more)|everything else stays(?: as it is)?"
+    r"|leave (?:rest|others|everything else)(?: alone| as it is| untouched)?"
+    r"|(?:show|tell) (?:plan|it|result|how it goes|what happens))$"
+)
+"""What is so by itself, at the end of a sentence."""
 _HALVED = (("a",), ("an",))
 _BETWEEN_NUMBERS = re.compile(
     r"(?<=[0-9km%])(?:\.\.+|–|—|−|~|-|(?<=[0-9]{3})/(?=[0-9]{3}|[0-9]+\.[0-9]))(?=\$?[0-9.])",
@@ -159,7 +172,10 @@ def plain_words(words: Iterable[str]) -> tuple[str, ...]:
     spread = tuple(word for typed in words for word in _spread(typed.lower()))
     kept = tuple(word for word in _halved(_numbers_apart(spread)) if word not in COURTESIES)
     said = _without_opening(with_scales(kept))
-    return tuple(_HOMEWARDS.sub("", " ".join(said)).split())
+    text = " ".join(said)
+    for tail in (_REASON, _CLOSING, _HOMEWARDS):
+        text = tail.sub("", text)
+    return tuple(text.split())
 
 
 def _numbers_apart(words: tuple[str, ...]) -> tuple[str, ...]:

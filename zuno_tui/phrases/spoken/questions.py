@@ -174,7 +174,10 @@ def _period(sentence: Sentence) -> str | None:
 
 
 def _price(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
-    if sentence.pairs or sentence.ids or sentence.has(Topic.POSITION, Topic.POSITIONS, Topic.RANGE):
+    exchanged = sentence.first in (Topic.SWAP, Topic.BUY) and bool(sentence.amounts)
+    if sentence.pairs or sentence.ids or exchanged:
+        return None
+    if sentence.has(Topic.POSITION, Topic.POSITIONS, Topic.RANGE):
         return None
     tokens = tuple(dict.fromkeys(called(one, context) for one in sentence.tokens))
     priced = sentence.has(Topic.PRICE, Topic.WORTH)
@@ -209,6 +212,7 @@ def _balances(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | No
     fetched = sentence.has(Topic.FEES, Topic.COLLECT)
     held = having and (sentence.symbols or sentence.has(Topic.LIQUIDITY))
     named = sentence.has(Topic.WALLET) and not _NFTS & set(sentence.words)
+    named = named and not (sentence.amounts and sentence.has(*DEEDS))
     enough = "enough" in sentence.words and bool(sentence.tokens)
     asked = named or enough or (held and not sentence.has(Topic.POSITIONS))
     return Rephrased(("balances",)) if asked and not sentence.ids and not fetched else None

@@ -14,7 +14,7 @@ from zuno_tui.phrases.spoken.number_words import PARTS, plain_number, worded_num
 from zuno_tui.phrases.spoken.plain import plain_words
 from zuno_tui.phrases.spoken.risk_words import risk_said
 from zuno_tui.phrases.spoken.sentence import STABLE, Sentence, SpokenAmount, symbols_anywhere
-from zuno_tui.phrases.spoken.topics import Topic
+from zuno_tui.phrases.spoken.topics import DEEDS, Topic
 from zuno_tui.phrases.spoken.whole_sentence import topics_of_whole
 
 if TYPE_CHECKING:
@@ -395,7 +395,9 @@ class _Reader:
         if len(word) >= _SHORTEST_MENDED:
             close = [(known,) for known in single_words() if one_slip_apart(word, known)]
             meant = {forms()[known] for known in close if known in forms()}
-            if len(meant) == 1:
+            # "So i can sleep" is no sweep where something else is to be done.
+            second = DEEDS.intersection(self._topics) and any(DEEDS & {*each} for each in meant)
+            if len(meant) == 1 and not second:
                 self._topics.extend(next(iter(meant)))
                 self._mended.append(word)
                 return 1
