@@ -28,7 +28,8 @@ _ASKED_POLITELY = re.compile(
     r"(?:can|could|will|would|please|pls|plz|kindly|mind|may)\b",
     re.IGNORECASE,
 )
-_FAR = 4
+_NEAR = Fraction(3, 2)
+_FAR = Fraction(4)
 """A range that ends so many times below the price, or begins above it, was hardly meant."""
 _SLIPS = (10, 100, 1_000)
 
@@ -97,7 +98,7 @@ def _far_from_price(
         if exact or held is None or held.price is None or not _is_far(intent, held.price):
             continue
         meant = (_times(intent, times) for slip in _SLIPS for times in (slip, Fraction(1, slip)))
-        near = [one for one in meant if not _is_far(one, held.price)]
+        near = [one for one in meant if not _is_far(one, held.price, times=_NEAR)]
         return Interpretation(
             question=f"That is far from the price, which is {float(held.price):g}. Which is meant?",
             choices=tuple(one.twin for one in (*near, intent)),
@@ -105,8 +106,8 @@ def _far_from_price(
     return None
 
 
-def _is_far(intent: MovePosition, price: Fraction) -> bool:
-    return Fraction(intent.high) * _FAR < price or Fraction(intent.low) > price * _FAR
+def _is_far(intent: MovePosition, price: Fraction, *, times: Fraction = _FAR) -> bool:
+    return Fraction(intent.high) * times < price or Fraction(intent.low) > price * times
 
 
 def _times(intent: MovePosition, times: Fraction | int) -> MovePosition:

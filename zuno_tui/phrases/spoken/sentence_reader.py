@@ -13,7 +13,8 @@ from zuno_tui.phrases.spoken.lexicon import forms, single_words
 from zuno_tui.phrases.spoken.number_words import PARTS, plain_number, worded_number
 from zuno_tui.phrases.spoken.plain import plain_words
 from zuno_tui.phrases.spoken.risk_words import risk_said
-from zuno_tui.phrases.spoken.sentence import STABLE, Sentence, SpokenAmount, symbols_anywhere
+from zuno_tui.phrases.spoken.sentence import STABLE, Sentence, SpokenAmount
+from zuno_tui.phrases.spoken.token_words import is_symbol, pair_at
 from zuno_tui.phrases.spoken.topics import DEEDS, Topic
 from zuno_tui.phrases.spoken.whole_sentence import topics_of_whole
 
@@ -339,20 +340,10 @@ class _Reader:
         return 0
 
     def _pair_at(self, ahead: int) -> tuple[tuple[str, str], int] | None:
-        word = self._word(ahead)
-        joined = re.fullmatch(r"([a-z][a-z0-9.]*)[/-]([a-z][a-z0-9.]*)", word)
-        if joined and all(self._is_symbol(one) or "/" in word for one in joined.groups()):
-            known = any(self._is_symbol(one) for one in joined.groups())
-            return ((joined[1].upper(), joined[2].upper()), 1) if known else None
-        if not self._is_symbol(word):
-            return None
-        following, taken = self._word(ahead + 1), 2
-        if following in ("/", "-"):
-            following, taken = self._word(ahead + 2), 3
-        return ((word.upper(), following.upper()), taken) if self._is_symbol(following) else None
+        return pair_at(self._words[self._at + ahead :], self._held)
 
     def _is_symbol(self, word: str) -> bool:
-        return bool(word) and (word.upper() in symbols_anywhere() or word.upper() in self._held)
+        return is_symbol(word, self._held)
 
     def _risk_or_network(self) -> int:
         if (risk := risk_said(self._words[self._at :])) is not None:

@@ -1,0 +1,148 @@
+"""Sentences that ask for figures: prices, gas, what was earned, what another price would do."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from zuno_tui.phrases.spoken.meaning import AskedBack, Rephrased
+from zuno_tui.phrases.spoken.sentence import STABLE
+from zuno_tui.phrases.spoken.targets import called
+from zuno_tui.phrases.spoken.topics import DEEDS, Topic
+
+if TYPE_CHECKING:
+    from zuno_tui.phrases.context import PhraseContext
+    from zuno_tui.phrases.spoken.meaning import SpokenMeaning
+    from zuno_tui.phrases.spoken.sentence import Sentence
+
+_PERIODS = (
+    ("today", r"today|24 (?:h|hours)|this day|past day"),
+    ("week", r"week|weekly|(?:7|seven) days|7 d"),
+    ("month", r"month|monthly|(?:30|thirty) days|30 d|4 weeks"),
+    (
+        "other",
+        r"yesterday|ytd|years?|yearly|quarter|[0-9]+ days|[0-9]+ weeks|[0-9]+ months|weekend"
+        r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|fortnight"
+        r"|(?:last|past|this|few|couple) hours?"
+        r"|january|february|march|april|june|july|august|september|october|november|december"
+        r"|morning|christmas|(?:1st|first) of",
+    ),
+    ("whole", r"since|so far|ever|lifetime|all time|in total|overall"),
+)
+_RESULTS = frozenset(("pnl", "p&l", "p/l", "roi"))
+_BY_SO_MUCH = re.compile(
+    r"\b(?:drops?|falls?|dumps?|rises?|pumps?|climbs?|gains?|loses?|up|down) (?:by )?"
+    r"\$?[0-9.,k]+(?: |$)"
+)
+"""By how much in money: the price it comes to is not said."""
+_TAKING = (Topic.LEAVE, Topic.TAKE, Topic.COLLECT, Topic.MORE, Topic.LESS, Topic.MOVE)
+
+
+def what_if(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    supposing = sentence.has(Topic.WHAT_IF) or sentence.first is Topic.IF
+    token = next(iter((*sentence.tokens, *(one.upper() for one in sentence.unknown))), None)
+    portrayed = sentence.has(Topic.POSITIONS) and bool(sentence.numbers or sentence.dollars)
+    supposing = supposing or (portrayed and sentence.has(Topic.REACHES) and bool(sentence.symbols))
+    short = len(sentence.words) <= 3 and not sentence.has(*DEEDS)
+    bare = short and sentence.percents and sentence.symbols
+    if token is None and supposing and len(sentence.percents) == 1 and not sentence.ids:
+        return _of_every_token(sentence, context)
+    # "When ETH is at 3500 close 27" supposes nothing.
+    ordered = sentence.has(*DEEDS) and (bool(sentence.ids) or not sentence.has(Topic.WHAT_IF))
+    if token is None or not (supposing or bare) or ordered:
+        return None
+    token = called(token, context)
+    if len(sentence.percents) == 1:
+        return Rephrased((f"what-if {token} {_change(sentence)}",))
+    for word, change in (("halves", "-50"), ("doubles", "100")):
+        if word in sentence.words:
+            return Rephrased((f"what-if {token} {change}",))
+    level = next(iter((*sentence.dollars, *sentence.numbers)), None)
+    level = level or next((one.number for one in sentence.amounts), None)
+    if level is None or _BY_SO_MUCH.search(sentence.text):
+        return AskedBack(f"By how many percent, or to which price? Like: what-if {token} -10")
+    return Rephrased((f"what-if {token} at {level}",))
+
+
+def _change(sentence: Sentence) -> str:
+    falls = sentence.has(Topic.FALLS, Topic.BELOW, Topic.LESS)
+    percent = float(sentence.percents[0])
+    return f"{'-' if falls and percent > 0 else ''}{percent:g}"
+
+
+def _of_every_token(sentence: Sentence, context: PhraseContext) -> AskedBack:
+    """`what if everything drops 10%`: one token's price is supposed at a time."""
+    held = dict.fromkeys(symbol for one in context.held or () for symbol in one.symbols)
+    moving = [symbol for symbol in held if symbol not in STABLE]
+    choices = tuple(f"what-if {symbol} {_change(sentence)}" for symbol in moving)
+    return AskedBack("The price of which token?", choices)
+
+
+def gas(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    costs = sentence.has(Topic.SENT) and (
+        sentence.has(Topic.PRICE) or bool({"expensive", "cheap", "pricey"} & set(sentence.words))
+    )
+    advised = bool(sentence.ids) and sentence.has(*DEEDS)
+    asked = sentence.has(Topic.GAS) and not sentence.has(Topic.MEANS, Topic.IF) and not advised
+    if asked and "enough" in sentence.words:
+        return Rephrased(("balances", "gas"))
+    return Rephrased(("gas",)) if asked or costs else None
+
+
+def earned(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    period = _period(sentence)
+    fees_then = period and sentence.has(Topic.FEES, Topic.EARNED)
+    named = sentence.ids or sentence.pairs or sentence.amounts
+    if not (sentence.has(Topic.EARNED) or fees_then) or named:
+        return None
+    taken = sentence.first in (*_TAKING, Topic.COMPOUND, Topic.PUT)
+    if sentence.has(Topic.TRACK_RECORD, Topic.POOLS, Topic.POSITION) or sentence.symbols or taken:
+        return None
+    said = set(sentence.words)
+    if said & _RESULTS and period in (None, "whole"):
+        return Rephrased(("portfolio",))
+    if period == "other":
+        return AskedBack(
+            "What was earned is told of today, of a week, of a month, or of all days.",
+            ("earned today", "earned week", "earned month", "earned all"),
+        )
+    span = "all" if period in (None, "whole") else period
+    return Rephrased((f"earned {span}",))
+
+
+def _period(sentence: Sentence) -> str | None:
+    text = sentence.text
+    return next((name for name, words in _PERIODS if re.search(rf"\b(?:{words})\b", text)), None)
+
+
+def price(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    exchanged = sentence.first in (Topic.SWAP, Topic.BUY) and bool(sentence.amounts)
+    if sentence.pairs or sentence.ids or exchanged:
+        return None
+    if sentence.has(Topic.POSITION, Topic.POSITIONS, Topic.RANGE):
+        return None
+    tokens = tuple(dict.fromkeys(called(one, context) for one in sentence.tokens))
+    priced = sentence.has(Topic.PRICE, Topic.WORTH)
+    asking = sentence.first in (Topic.WHAT, Topic.HOW)
+    called_one = sentence.words[-1:] == ("one",)
+    asking = asking and not sentence.has(Topic.LIQUIDITY, Topic.ADVISE, *DEEDS) and not called_one
+    asked = priced or asking or len(sentence.words) == 1
+    if not tokens and sentence.has(Topic.PRICE):
+        return _price_of_none(sentence, context)
+    if not asked or not tokens or set(sentence.unknown) - {"today"}:
+        return None
+    if priced and len(tokens) > 1:
+        tokens = tuple(one for one in tokens if one not in ("USDC", "USDT")) or tokens
+    if len(tokens) > 1:
+        return AskedBack("The price of which token?", tuple(f"price {one}" for one in tokens))
+    return Rephrased((f"price {tokens[0]}",))
+
+
+def _price_of_none(sentence: Sentence, context: PhraseContext) -> SpokenMeaning:
+    """Of the plan, of a token nobody knows, or a question which token."""
+    if sentence.has(Topic.PLAN) or (sentence.has(Topic.IT) and context.plan_id is not None):
+        return Rephrased(("plan",))
+    if len(sentence.unknown) == 1:
+        return Rephrased((f"price {called(sentence.unknown[0], context)}",))
+    held = dict.fromkeys(symbol for one in context.held or () for symbol in one.symbols)
+    return AskedBack("The price of which token?", tuple(f"price {one}" for one in held))
