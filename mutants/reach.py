@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -79,10 +81,11 @@ def learn(root: Path, cache: Path, endings: Sequence[str] | None = None) -> list
         with TemporaryDirectory(prefix="mutants-") as folder:
             project = Path(folder, "project")
             _copy_with_probes(root, project, digests)
-            for path in missing:
-                rows = _rows(project, path)
-                _keep(cache, path, _digest(root / path), digests, rows)
-                kept[path] = [_run(row) for row in rows]
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                found = pool.map(partial(_rows, project), missing)
+                for path, rows in zip(missing, found, strict=True):
+                    _keep(cache, path, _digest(root / path), digests, rows)
+                    kept[path] = [_run(row) for row in rows]
     return [run for path in sorted(kept) for run in kept[path]]
 
 

@@ -140,7 +140,7 @@ def _judgment(by_rules: RuleJudgment, opinion: Opinion | None) -> MoveJudgment:
     verdict = strictest(said)
     # Who made the judgment as strict as it is gives the reason: no model explains a floor away.
     if opinion is None or verdict is by_rules.verdict:
-        reason = "; ".join(one.words for one in by_rules.objections) or _kept(by_rules)
+        reason = "; ".join(one.words for one in by_rules.objections) or _nothing_against(by_rules)
     else:
         reason = opinion.reason
     return MoveJudgment(
@@ -160,7 +160,7 @@ def _judgment(by_rules: RuleJudgment, opinion: Opinion | None) -> MoveJudgment:
     )
 
 
-def _kept(by_rules: RuleJudgment) -> str:
+def _nothing_against(by_rules: RuleJudgment) -> str:
     """That nothing was found against a move, and the one thing that is said all the same."""
     kept = "it keeps every floor of the profile"
     if not cautioned(by_rules.findings):

@@ -70,7 +70,7 @@ async def strategist(
         answering = list(_answers_by_rules(number, answers))
     else:
         moves = candidates_of(debate.context, _chosen(debate.context, spoken.reply))
-        said = _said(debate, spoken.reply)
+        said = _answers_by_point(debate, spoken.reply)
         rationale = brief.plain(spoken.reply.rationale)
         answers = tuple(
             AnsweredPoint(point=point, words=brief.plain(words)) for point, words in said.items()
@@ -158,7 +158,7 @@ def _objections(debate: Proposal) -> tuple[Objection, ...]:
     return debate.rounds[-1].objections if debate.rounds else ()
 
 
-def _said(debate: Proposal, reply: StrategistReply) -> dict[int, str]:
+def _answers_by_point(debate: Proposal, reply: StrategistReply) -> dict[int, str]:
     """The model's first answer to each point; one to a point nobody made is left out."""
     points = [objection.point for objection in _objections(debate)]
     said: dict[int, str] = {}

@@ -52,7 +52,7 @@ class Question(Struct, frozen=True):
 
     def messages_for(self, able: ServerAbilities) -> list[dict[str, object]]:
         messages: list[dict[str, object]] = [
-            {"role": role, "content": text} for role, text in self._told(able)
+            {"role": role, "content": text} for role, text in self._messages_for(able)
         ]
         if self.image:
             first = next(one for one in messages if one["role"] == "user")
@@ -69,7 +69,7 @@ class Question(Struct, frozen=True):
         seen = _IMAGE_TOKENS if self.image else 0
         return seen + estimated_tokens(*texts, *offered, *looked_up, _json(self.schema))
 
-    def _told(self, able: ServerAbilities) -> tuple[tuple[MessageRole, str], ...]:
+    def _messages_for(self, able: ServerAbilities) -> tuple[tuple[MessageRole, str], ...]:
         """The messages, with the schema in words where the server does not hold the model to it."""
         (_, system), (_, first), *rest = self.messages
         if self.form(able) is not ReplyForm.SCHEMA:

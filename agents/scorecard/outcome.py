@@ -64,7 +64,9 @@ def earned_fees(course: PriceCourse, stake: Stake | None, in_pool: Stake | None)
         return EarnedFees(0.0, 0.0)
     fees0 = fees1 = 0.0
     for hour in course.hours:
-        part = stake.liquidity * _share_inside(hour, stake.ticks) * _kept(hour, stake, in_pool)
+        part = (
+            stake.liquidity * _share_inside(hour, stake.ticks) * _share_left(hour, stake, in_pool)
+        )
         fees0 += hour.growth0 * part
         fees1 += hour.growth1 * part
     return EarnedFees(fees0, fees1)
@@ -103,7 +105,7 @@ def _share_inside(hour: CourseHour, ticks: TickRange) -> float:
     return share_of_way(hour.low, hour.high, *_roots(ticks))
 
 
-def _kept(hour: CourseHour, stake: Stake, in_pool: Stake | None) -> float:
+def _share_left(hour: CourseHour, stake: Stake, in_pool: Stake | None) -> float:
     """What is left of the hour's rate to a range that was not there."""
     if stake == in_pool:
         return 1.0

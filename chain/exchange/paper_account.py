@@ -93,11 +93,11 @@ def placed(account: PaperAccount, order: VenueOrder, moment: MarketMoment) -> Pa
     progress = OrderProgress(order=order, state=OrderState.OPEN, placed_at=now, changed_at=now)
     reason = _refusal(account, order, moment)
     if reason:
-        return _kept(account, replace(progress, state=OrderState.REFUSED, reason=reason))
+        return _with_progress(account, replace(progress, state=OrderState.REFUSED, reason=reason))
     if order.symbol not in account.positions and not account.open_orders(order.symbol):
         settled_at = {**account.settled_at, order.symbol: int(now)}
         account = replace(account, settled_at=settled_at)
-    account = _kept(account, progress)
+    account = _with_progress(account, progress)
     if order.type is OrderType.SLICED:
         return _taken(account, progress, moment, order.quantity / order.slices)
     if order.type in (OrderType.MARKET, OrderType.LIMIT_TAKER):
@@ -112,7 +112,7 @@ def cancelled(account: PaperAccount, client_id: str, now: float, reason: str) ->
     if progress is None or not progress.is_open:
         return account
     ended = replace(progress, state=OrderState.CANCELLED, reason=reason, changed_at=now)
-    return _kept(account, ended)
+    return _with_progress(account, ended)
 
 
 def funded(
@@ -148,7 +148,7 @@ def filled(account: PaperAccount, progress: OrderProgress, done: Execution) -> P
         fees=progress.fees + fee,
         changed_at=done.time,
     )
-    return without_orphans(_kept(account, grown), order.symbol, done.time)
+    return without_orphans(_with_progress(account, grown), order.symbol, done.time)
 
 
 def _taken(
@@ -211,5 +211,5 @@ def without_orphans(account: PaperAccount, symbol: str, now: float) -> PaperAcco
     return account
 
 
-def _kept(account: PaperAccount, progress: OrderProgress) -> PaperAccount:
+def _with_progress(account: PaperAccount, progress: OrderProgress) -> PaperAccount:
     return replace(account, orders={**account.orders, progress.order.client_id: progress})

@@ -96,7 +96,7 @@ async def simulate(
     Of `tokens` the changes are measured by what the sender holds, of others told by events.
     """
     try:
-        tried = await _asked(reader, _simulation(transactions, at, tokens))
+        tried = await _ask_twice(reader, _simulation(transactions, at, tokens))
     except RpcError as error:
         if error.kind in _NOT_OF_THE_METHOD:
             raise
@@ -116,7 +116,7 @@ async def simulate(
     return Simulation("eth_simulateV1", tried.steps, ())
 
 
-async def _asked(reader: Reader, simulation: Request[_Tried]) -> _Tried:
+async def _ask_twice(reader: Reader, simulation: Request[_Tried]) -> _Tried:
     """Once more where a busy endpoint took too long: without it nobody knows the outcome."""
     try:
         return await reader.ask(simulation)

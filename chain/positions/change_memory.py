@@ -117,9 +117,11 @@ class ChangeMemory:
         number = place.block_number
         return event, ChangeCircumstances(
             timestamp,
-            _told(sqrt_price, price_source, price_block),
-            _told(growth0, "PoolManager storage", number).map(lambda one: FeeGrowth(one, growth1)),
-            _told(gas, "receipt", number),
+            _as_quantity(sqrt_price, price_source, price_block),
+            _as_quantity(growth0, "PoolManager storage", number).map(
+                lambda one: FeeGrowth(one, growth1)
+            ),
+            _as_quantity(gas, "receipt", number),
         )
 
 
@@ -128,7 +130,7 @@ def is_whole(seen: ChangeCircumstances) -> bool:
     return all(isinstance(one, Known) for one in (seen.sqrt_price, seen.growth_paid, seen.gas))
 
 
-def _told(value: int | _Reason, source: str, block: int) -> Quantity[int]:
+def _as_quantity(value: int | _Reason, source: str, block: int) -> Quantity[int]:
     return Known(value, source, block) if isinstance(value, int) else Unknown(*value)
 
 

@@ -85,7 +85,7 @@ class CoinGecko(ClosedAtEnd):
         wanted = sorted(set(coins))
         if not wanted:
             return {}
-        answer = await self._asked("/simple/price", {"ids": ",".join(wanted)})
+        answer = await self._ask("/simple/price", {"ids": ",".join(wanted)})
         return {coin: self._price(answer, coin) for coin in wanted}
 
     async def usd_by_address(
@@ -106,7 +106,7 @@ class CoinGecko(ClosedAtEnd):
         self, platform: str, addresses: list[Address]
     ) -> dict[Address, Quantity[Fraction]]:
         path = f"/simple/token_price/{quote(platform, safe='')}"
-        answer = await self._asked(path, {"contract_addresses": ",".join(addresses)})
+        answer = await self._ask(path, {"contract_addresses": ",".join(addresses)})
         return {address: self._price(answer, address) for address in addresses}
 
     async def hourly(self, coin: str, *, days: int) -> PriceSeries:
@@ -122,7 +122,7 @@ class CoinGecko(ClosedAtEnd):
         answer = await self._fetched(path, {**parameters, "precision": "full"})
         return PriceSeries(name, _points(answer, self._clock() + AHEAD_SECONDS))
 
-    async def _asked(self, path: str, parameters: dict[str, str]) -> dict[str, object]:
+    async def _ask(self, path: str, parameters: dict[str, str]) -> dict[str, object]:
         precise = {"vs_currencies": "usd", "include_last_updated_at": "true", "precision": "full"}
         answer = await self._fetched(path, {**parameters, **precise})
         if not isinstance(answer, dict):

@@ -255,7 +255,7 @@ class RpcRefused(RpcError):
         lasting: bool = True,
     ) -> None:
         super().__init__(
-            f"{endpoint or 'The RPC'} refused: {_told(message)} ({code}).",
+            f"{endpoint or 'The RPC'} refused: {_reason_given(message)} ({code}).",
             _SET_URL,
             endpoint=endpoint,
         )
@@ -283,7 +283,9 @@ class RangeTooWide(RpcError):
     ) -> None:
         wants = "wants a smaller range of blocks" if sure else "did not give these logs"
         super().__init__(
-            f"{endpoint or 'The RPC'} {wants}: {_told(message)}.", _SET_URL, endpoint=endpoint
+            f"{endpoint or 'The RPC'} {wants}: {_reason_given(message)}.",
+            _SET_URL,
+            endpoint=endpoint,
         )
         self.message = message
         self.retryable = not sure
@@ -322,7 +324,7 @@ class StatePruned(RpcError):
 
     def __init__(self, message: str, *, endpoint: str = "") -> None:
         super().__init__(
-            f"{endpoint or 'The RPC'} does not have that block's state: {_told(message)}.",
+            f"{endpoint or 'The RPC'} does not have that block's state: {_reason_given(message)}.",
             "Past values need an archive node: zuno --network NAME --rpc URL",
             endpoint=endpoint,
         )
@@ -336,7 +338,9 @@ class BlockMissing(StatePruned):
 
     def __init__(self, message: str, *, endpoint: str = "") -> None:
         super().__init__(message, endpoint=endpoint)
-        self.sentence = f"{endpoint or 'The RPC'} does not have that block: {_told(message)}."
+        self.sentence = (
+            f"{endpoint or 'The RPC'} does not have that block: {_reason_given(message)}."
+        )
         self.next_step = (
             "It may be a moment behind: try again. "
             "Blocks long past need an archive node: zuno --network NAME --rpc URL"
@@ -363,7 +367,8 @@ class SendRefused(RpcError):
 
     def __init__(self, reason: SendRefusal, code: int, message: str, *, endpoint: str = "") -> None:
         super().__init__(
-            f"{endpoint or 'The RPC'} did not take the transaction: {_told(message)} ({code}).",
+            f"{endpoint or 'The RPC'} did not take the transaction: "
+            f"{_reason_given(message)} ({code}).",
             endpoint=endpoint,
         )
         self.reason = reason
@@ -386,7 +391,7 @@ class SendUnclear(RpcError):
         self.fault_kind = fault.kind
 
 
-def _told(message: str) -> str:
+def _reason_given(message: str) -> str:
     return quoted(message) or "it gave no reason"
 
 

@@ -127,10 +127,10 @@ async def _subscribed(
             raise Unreachable("is a name that leads to no address", endpoint=endpoint.label)
     async with _connection(endpoint, limits) as socket:
         async with asyncio.timeout(limits.answer_seconds):
-            answered = await _asked(socket, endpoint, requests.chain_id(), 1)
+            answered = await _ask(socket, endpoint, requests.chain_id(), 1)
             if answered != network.chain_id:
                 raise WrongChain(answered, network, endpoint=endpoint.label)
-            identity = await _asked(socket, endpoint, _SUBSCRIBE, 2)
+            identity = await _ask(socket, endpoint, _SUBSCRIBE, 2)
         yield _heads(network, socket, endpoint, identity)
 
 
@@ -148,7 +148,7 @@ def _connection(
     )
 
 
-async def _asked(
+async def _ask(
     socket: ClientConnection, endpoint: Endpoint, request: Request[_T], number: int
 ) -> _T:
     await socket.send(wire.written((request,), number).decode())

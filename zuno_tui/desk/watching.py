@@ -134,22 +134,22 @@ class Watching:
         now = self._desk_context.clock()
         if asked.alert_id == ALL_ALERTS:
             self._book.ack_all({one.id for one in self._book.current() if one.active}, now)
-            self._said("All alerts are acknowledged.", asked.twin)
+            self._say("All alerts are acknowledged.", asked.twin)
             return
         alert = self._book.ack(_number(asked.alert_id), now)
-        self._said(f"Alert {alert.id} is acknowledged.", asked.twin)
+        self._say(f"Alert {alert.id} is acknowledged.", asked.twin)
 
     def mute(self, asked: AskedMute) -> None:
         now, length = self._desk_context.clock(), age_text(asked.seconds)
         if asked.alert_id == ALL_ALERTS:
             self._book.mute(AlertMute(now + asked.seconds), now)
-            self._said(f"Everything is muted for {length}, also what comes.", asked.twin)
+            self._say(f"Everything is muted for {length}, also what comes.", asked.twin)
             return
         alert = self._book.find(_number(asked.alert_id))
         self._book.mute(AlertMute.of(alert.subject, now + asked.seconds), now)
-        self._said(f"Alert {alert.id} is muted for {length}.", asked.twin)
+        self._say(f"Alert {alert.id} is muted for {length}.", asked.twin)
 
-    def _said(self, words: str, twin: str) -> None:
+    def _say(self, words: str, twin: str) -> None:
         self._look()
         trouble = self._book.trouble
         self._desk_context.tell(Said(words if trouble is None else f"{words} {trouble}", twin=twin))

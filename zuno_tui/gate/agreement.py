@@ -104,7 +104,7 @@ async def _ask(
     alone = replace(sources, client=witness.client, store=Store.in_memory())
     try:
         async with asyncio.timeout(WITNESS_SECONDS):
-            return await _told(alone, question, block)
+            return await _statement_of(alone, question, block)
     except SubjectGoneError:
         return {str(question.about): "not there"}
     except _BehindError:
@@ -119,7 +119,7 @@ class _BehindError(Exception):
     """An endpoint that has not seen the block yet."""
 
 
-async def _told(alone: Sources, question: BasisQuestion, block: Block) -> Statement:
+async def _statement_of(alone: Sources, question: BasisQuestion, block: Block) -> Statement:
     head = await alone.client.ask(requests.block("latest"))
     if head is not None and head.number - block.number > _most_behind(alone):
         return {"newest block": head.number}

@@ -163,7 +163,7 @@ def code_drifts(told: Mapping[Address, str], now: Mapping[Address, str]) -> Iter
     for address in dict.fromkeys((*told, *now)):
         before, after = told.get(address), now.get(address)
         if before != after:
-            yield Drift(f"code of {address}", _told(before), _told(after))
+            yield Drift(f"code of {address}", _value_text(before), _value_text(after))
 
 
 def kept_drifts(told: Mapping[Address, int], kept: Iterable[ExitTax]) -> Iterator[Drift]:
@@ -188,7 +188,7 @@ def _drifts(
     }
     for what, (then, now_is) in same.items():
         if then != now_is:
-            yield Drift(what, _told(then), _told(now_is))
+            yield Drift(what, _value_text(then), _value_text(now_is))
     yield from _price_drift(before.sqrt_price_x96, after.sqrt_price_x96, bounds)
     yield from _fee_drift(before.pool_fee, after.pool_fee)
     if after.base_fee > bounds.max_fee_per_gas:
@@ -218,7 +218,7 @@ def _fee_drift(before: int | None, after: int | None) -> Iterator[Drift]:
         yield Drift("pool fee", f"{before / 10_000:g} %", f"{after / 10_000:g} %")
 
 
-def _told(value: object) -> str:
+def _value_text(value: object) -> str:
     return "none" if value is None else str(value)
 
 

@@ -93,7 +93,7 @@ async def look_at_outbox(
         evidence=evidence_of(sources.network, connections),
     )
     last = {finding.dispatch.hash: place for place, finding in enumerate(findings)}
-    told = [_told(outbox, finding) for finding in findings]
+    told = [_unsettled(outbox, finding) for finding in findings]
     for dispatch_hash, place in last.items():
         told[place] = await _outcome_with_aftermath(
             sources, outbox, outbox.dispatch(dispatch_hash), told[place]
@@ -140,7 +140,7 @@ async def _outcome_with_aftermath(
         return told._replace(unread=error.sentence)
 
 
-def _told(outbox: Outbox, finding: StepFinding) -> UnsettledStep:
+def _unsettled(outbox: Outbox, finding: StepFinding) -> UnsettledStep:
     is_open = finding.situation not in _QUIET and not _dealt_with(finding)
     told = UnsettledStep(
         finding.dispatch.hash,

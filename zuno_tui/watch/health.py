@@ -100,7 +100,7 @@ def _channel_sentences(name: str, progress: Progress) -> tuple[str, ...]:
 def watch_health(home: Home, *, now: float) -> WatchHealth:
     """As any process on the home can tell, without a lock and without the network."""
     holder = current_holder(home.monitor_lock)
-    beat, channels = _kept(home, now)
+    beat, channels = _read_health(home, now)
     if holder is not None:
         state = WatchStatus.SILENT if beat is not None and beat.overdue(now) else WatchStatus.KEPT
     else:
@@ -108,7 +108,7 @@ def watch_health(home: Home, *, now: float) -> WatchHealth:
     return WatchHealth(state, holder, beat, channels, now)
 
 
-def _kept(home: Home, now: float) -> tuple[Beat | None, Mapping[str, Progress]]:
+def _read_health(home: Home, now: float) -> tuple[Beat | None, Mapping[str, Progress]]:
     if not home.database.exists():
         return None, {}
     try:

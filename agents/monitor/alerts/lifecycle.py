@@ -108,7 +108,7 @@ def opened(number: int, raised: Raised, mutes: Iterable[AlertMute], now: float) 
         muted_until=muted_until(raised.subject, mutes, now),
     )
     alert = replace(alert, rose_muted=alert.muted(now))
-    return LifecycleStep(_told(alert, finding, now), EventKind.OPENED)
+    return LifecycleStep(_refreshed(alert, finding, now), EventKind.OPENED)
 
 
 def after(alert: Alert, change: Change, now: float) -> LifecycleStep | None:
@@ -128,7 +128,7 @@ def after(alert: Alert, change: Change, now: float) -> LifecycleStep | None:
             resolution=None,
             rose_muted=alert.muted(now),
         )
-        return LifecycleStep(_told(again, change.finding, now), EventKind.REOPENED)
+        return LifecycleStep(_refreshed(again, change.finding, now), EventKind.REOPENED)
     if change.finding.severity.rank > alert.severity.rank:
         # Worse than what was acknowledged: the person has not heard of this yet.
         state = AlertState.OPEN if alert.state is AlertState.ACKED else alert.state
@@ -140,12 +140,12 @@ def after(alert: Alert, change: Change, now: float) -> LifecycleStep | None:
             acked_at=None,
             rose_muted=alert.muted(now),
         )
-        return LifecycleStep(_told(risen, change.finding, now), EventKind.RISEN)
+        return LifecycleStep(_refreshed(risen, change.finding, now), EventKind.RISEN)
     if (
         clean_line(change.finding.reason) != alert.reason
         or now - alert.updated_at >= REFRESH_SECONDS
     ):
-        return LifecycleStep(_told(alert, change.finding, now), None)
+        return LifecycleStep(_refreshed(alert, change.finding, now), None)
     return None
 
 
@@ -204,7 +204,7 @@ def _resolved(alert: Alert, cleared: Cleared, now: float) -> LifecycleStep:
     return LifecycleStep(over, EventKind.RESOLVED)
 
 
-def _told(alert: Alert, finding: Finding, now: float) -> Alert:
+def _refreshed(alert: Alert, finding: Finding, now: float) -> Alert:
     return replace(
         alert,
         message=clean_line(finding.message),

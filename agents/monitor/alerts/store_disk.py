@@ -36,7 +36,7 @@ def open_tables(database: Path, view: Path, known: Collection[Alert], *, now: fl
             raise
         connection = _anew(database, notices, now)
     try:
-        told = known or _told(view, notices, now)
+        told = known or _alerts_in_view(view, notices, now)
         if told:
             _put_back(connection, told, notices)
     except BaseException:
@@ -87,7 +87,7 @@ def _set_aside(database: Path, now: float) -> str:
     return f"zuno.db was damaged. It was kept as {aside.name} and a new one was started."
 
 
-def _told(view: Path, notices: list[str], now: float) -> list[Alert]:
+def _alerts_in_view(view: Path, notices: list[str], now: float) -> list[Alert]:
     try:
         return read_view(view) or []
     except AlertDocumentError:

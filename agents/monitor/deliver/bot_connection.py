@@ -75,7 +75,7 @@ class BotConnection:
         said = quoted(self._redactor.text(words))
         reason = f"HTTP {posted.status}, {said or 'no reason given'}"
         if posted.status in (_BUSY, _CONFLICT):
-            return Delayed(reason, _asked(answer) or posted.wait(now))
+            return Delayed(reason, _retry_after(answer) or posted.wait(now))
         if 400 <= posted.status < 500:
             return ChannelRefused(f"{reason}. {_ADVICE.get(posted.status, 'Check [telegram].')}")
         if 300 <= posted.status < 400:
@@ -117,7 +117,7 @@ def _answer(body: bytes) -> dict[str, object]:
     return answer if isinstance(answer, dict) else {}
 
 
-def _asked(answer: dict[str, object]) -> float | None:
+def _retry_after(answer: dict[str, object]) -> float | None:
     parameters = answer.get("parameters")
     asked = parameters.get("retry_after") if isinstance(parameters, dict) else None
     if isinstance(asked, bool) or not isinstance(asked, int | float):

@@ -160,7 +160,7 @@ class Sender(Struct, frozen=True):
         self.outbox.consume_replacement(dispatch_hash, position, replacement, now=at)
         signed = await asyncio.to_thread(signer.sign, replacement)
         step = self.outbox.record_replacement(dispatch_hash, position, signed, now=self.clock())
-        return await self.resend(self._told(step))
+        return await self.resend(self._report(step))
 
     async def resend(self, step: PlanStep) -> PlanStep:
         """Send the newest bytes of a step once more."""
@@ -168,7 +168,7 @@ class Sender(Struct, frozen=True):
         delivered = await self._delivered(dispatch, step)
         if delivered.handing is Handing.NOT_SENT:
             raise NotSentError(step, delivered.error)
-        return self._told(delivered.step)
+        return self._report(delivered.step)
 
     async def _same_chain(self, dispatch_hash: str) -> Genesis:
         return await require_same_chain(
@@ -199,7 +199,7 @@ class Sender(Struct, frozen=True):
         if await self._is_late(step) or await self._is_objected_to(step, chain):
             return False
         signed = await asyncio.to_thread(signer.sign, step.transaction)
-        step = self._told(
+        step = self._report(
             self.outbox.record_signed(dispatch.hash, step.position, signed, now=self.clock())
         )
         await self._first_send(dispatch, step)
@@ -240,7 +240,7 @@ class Sender(Struct, frozen=True):
         if reason is None:
             return False
         ended = self.outbox.discard_unsigned(step.dispatch, now=self.clock(), reason=reason)
-        self._told(ended.steps[step.position])
+        self._report(ended.steps[step.position])
         return True
 
     async def _first_send(self, dispatch: Dispatch, step: PlanStep) -> None:
@@ -248,7 +248,7 @@ class Sender(Struct, frozen=True):
         while True:
             delivered = await self._delivered(dispatch, step)
             if delivered.handing is not Handing.NOT_SENT:
-                self._told(delivered.step)
+                self._report(delivered.step)
                 return
             error = delivered.error
             passing = error is not None and error.retryable and not error.lasting
@@ -287,7 +287,7 @@ class Sender(Struct, frozen=True):
             if now - since >= self.patience.witness_seconds:
                 late = True
                 step, doubt = dispatch.steps[position], Doubt.NO_SECOND_WITNESS
-                self._told(self.outbox.mark_unclear(step, doubt, now=now))
+                self._report(self.outbox.mark_unclear(step, doubt, now=now))
         return late
 
     async def _look(self, dispatch: Dispatch, step: PlanStep, following: _Following) -> None:
@@ -301,7 +301,7 @@ class Sender(Struct, frozen=True):
             return
         moved = observed.step
         if moved.state != step.state:
-            self._told(moved)
+            self._report(moved)
         doubted = moved.state is StepState.UNCLEAR and moved.reason != Doubt.NO_SECOND_WITNESS
         unagreed = observed.standing is NonceState.UNCLEAR and not doubted
         following.differs(step.position, unagreed, now)
@@ -321,7 +321,7 @@ class Sender(Struct, frozen=True):
             if over is None:
                 again = await self._delivered(dispatch, moved)
                 if again.step.state != moved.state:
-                    self._told(again.step)
+                    self._report(again.step)
 
     def _of_this_chain(self, dispatch_hash: str) -> Dispatch:
         dispatch = self.outbox.dispatch(dispatch_hash)
@@ -332,7 +332,7 @@ class Sender(Struct, frozen=True):
             )
         return dispatch
 
-    def _told(self, step: PlanStep) -> PlanStep:
+    def _report(self, step: PlanStep) -> PlanStep:
         self.changed(step)
         return step
 

@@ -53,7 +53,7 @@ def _arguments(
     stem = typed[: len(typed) - len(after[0])] if after else f"{typed.rstrip()} "
     for name in names:
         if name.startswith(begun) and name != begun:
-            yield PhraseCompletion(f"{stem}{name}", _told(verb, name))
+            yield PhraseCompletion(f"{stem}{name}", _describe(verb, name))
 
 
 def _names(verb: Verb, context: PhraseContext) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ _KINDS: dict[Names, str] = {
 }
 
 
-def _told(verb: Verb, name: str) -> str:
+def _describe(verb: Verb, name: str) -> str:
     if verb.names == "candidates" and name == "exit":
         return "leave the position"
     return _KINDS[verb.names].format(name)

@@ -101,10 +101,12 @@ def _by_model(session: Session, phrase: str) -> Interpretation | None:
     from zuno_tui.settings.debates import debate_settings
 
     settings = debate_settings(session.settings, os.environ, profile=None, deterministic=False)
-    return None if settings.model is None else asyncio.run(_asked(session, settings, phrase))
+    return None if settings.model is None else asyncio.run(_ask_model(session, settings, phrase))
 
 
-async def _asked(session: Session, settings: DebateSettings, phrase: str) -> Interpretation | None:
+async def _ask_model(
+    session: Session, settings: DebateSettings, phrase: str
+) -> Interpretation | None:
     from agents.bus.run import Listener
     from zuno_tui.commands.prompt.model_phrase import phrase_by_model
     from zuno_tui.session.debate import live_model, with_keys

@@ -79,7 +79,7 @@ async def tested(session: Session, role: str | None) -> CommandAnswer:
                 await connections.client(models.of(choice.role))
                 spending = budget.debate()
                 model = OpenAIModel(models, connections, spending, memory, clock=time.time)
-                found.append(await _asked(choice, model, spending, memory))
+                found.append(await _try_model(choice, model, spending, memory))
     return CommandAnswer(
         lines=(
             *table([OutputColumn(title) for title in _COLUMNS], [_row(one) for one in found]),
@@ -90,7 +90,7 @@ async def tested(session: Session, role: str | None) -> CommandAnswer:
     )
 
 
-async def _asked(
+async def _try_model(
     choice: ModelChoice, model: OpenAIModel, budget: DebateBudget, memory: AbilityMemory
 ) -> TestedModel:
     began = time.monotonic()

@@ -43,7 +43,7 @@ def _import(session: Session, arguments: Namespace) -> int:
         if arguments.keystore or arguments.unsafe_key_file:
             raise WalletError("An address is watched without a key: give one or the other.")
         address = address_given(arguments.watched, session.settings, session.network)
-        return _told(session, watch(session.home, address, name=arguments.name))
+        return _report_key(session, watch(session.home, address, name=arguments.name))
     if arguments.keystore:
         return _import_keystore(session, arguments)
     from zuno_tui.session.wallet_secrets import ask_key, key_in_file
@@ -87,10 +87,10 @@ def _keep(session: Session, arguments: Namespace, key: PrivateKey, known: Passph
         choice=StoreChoice(arguments.store),
         new_passphrase=new_passphrase,
     )
-    return _told(session, kept)
+    return _report_key(session, kept)
 
 
-def _told(session: Session, kept: StoredKey) -> int:
+def _report_key(session: Session, kept: StoredKey) -> int:
     wallet = kept.wallet
     if session.as_json:
         print_json(

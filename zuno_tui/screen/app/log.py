@@ -76,12 +76,12 @@ class _Discreet(logging.Formatter):
         kind, error, _ = ei
         if kind is None or error is None:
             return ""
-        return "\n".join(_told(error))
+        return "\n".join(_causes(error))
 
 
-def _told(error: BaseException) -> list[str]:
+def _causes(error: BaseException) -> list[str]:
     """The chain of causes, each by its kind and its frames."""
-    lines = [] if error.__cause__ is None else [*_told(error.__cause__), "led to"]
+    lines = [] if error.__cause__ is None else [*_causes(error.__cause__), "led to"]
     lines.append(type(error).__name__)
     frames = traceback.extract_tb(error.__traceback__)
     lines += [f"  {frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
