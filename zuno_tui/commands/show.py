@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "debate": "explain",
     "records": "replay",
-    "settings": "locate",
+    "settings": "setting",
     "trade": "trade report",
 }
 """What prints a view on the command line, where it is called otherwise."""

@@ -12,8 +12,8 @@ from zuno_tui.commands.help import Help
 from zuno_tui.commands.network import SwitchNetwork
 from zuno_tui.commands.quit import Quit
 from zuno_tui.commands.refresh import Refresh
+from zuno_tui.commands.setting import ChangeSetting
 from zuno_tui.commands.show import Show
-from zuno_tui.commands.theme import Prefer
 from zuno_tui.commands.wallet import UseWallet
 from zuno_tui.desk.cleaning import cleaned
 from zuno_tui.desk.events import (
@@ -29,10 +29,8 @@ from zuno_tui.desk.events import (
 )
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.guide import Guide
-from zuno_tui.desk.settings_rows import setting_rows
 from zuno_tui.desk.workspace import Workspace
 from zuno_tui.settings import SettingsError
-from zuno_tui.settings.edit import keep_setting
 from zuno_tui.shown.views import AlertsView, PositionsView, StatusView
 
 if TYPE_CHECKING:
@@ -49,6 +47,8 @@ if TYPE_CHECKING:
     from zuno_tui.session.session import Session
 
 _SIGNING = "apply"
+_READ_ANEW = ("screen.", "monitor.", "telegram.", "webhook.")
+"""Settings that the screen draws at once, or the watch reads before every round."""
 
 
 class Desk:
@@ -116,9 +116,8 @@ class Desk:
                 self._tell(QuitAsked())
             case Show(view="settings"):
                 self._show_settings()
-            case Prefer(name, value):
-                keep_setting(self._session.home.settings, "screen", name, value)
-                self._tell(Said(f"Kept for next time: {name} {value}.", "good", intent.twin))
+            case ChangeSetting(name=str() as place):
+                await self._change(place, intent)
             case SwitchNetwork():
                 await self._move(self._on_network(intent), intent)
             case UseWallet():
@@ -149,15 +148,43 @@ class Desk:
             return
         # Each says in its own words that there is none, and then the old post still stands.
         if session.address and session.endpoints:
-            await self.close()
-        self._session = session
-        for nothing in (PositionsChanged(PositionsView()), AlertsChanged(AlertsView())):
-            self._tell(nothing)
-        self._tell(PlanChanged(None))
-        await self.open()
+            await self._open_as(session)
         self._tell(Said(f"The desk is on {session.network.title} now.", "good", intent.twin))
 
+    async def _change(self, place: str, asked: ChangeSetting) -> None:
+        """Where the desk must open anew for it, nothing may be under way."""
+        from zuno_tui.session.settings_change import session_after
+        from zuno_tui.shown.settings_change import change_words
+
+        opening = self._opening
+        jobs = () if self._post is None else self._post.desk_context.jobs.views
+        anew = not place.startswith(_READ_ANEW)
+        if anew and jobs:
+            words = f"{jobs[0].name} is under way: wait for it, or cancel. Nothing was changed."
+            self._tell(Said(words, "warn", asked.twin))
+            return
+        session = session_after(self._session, opening.environment, place, asked.value or "")
+        if anew:
+            await self._open_as(session)
+        self._session = session
+        self._show_settings()
+        words, counts = change_words(session, opening.environment, place, demo=opening.demo)
+        self._tell(Said(words, "good" if counts else "warn", asked.twin))
+
+    async def _open_as(self, session: Session) -> None:
+        """Leave the desk as it is, and open it with what holds now."""
+        before = self._session
+        await self.close()
+        self._session = session
+        if (session.network, session.settings.address) != (before.network, before.settings.address):
+            self._tell(PositionsChanged(PositionsView()))
+            self._tell(AlertsChanged(AlertsView()))
+        self._tell(PlanChanged(None))
+        await self.open()
+
     def _show_settings(self) -> None:
+        from zuno_tui.shown.settings_rows import setting_rows
+
         rows = setting_rows(self._session, self._opening.environment)
         self._tell(SettingsReady(rows, str(self._session.home.settings)))
 

@@ -100,6 +100,7 @@ DESK = (
     _key("desk.next", "tab", "turn(1)", "", "To the next pane"),
     _key("desk.previous", "shift+tab", "turn(-1)", "", "To the pane before"),
     _key("desk.portfolio", "P", "portfolio", "portfolio", "What all of it earned, over time"),
+    _key("desk.settings", "comma", "show('settings')", "", "What is set, and change it"),
     _key("desk.outbox", "b", "show('outbox')", "", "What was sent, and where it stands"),
     _key("desk.records", "e", "show('records')", "", "The debates that were held"),
     _key("desk.trade", "f3", "show('trade')", "", "The trade desk's newest run"),
@@ -212,6 +213,7 @@ TRADING = (
     *_SCROLLING,
 )
 PREFERRING = (
+    _key("settings.change", "enter", "choose", "change", "Type another value for this setting"),
     _key("settings.theme", "t", "theme", "next theme", "Another theme, kept for next time"),
 )
 ALL = (

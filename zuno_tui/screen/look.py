@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from zuno_tui.screen.graphics.way import picture_way
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.schema import ScreenTable
+from zuno_tui.settings.variables import told
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -35,26 +36,26 @@ def read_look(settings: Settings, environment: Mapping[str, str], arguments: Nam
         keymap = keymap_from(settings.keys)
     except KeymapError as error:
         raise SettingsError(str(error)) from error
-    theme = arguments.theme or environment.get("ZUNO_THEME") or settings.screen.theme
+    theme = arguments.theme or told(environment, "screen.theme") or settings.screen.theme
     plain = arguments.ascii or settings.screen.ascii
     return Look(
         ascii_only=plain,
         bell=not arguments.no_bell and settings.screen.bell,
         theme=None if theme is None else _theme(theme),
         keymap=keymap,
-        reading_pace=_pace(environment.get("ZUNO_READING_PACE"), settings.screen.reading_pace),
+        reading_pace=_pace(told(environment, "screen.reading_pace"), settings.screen.reading_pace),
         pictures="blocks" if plain else picture_way(settings.screen.pictures, environment),
     )
 
 
-def _pace(told: str | None, written: int) -> int:
-    if told is None:
+def _pace(wish: str | None, written: int) -> int:
+    if wish is None:
         return written
-    if not told.isascii() or not told.isdigit():
+    if not wish.isascii() or not wish.isdigit():
         raise SettingsError(
-            f"ZUNO_READING_PACE is {told!r}, and should be words a minute, or 0 for no pause."
+            f"ZUNO_READING_PACE is {wish!r}, and should be words a minute, or 0 for no pause."
         )
-    return int(told)
+    return int(wish)
 
 
 def _theme(name: str) -> str:

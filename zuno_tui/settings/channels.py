@@ -15,6 +15,7 @@ from agents.monitor.deliver.webhook import Webhook, WebhookSettings
 from chain.base.units import HOUR
 from zuno_tui.settings.check import SettingsError, checked
 from zuno_tui.settings.schema import HOURS, PaceTable
+from zuno_tui.settings.variables import VARIABLES, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,14 +42,15 @@ class ChannelSettings(Struct, frozen=True):
 def channel_settings(settings: Settings, environment: Mapping[str, str]) -> ChannelSettings:
     """No message repeats what was set: any of it may be a secret, or be put where one belongs."""
     return ChannelSettings(
-        _telegram(_told("telegram", settings.telegram, ("token", "chat", "url"), environment)),
-        _webhook(_told("webhook", settings.webhook, ("url", "secret"), environment)),
+        _telegram(_with_environment("telegram", settings.telegram, environment)),
+        _webhook(_with_environment("webhook", settings.webhook, environment)),
     )
 
 
-def _told(name: str, table: T, keys: tuple[str, ...], environment: Mapping[str, str]) -> T:
+def _with_environment(name: str, table: T, environment: Mapping[str, str]) -> T:
     """The table with what the environment says in place of it, held to the same types."""
-    found = {key: environment.get(f"ZUNO_{name}_{key}".upper()) for key in keys}
+    places = (place.partition(".") for place in VARIABLES if place.startswith(f"{name}."))
+    found = {key: told(environment, f"{name}.{key}") for _, _, key in places}
     said = {key: value for key, value in found.items() if value}
     return checked(type(table), {**to_builtins(table), **said}, name)
 

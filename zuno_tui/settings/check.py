@@ -61,6 +61,14 @@ def _fault(kind: object, given: object, place: str, error: ValidationError) -> S
     return SettingsError(f"[{place}] must be a table of settings.", place)
 
 
+def expected_at(kind: object, place: str) -> str:
+    """What a setting like `limits.daily_usd` may be, in words."""
+    for name in place.split("."):
+        record = _record(kind)
+        kind = _inner(kind, dict) if record is None else _field(kind, name)
+    return _expected(kind)
+
+
 def _unknown(place: str, table: Mapping[str, object], known: tuple[str, ...]) -> SettingsError:
     key = next(str(key) for key in table if key not in known)
     shown = f" {key!r}" if _A_NAME.fullmatch(key) else ""

@@ -16,6 +16,7 @@ from zuno_tui.settings.check import SettingsError, checked
 from zuno_tui.settings.models import model_choices, role_models
 from zuno_tui.settings.schema import Rounds
 from zuno_tui.settings.transport import TransportChoice
+from zuno_tui.settings.variables import told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,8 +50,8 @@ def debate_settings(
     transport: str | None = None,
 ) -> DebateSettings:
     table = settings.debate
-    chosen = profile or environment.get("ZUNO_RISK_PROFILE") or table.profile
-    rounds = environment.get("ZUNO_MAX_DEBATE_ROUNDS")
+    chosen = profile or told(environment, "debate.profile") or table.profile
+    rounds = told(environment, "debate.rounds")
     alone = deterministic or rules_only(settings, environment)
     limits = _limits(settings.model.budget)
     prices = {
@@ -73,16 +74,16 @@ def debate_settings(
         seconds=settings.model.debate_seconds or DEBATE_SECONDS,
         limits=limits,
         prices=prices,
-        transport=_transport(transport or environment.get("ZUNO_TRANSPORT") or table.transport),
+        transport=_transport(transport or told(environment, "debate.transport") or table.transport),
     )
 
 
 def rules_only(settings: Settings, environment: Mapping[str, str]) -> bool:
     """Whether the person wants no model to be asked."""
-    told = environment.get("ZUNO_DETERMINISTIC", "").lower()
-    if told not in ("", "true", "false"):
-        raise SettingsError(f"ZUNO_DETERMINISTIC is {told!r}, but it may be true or false.")
-    return told == "true" if told else settings.debate.deterministic
+    wish = (told(environment, "debate.deterministic") or "").lower()
+    if wish not in ("", "true", "false"):
+        raise SettingsError(f"ZUNO_DETERMINISTIC is {wish!r}, but it may be true or false.")
+    return wish == "true" if wish else settings.debate.deterministic
 
 
 def _refuse_blind_limits(

@@ -20,6 +20,7 @@ from zuno_tui.settings.schema import (
     checked_url,
     network_called,
 )
+from zuno_tui.settings.variables import told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -143,13 +144,20 @@ def load_settings(path: Path, environment: Mapping[str, str], flags: Flags) -> S
     except FileNotFoundError:
         settings = Settings()
     except SettingsError as error:
-        told = str(error) if str(path) in str(error) else f"{path}: {error}"
-        raise SettingsError(told, error.place) from None
+        words = str(error) if str(path) in str(error) else f"{path}: {error}"
+        raise SettingsError(words, error.place) from None
     # First of all, because endpoints given for this run belong to the network of this run.
-    if network := flags.network or environment.get("ZUNO_NETWORK"):
+    if network := flags.network or told(environment, "network"):
         settings = replace(settings, network=network)
     settings = _from_environment(settings, environment)
     return _from_flags(settings, flags)
+
+
+def checked_file(written: Mapping[str, object]) -> Settings:
+    """What a file would set; SettingsError where anything in it does not fit."""
+    settings = _from_file(written)
+    settings.chosen_network()
+    return settings
 
 
 def _from_file(written: Mapping[str, object]) -> Settings:
@@ -184,19 +192,19 @@ def _network(table: str, name: str) -> str:
 
 
 def _from_environment(settings: Settings, environment: Mapping[str, str]) -> Settings:
-    if address := environment.get("ZUNO_ADDRESS"):
+    if address := told(environment, "address"):
         settings = replace(settings, address=_address(address, "ZUNO_ADDRESS"))
-    if unit := environment.get("ZUNO_UNIT"):
+    if unit := told(environment, "unit"):
         settings = replace(settings, unit=_unit(unit))
-    if url := environment.get("ZUNO_COINGECKO_URL"):
+    if url := told(environment, "coingecko.url"):
         settings = replace(settings, coingecko_url=checked_url(url, "ZUNO_COINGECKO_URL"))
-    if key := environment.get("ZUNO_COINGECKO_KEY"):
+    if key := told(environment, "coingecko.key"):
         settings = replace(settings, coingecko_key=key)
-    if url := environment.get("ZUNO_DEFILLAMA_URL"):
+    if url := told(environment, "defillama.url"):
         settings = replace(settings, defillama_url=checked_url(url, "ZUNO_DEFILLAMA_URL"))
-    if rpc := environment.get("ZUNO_RPC"):
+    if rpc := told(environment, "rpc"):
         settings = _with_endpoint(settings, rpc, "ZUNO_RPC")
-    if private := environment.get("ZUNO_SEND_RPC"):
+    if private := told(environment, "send"):
         name = settings.chosen_network().name
         private = checked_url(private, "ZUNO_SEND_RPC")
         settings = replace(settings, sends={**settings.sends, name: private})

@@ -13,6 +13,7 @@ from agents.model.settings import ModelLimits, ModelSettings, RoleModels
 from chain.base.secret_struct import SecretStruct
 from zuno_tui.settings.check import SettingsError, checked
 from zuno_tui.settings.schema import KEY_VARIABLE, KEYRING, ModelName, checked_url
+from zuno_tui.settings.variables import VARIABLES, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -122,8 +123,8 @@ def _server(
 def _provided(name: str, origin: str, environment: Mapping[str, str]) -> _Server:
     provider = PROVIDERS[name]
     # The usual pair of variables: where OpenAI's client would go, and with which key.
-    if name == "openai" and (told := environment.get("OPENAI_BASE_URL")):
-        url = checked_url(told, "OPENAI_BASE_URL")
+    if name == "openai" and (given := environment.get("OPENAI_BASE_URL")):
+        url = checked_url(given, "OPENAI_BASE_URL")
         return _Server(name, url, SetValue(ModelSettings("", url).host, "OPENAI_BASE_URL"))
     return _Server(name, provider.base_url, SetValue(provider.title, origin))
 
@@ -137,8 +138,9 @@ def _name(
 ) -> tuple[str, str]:
     if own.name is not None:
         return own.name.strip(), f"{_FILE}, role {role}"
-    if told := environment.get("ZUNO_AGENT_MODEL"):
-        return checked(ModelName, told, "ZUNO_AGENT_MODEL").strip(), "ZUNO_AGENT_MODEL"
+    if wish := told(environment, "model.name"):
+        variable = VARIABLES["model.name"]
+        return checked(ModelName, wish, variable).strip(), variable
     if table.name is not None:
         return table.name.strip(), _FILE
     usual = PROVIDERS[server.provider].model if server.provider else None

@@ -57,6 +57,10 @@ PictureChoice = Annotated[
     Literal["auto", "kitty", "sixel", "blocks"],
     Meta(description='"auto", "kitty", "sixel" or "blocks"'),
 ]
+ThemeName = Annotated[
+    Literal["zuno-dark", "zuno-light", "zuno-high-contrast", "zuno-16", "colourless"],
+    Meta(description="zuno-dark, zuno-light, zuno-high-contrast, zuno-16 or colourless"),
+]
 Tokens = Annotated[int, Meta(ge=0, description="a whole number of tokens")]
 Dollars = Annotated[float, Meta(ge=0, lt=2**53, description="an amount of dollars")]
 TokenPrice = Annotated[
@@ -278,7 +282,7 @@ class WebhookTable(PaceTable, frozen=True):
 
 
 class ScreenTable(SettingsTable, frozen=True):
-    theme: Text | None = None
+    theme: ThemeName | None = None
     ascii: Switch = False
     bell: Switch = True
     reading_pace: WordsAMinute = 450

@@ -366,3 +366,15 @@ class SettingRow(Struct, frozen=True):
     value: str
     """In words; of a secret only that it is set."""
     origin: str
+    expects: str = ""
+    """What it may be."""
+    typed: Literal["seen", "masked", "unseen"] = "seen"
+    """How what is typed for it is drawn: a URL may hold a key, a token is one."""
+    means: str = ""
+    later: bool = False
+    """Whether a change counts when zuno is opened again."""
+
+    @property
+    def overruled(self) -> bool:
+        """Whether something goes before the file, so that a change there would not count."""
+        return self.origin.startswith(("environment", "flag"))

@@ -22,6 +22,7 @@ from chain.wallet.errors import WalletError
 from zuno_tui.settings import SettingsError, load_settings
 from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.monitor import monitor_settings
+from zuno_tui.settings.variables import told
 from zuno_tui.watch.hedges import HomeHedges
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _networks(
     settings: Settings, flags: Flags, environment: Mapping[str, str]
 ) -> tuple[Network, ...]:
     chosen = settings.chosen_network()
-    named = (flags.network, flags.rpc, environment.get("ZUNO_NETWORK"), environment.get("ZUNO_RPC"))
+    named = (flags.network, flags.rpc, told(environment, "network"), told(environment, "rpc"))
     if any(named):
         networks = [chosen]
     else:

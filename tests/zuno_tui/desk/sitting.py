@@ -34,7 +34,7 @@ def opening(
     flags = Flags(network="devnet", rpc=url, address=address)
     settings = load_settings(home / "settings.toml", {}, flags)
     located = Home.locate({}, home)
-    session = Session(located, settings, settings.chosen_network(), as_json=False)
+    session = Session(located, settings, settings.chosen_network(), as_json=False, flags=flags)
     environment = model or {}
     return DeskOpening(session, demo=demo, deterministic=not model, environment=environment)
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual.widgets import Input
+
+from tests.zuno_tui.screen.looks import lines_of
 from tests.zuno_tui.screen.portfolio_scene import PORTFOLIO
 from tests.zuno_tui.screen.range_scene import RANGE
 from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app, play
@@ -14,7 +17,8 @@ from zuno_tui.commands.portfolio import ShowPortfolio
 from zuno_tui.commands.range import ChooseRange
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.commands.replay import Replay
-from zuno_tui.commands.theme import Prefer
+from zuno_tui.commands.setting import ChangeSetting
+from zuno_tui.commands.wallet import UseWallet
 from zuno_tui.desk.events import (
     DebateChanged,
     DetailReady,
@@ -25,6 +29,7 @@ from zuno_tui.desk.events import (
     SettingsReady,
 )
 from zuno_tui.screen.panes.prompt import PromptPane
+from zuno_tui.screen.panes.row_table import RowTable
 from zuno_tui.screen.screens.range import RangeScreen
 from zuno_tui.screen.screens.replay import ReplayScreen
 
@@ -166,4 +171,51 @@ async def test_another_theme_is_drawn_at_once_and_kept() -> None:
         await play(pilot, EVENTS["settings"])
         await pilot.press("t")
         assert pilot.app.theme == "zuno-light"
-        assert link.intents == [Prefer("theme", "zuno-light")]
+        assert link.intents == [ChangeSetting("screen.theme", "zuno-light")]
+
+
+async def test_a_setting_is_changed_from_its_row() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test(size=(120, 36)) as pilot:
+        await play(pilot, EVENTS["settings"])
+        field = pilot.app.screen.query_one("#setting-value", Input)
+        await pilot.press("enter")
+        await pilot.press("escape")
+        assert not field.display
+        assert len(pilot.app.screen_stack) == 2
+        await pilot.press("enter")
+        field.value = "arbitrum"
+        await pilot.press("enter")
+        assert link.intents == [ChangeSetting("network", "arbitrum")]
+        link.intents.clear()
+        await pilot.press("end", "enter")
+        field.value = "zuno-high-contrast"
+        await pilot.press("enter")
+        assert pilot.app.theme == "zuno-high-contrast"
+        assert link.intents == [ChangeSetting("screen.theme", "zuno-high-contrast")]
+
+
+async def test_what_may_be_a_key_is_not_drawn_while_it_is_typed() -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, EVENTS["settings"])
+        screen = pilot.app.screen
+        field, rows = screen.query_one("#setting-value", Input), screen.query_one(RowTable)
+        for name in ("rpc.base", "telegram.token"):
+            rows.point_at(name)
+            await pilot.press("enter")
+            field.value = "https://node.example/v2/8e1fCANARY77b0?key=CANARY"
+            await pilot.pause()
+            drawn = "\n".join(lines_of(pilot))
+            assert "CANARY" not in drawn
+            assert ("node.example/v2/••••" in drawn) is (name == "rpc.base")
+            await pilot.press("escape")
+
+
+async def test_another_wallet_is_used_from_its_row() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test(size=(120, 36)) as pilot:
+        await play(pilot, EVENTS["settings"])
+        await pilot.press("down", "enter", "enter")
+        assert link.intents == [], "nothing typed changes no wallet"
+        await pilot.press("enter", *"cold", "enter")
+        assert link.intents == [UseWallet("cold")]

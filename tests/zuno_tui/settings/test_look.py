@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from typing import get_args
 
 import pytest
 
 from zuno_tui.screen.look import Look, read_look
+from zuno_tui.screen.themes import THEME_NAMES
 from zuno_tui.settings import Settings, SettingsError
-from zuno_tui.settings.schema import ScreenTable
+from zuno_tui.settings.schema import ScreenTable, ThemeName
 
 
 def _flags(**chosen: object) -> Namespace:
@@ -44,13 +46,18 @@ def test_a_debate_is_shown_at_the_pace_that_was_chosen() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        (Settings(screen=ScreenTable(theme="pink")), "There is no theme called 'pink'"),
         (Settings(keys={"desk.zom": "z"}), "Did you mean 'desk.zoom'"),
     ],
 )
 def test_a_mistake_is_named(settings: Settings, words: str) -> None:
     with pytest.raises(SettingsError, match=words):
         read_look(settings, {}, _flags())
+
+
+def test_themes_are_those_of_the_schema() -> None:
+    assert get_args(get_args(ThemeName)[0]) == THEME_NAMES
+    with pytest.raises(SettingsError, match="no theme called 'pink'"):
+        read_look(Settings(), {"ZUNO_THEME": "pink"}, _flags())
 
 
 def test_pictures_are_shown_the_way_the_terminal_knows_unless_one_is_chosen() -> None:

@@ -112,7 +112,10 @@ _ABOUT = {
         " its orders."
     ),
     "chart": "Candles, what takers bought, funding and where liquidations wait, as it was drawn.",
-    "settings": "What is set and where it comes from. Secrets are never shown, only that they are.",
+    "settings": (
+        "What is set and where it comes from. Enter changes a row: what you type is checked,"
+        " written to settings.toml and in use at once. Secrets are never shown."
+    ),
     "prompt": "Type what you want; tab completes, up and down bring back what you typed before.",
 }
 _TERMS: dict[str, Mapping[str, str]] = {

@@ -1,16 +1,19 @@
-"""What is set and where it comes from; the look of the screen is changed and kept from here."""
+"""What is set and where it comes from; enter changes a row, and the file is checked before."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical
+from textual.widgets import Input
 
-from zuno_tui.commands.theme import Prefer
-from zuno_tui.desk.events import SettingsReady
+from zuno_tui.commands.setting import ChangeSetting
+from zuno_tui.commands.wallet import UseWallet
+from zuno_tui.desk.events import Said, SettingsReady
 from zuno_tui.screen.keys import PREFERRING
 from zuno_tui.screen.panes.frame import literal
-from zuno_tui.screen.panes.lines import KeyLine
+from zuno_tui.screen.panes.lines import KeyLine, MessageLine
+from zuno_tui.screen.panes.masked_url import UrlMask
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
 from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.screen.themes import COLOURLESS, THEME_NAMES
@@ -26,12 +29,14 @@ if TYPE_CHECKING:
     from zuno_tui.shown.views import SettingRow
 
 _COLUMNS = (
-    TableColumn("SETTING", 0, 20),
+    TableColumn("SETTING", 0, 24),
     TableColumn("IS", 1, 80, grows=True),
-    TableColumn("FROM", 2, 14),
+    TableColumn("FROM", 2, 40),
+    TableColumn("WHAT IT IS", 3, 72),
 )
 # A terminal is asked to draw without colours when the app starts, or not at all.
 _THEMES = tuple(name for name in THEME_NAMES if name != COLOURLESS)
+_WALLET, _THEME = "wallet", "screen.theme"
 
 
 class SettingsScreen(SubScreen):
@@ -40,14 +45,21 @@ class SettingsScreen(SubScreen):
 
     def __init__(self, link: DeskLink, rows: Sequence[SettingRow], path: str) -> None:
         super().__init__(link)
-        self._settings = tuple(rows)
+        self._settings = {row.name: row for row in rows}
         self._path = path
+        self._changing: SettingRow | None = None
 
     def compose(self) -> ComposeResult:
         with Vertical(id="settings", classes="visit") as page:
             page.border_title = literal("Settings")
-            page.border_subtitle = literal(f"change them in {self._path}")
+            page.border_subtitle = literal(f"kept in {self._path}")
             yield RowTable(_COLUMNS, id="setting-rows")
+            field = Input(id="setting-value", select_on_focus=False)
+            # A blinking cursor would send bytes for as long as nobody types.
+            field.cursor_blink = False
+            field.display = False
+            yield field
+            yield MessageLine(id="setting-said")
         yield KeyLine(id="keys")
 
     def on_mount(self) -> None:
@@ -58,28 +70,108 @@ class SettingsScreen(SubScreen):
     def hear(self, event: Event) -> bool:
         match event:
             case SettingsReady(rows):
-                self._settings = rows
+                self._settings = {row.name: row for row in rows}
                 self._fill()
                 return True
+            case Said() as said:
+                self._say(said)
+                return False
             case _:
                 return False
+
+    def action_choose(self) -> None:
+        self.query_one(RowTable).action_choose()
+
+    def on_row_table_pointed(self, event: RowTable.Pointed) -> None:
+        row = self._settings.get(event.key or "")
+        if row is not None and self._changing is None:
+            self._say(Said(_about(row)))
+
+    def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
+        row = self._changing = self._settings[event.key]
+        field = self.query_one(Input)
+        field.password = row.typed == "unseen"
+        field.highlighter = UrlMask() if row.typed == "masked" else None
+        field.placeholder = row.expects
+        field.value = ""
+        field.display = True
+        field.focus()
+        empty = "" if row.name == _WALLET else " Enter alone takes it out of the file."
+        self._say(Said(f"{row.name}: {row.expects}.{empty}{_overruled(row)}"))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        row, typed = self._changing, event.value.strip()
+        self._leave_field()
+        if row is None:
+            return
+        if row.name != _WALLET:
+            self._draw_theme(row, typed)
+            self.link.ask(ChangeSetting(row.name, typed))
+        elif typed:
+            self.link.ask(UseWallet(typed))
+
+    def action_close(self) -> None:
+        """From a value that is being typed back to the rows, and from there to the desk."""
+        if self._changing is None:
+            super().action_close()
+        else:
+            self._leave_field()
+            self._say(Said("Nothing was changed."))
 
     def action_theme(self) -> None:
         """The next theme, drawn at once and kept for the next time."""
         now = self.app.theme
         place = _THEMES.index(now) if now in _THEMES else -1
-        self.app.theme = _THEMES[(place + 1) % len(_THEMES)]
-        self.link.ask(Prefer("theme", self.app.theme))
+        theme = _THEMES[(place + 1) % len(_THEMES)]
+        self.app.theme = theme
+        self.link.ask(ChangeSetting(_THEME, theme))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "theme":
-            return self.app.theme != COLOURLESS
-        return super().check_action(action, parameters)
+        match action:
+            case "theme":
+                return self.app.theme != COLOURLESS and self._changing is None
+            case "choose":
+                return self._changing is None
+            case _:
+                return super().check_action(action, parameters)
+
+    def _draw_theme(self, row: SettingRow, typed: str) -> None:
+        if row.name == _THEME and typed in _THEMES and self.app.theme != COLOURLESS:
+            self.app.theme = typed
+
+    def _leave_field(self) -> None:
+        field = self.query_one(Input)
+        field.value = ""
+        field.display = False
+        self._changing = None
+        self.query_one(RowTable).focus()
+
+    def _say(self, said: Said) -> None:
+        self.query_one(MessageLine).say(said)
 
     def _fill(self) -> None:
-        self.query_one(RowTable).fill([_row(one) for one in self._settings])
+        self.query_one(RowTable).fill([_row(one) for one in self._settings.values()])
+
+
+def _about(row: SettingRow) -> str:
+    later = " A change counts when zuno is opened again." if row.later else ""
+    return f"{row.name} is {row.value}: {row.means}.{later}{_overruled(row)}"
+
+
+def _overruled(row: SettingRow) -> str:
+    if not row.overruled:
+        return ""
+    return f" A change in the file does not count while {row.origin} goes before it."
 
 
 def _row(one: SettingRow) -> Row:
     tone = "dim" if one.origin == "default" else "plain"
-    return Row(one.name, (Cell(one.name, "strong"), Cell(one.value, tone), Cell(one.origin, "dim")))
+    return Row(
+        one.name,
+        (
+            Cell(one.name, "strong"),
+            Cell(one.value, tone),
+            Cell(one.origin, "warn" if one.overruled else "dim"),
+            Cell(one.means, "dim"),
+        ),
+    )
