@@ -49,4 +49,5 @@ COMMAND = Command(
     answer=_answer,
     verbs=(Verb("doctor", _read),),
     suggest=always(Doctor()),
+    key="desk.doctor",
 )

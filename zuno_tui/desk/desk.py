@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from chain.contracts.networks import UnknownNetworkError, network_named
 from zuno_tui.commands.cancel import Cancel
+from zuno_tui.commands.doctor import Doctor
 from zuno_tui.commands.help import Help
 from zuno_tui.commands.network import SwitchNetwork
 from zuno_tui.commands.quit import Quit
@@ -20,6 +21,7 @@ from zuno_tui.desk.events import (
     AlertsChanged,
     HelpAsked,
     HintChanged,
+    OutageChanged,
     PlanChanged,
     PositionsChanged,
     QuitAsked,
@@ -31,6 +33,7 @@ from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.guide import Guide
 from zuno_tui.desk.workspace import Workspace
 from zuno_tui.settings import SettingsError
+from zuno_tui.shown.outage import OutageView, endpoint_words
 from zuno_tui.shown.views import AlertsView, PositionsView, StatusView
 
 if TYPE_CHECKING:
@@ -78,10 +81,21 @@ class Desk:
         try:
             self._post = await Workspace.open(self._opening, self._session, self._tell)
         except Exception as error:  # the desk stays open: another network or wallet can be named
-            words = fault_words(error)
-            network = self._session.network.title
-            self._tell(StatusChanged(StatusView(network, "not open", trouble=words)))
-            self._tell(Said(words, "bad"))
+            self._tell_not_open(fault_words(error))
+        else:
+            self._tell(OutageChanged(None))
+
+    def _tell_not_open(self, words: str) -> None:
+        session = self._session
+        network = session.network
+        self._tell(StatusChanged(StatusView(network.title, "not open", trouble=words)))
+        view = OutageView(
+            f"The desk is not open on {network.title}",
+            words,
+            endpoint_words(session.settings, network),
+            since=self._opening.clock(),
+        )
+        self._tell(OutageChanged(view))
 
     async def close(self) -> None:
         post, self._post = self._post, None
@@ -124,6 +138,8 @@ class Desk:
                 await self._move(await self._with_wallet(intent), intent)
             case Refresh() if self._post is None:
                 await self.open()
+            case Doctor() if self._post is None:
+                await self._examine(intent)
             case _ if self._post is None:
                 self._tell(Said("The desk is not open. Try again: refresh", "warn", intent.twin))
             case Refresh():
@@ -181,6 +197,13 @@ class Desk:
             self._tell(AlertsChanged(AlertsView()))
         self._tell(PlanChanged(None))
         await self.open()
+
+    async def _examine(self, asked: Doctor) -> None:
+        """What a desk that is not open can still be told: why, and what is missing."""
+        from zuno_tui.commands.running.doctor import checked
+        from zuno_tui.desk.pages import page_of
+
+        self._tell(await page_of(lambda session, _: checked(session), self._session, asked))
 
     def _show_settings(self) -> None:
         from zuno_tui.shown.settings_rows import setting_rows

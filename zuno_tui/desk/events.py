@@ -8,6 +8,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from zuno_tui.commands.range import ChooseRange
+    from zuno_tui.shown.outage import OutageView
     from zuno_tui.shown.portfolio_view import PortfolioView
     from zuno_tui.shown.range_form import RangeForm
     from zuno_tui.shown.trade.views import TradeApprovalView, TradeRunView
@@ -113,6 +114,12 @@ class StatusChanged(Struct, frozen=True):
     view: StatusView
 
 
+class OutageChanged(Struct, frozen=True):
+    """The chain cannot be read, and why; None when it can."""
+
+    view: OutageView | None
+
+
 class Said(Struct, frozen=True):
     """One calm line: what was understood, done or refused, with the next step."""
 
@@ -207,6 +214,7 @@ Event: TypeAlias = (
     | TradeChanged
     | TradeConfirmationAsked
     | StatusChanged
+    | OutageChanged
     | Said
     | HintChanged
     | ViewAsked

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from chain.base.store import StoreError
+from chain.rpc.errors import RpcError
 from zuno_tui.shown.failures import foreseen, unforeseen
 
 _LOG = logging.getLogger("zuno.desk")
@@ -24,6 +25,13 @@ def fault_words(error: Exception) -> str:
     # Frames and kinds only: the words of an unknown error may hold a URL with its key.
     _LOG.error("unforeseen %s", type(error).__name__, exc_info=error)
     return f"{unforeseen(error)} The log knows more: locate"
+
+
+def sentences_of(error: Exception) -> str | None:
+    """What endpoints did, without the next step; None where it is no endpoint's fault."""
+    if not isinstance(error, RpcError):
+        return None
+    return " ".join(one.sentence for one in (error, *error.elsewhere))
 
 
 def one_line(words: str) -> str:

@@ -21,6 +21,14 @@ _PATIENCE = 180.0
 _MOST_LINES = 2_000
 
 
+async def page_of(answering: Answering, session: Session, asked: Intent) -> PageReady:
+    """A command's answer, line by line."""
+    answer = await answering(session, asked)
+    lines = (part for line in answer.page for part in line.splitlines() or ("",))
+    cleaned = tuple(clean_line(line) for line in lines)
+    return PageReady(asked.twin, cleaned[:_MOST_LINES])
+
+
 class Pages:
     def __init__(self, desk_context: DeskContext) -> None:
         self._desk_context = desk_context
@@ -31,7 +39,4 @@ class Pages:
         )
 
     async def _read(self, answering: Answering, asked: Intent) -> None:
-        answer = await answering(self._desk_context.session, asked)
-        lines = (part for line in answer.page for part in line.splitlines() or ("",))
-        cleaned = tuple(clean_line(line) for line in lines)
-        self._desk_context.tell(PageReady(asked.twin, cleaned[:_MOST_LINES]))
+        self._desk_context.tell(await page_of(answering, self._desk_context.session, asked))

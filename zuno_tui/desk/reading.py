@@ -11,11 +11,12 @@ from msgspec.structs import replace
 from chain.base.quantity import Unknown
 from chain.base.store import StoreError
 from chain.positions.overview import read_overview
-from zuno_tui.desk.events import PositionsChanged, Said
-from zuno_tui.desk.faults import fault_words
+from zuno_tui.desk.events import OutageChanged, PositionsChanged, Said
+from zuno_tui.desk.faults import fault_words, sentences_of
 from zuno_tui.desk.worth_history import WorthHistory, kept_places
 from zuno_tui.settings.monitor import monitor_settings
 from zuno_tui.shown.glance import WorthSample, glance_of
+from zuno_tui.shown.outage import OutageView, endpoint_words
 from zuno_tui.shown.position_rows import Won, position_rows, positions_view, won_by_position
 from zuno_tui.shown.search_words import search_words
 from zuno_tui.shown.views import PositionRow, PositionsView
@@ -105,6 +106,7 @@ class PositionReader:
         self._view = PositionsView()
         self._won: dict[int, Won] = {}
         self._faults = 0
+        self._lost_at = 0.0
         self._noted_at = 0.0
         self._gains_at = 0.0
         self._gains_of: frozenset[int] = frozenset()
@@ -172,16 +174,31 @@ class PositionReader:
             desk_context.status.reading(None)
             self._show(replace(self._view, stale=words))
             desk_context.status.troubled(words)
-            if self._faults == 1:
-                # Borders and the status line may be too short for the next step it ends with.
-                desk_context.tell(Said(words, "warn"))
+            self._tell_outage(sentences_of(error) or words)
         finally:
             self.tried.set()
+
+    def _tell_outage(self, happened: str) -> None:
+        desk_context = self._desk_context
+        session, now = desk_context.session, desk_context.clock()
+        if self._faults == 1:
+            self._lost_at = now
+        view = OutageView(
+            f"{session.network.title} cannot be read",
+            happened,
+            endpoint_words(session.settings, session.network),
+            since=self._lost_at,
+            tries=self._faults,
+            next_at=now + self._pause,
+            known_at=self._view.read_at,
+        )
+        desk_context.tell(OutageChanged(view))
 
     def _take(self, overview: Overview) -> None:
         desk_context = self._desk_context
         now = desk_context.clock()
         if self._faults:
+            desk_context.tell(OutageChanged(None))
             desk_context.tell(
                 Said(f"{desk_context.session.network.title} is being read again.", "good")
             )
@@ -283,10 +300,15 @@ class PositionReader:
             self._view = view
             self._desk_context.tell(PositionsChanged(view))
 
+    @property
+    def _pause(self) -> float:
+        """Seconds until the next read, the longer the more faults came in a row."""
+        pause = self._rhythm.between_reads * 2.0 ** min(self._faults, 6)
+        return min(pause, self._rhythm.longest_pause)
+
     async def _rest(self) -> None:
-        pause = self._rhythm.between_reads * 2 ** min(self._faults, 6)
         try:
-            async with asyncio.timeout(min(pause, self._rhythm.longest_pause)):
+            async with asyncio.timeout(self._pause):
                 await self._wanted.wait()
         except TimeoutError:
             return

@@ -106,6 +106,7 @@ DESK = (
     _key("desk.trade", "f3", "show('trade')", "", "The trade desk's newest run"),
     _key("desk.copy", "y", "copy", "", "Copy what is selected (OSC 52)"),
     _key("desk.refresh", "ctrl+r", "refresh_views", "", "Read everything again"),
+    _key("desk.doctor", "D", "doctor", "", "Check what zuno depends on, and what answers"),
 )
 PROMPT = (
     _key("prompt.complete", "tab", "complete", "complete", "Take the completion"),

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from zuno_tui.desk.events import (
     AlertsChanged,
     DebateChanged,
+    OutageChanged,
     PlanChanged,
     PositionsChanged,
     StatusChanged,
@@ -17,6 +18,7 @@ from zuno_tui.shown.views import AlertsView, PositionsView, StatusView
 
 if TYPE_CHECKING:
     from zuno_tui.desk.events import Event
+    from zuno_tui.shown.outage import OutageView
     from zuno_tui.shown.views import DebateView, PlanView
 
 
@@ -24,6 +26,7 @@ class LastSeen(Struct):
     positions: PositionsView = field(default_factory=PositionsView)
     alerts: AlertsView = field(default_factory=AlertsView)
     status: StatusView = field(default_factory=lambda: StatusView(network="", wallet=""))
+    outage: OutageView | None = None
     debate: DebateView | None = None
     plan: PlanView | None = None
 
@@ -35,6 +38,8 @@ class LastSeen(Struct):
                 self.alerts = view
             case StatusChanged(view):
                 self.status = view
+            case OutageChanged(view):
+                self.outage = view
             case DebateChanged(view):
                 self.debate = view
             case PlanChanged(view):

@@ -53,7 +53,7 @@ def outage_facts(view: OutageView, now: float) -> tuple[tuple[str, str], ...]:
 
 
 def _age(seconds: float) -> str:
-    return "less than a minute" if seconds < _MINUTE else age_text(seconds)
+    return "less than a minute" if seconds < _MINUTE else age_text(int(seconds))
 
 
 def _clock_time(second: float) -> str:

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 from chain.contracts.networks import network_named
 from chain.wallet.keystore import watch
 from tests.zuno_tui.desk.sitting import Sitting, opening
+from zuno_tui.commands.doctor import Doctor
 from zuno_tui.commands.network import SwitchNetwork
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.commands.wallet import UseWallet
-from zuno_tui.desk.events import PositionsChanged, Said, StatusChanged
+from zuno_tui.desk.events import OutageChanged, PageReady, PositionsChanged, Said, StatusChanged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +39,9 @@ async def test_a_desk_without_a_wallet_names_the_way_to_one(
     async with desk.desk:
         await desk.ask(Recommend(7))
         closed = desk.heard_last(Said)
+        outage = desk.heard_last(OutageChanged).view
+        await desk.ask(Doctor())
+        page = desk.heard_last(PageReady)
         await desk.ask(SwitchNetwork("devnet"))
         await desk.until(PositionsChanged, lambda told: bool(told.view.rows))
 
@@ -45,6 +49,10 @@ async def test_a_desk_without_a_wallet_names_the_way_to_one(
     assert first.trouble is not None
     assert "zuno wallet import" in first.trouble
     assert "The desk is not open" in closed.words
+    assert outage is not None
+    assert outage.next_at is None
+    assert any("RPC" in line for line in page.lines)
+    assert desk.heard_last(OutageChanged).view is None
     assert desk.heard_last(StatusChanged).view.network == "Embedded chain"
 
 

@@ -17,7 +17,7 @@ from zuno_tui.commands.network import SwitchNetwork
 from zuno_tui.commands.quit import Quit
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.commands.refresh import Refresh
-from zuno_tui.desk.events import PositionsChanged, QuitAsked, Said, StatusChanged
+from zuno_tui.desk.events import OutageChanged, PositionsChanged, QuitAsked, Said, StatusChanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,18 +49,23 @@ async def test_an_rpc_that_dies_leaves_its_rows_and_comes_back(
             troubled = await desk.until(
                 StatusChanged, lambda told: told.view.trouble is not None, since=since
             )
+            lost = await desk.until(OutageChanged, lambda told: told.view is not None, since=since)
             since = len(desk.heard)
             with proxy:
                 await desk.ask(Refresh())
                 again = await desk.until(
                     PositionsChanged, lambda told: told.view.stale is None, since=since
                 )
+                await desk.until(OutageChanged, lambda told: told.view is None, since=since)
                 well = await desk.until(
                     StatusChanged, lambda told: told.view.trouble is None, since=since
                 )
 
     assert {row.token_id for row in stale.view.rows} == {row.token_id for row in fresh.view.rows}
     assert "zuno doctor" in (troubled.view.trouble or "")
+    assert lost.view is not None
+    assert "127.0.0.1" in lost.view.endpoints
+    assert lost.view.known_at == fresh.view.read_at
     assert again.view.rows
     assert well.view.block is not None
     assert all(_KEY not in str(event) for event in desk.heard)

@@ -91,7 +91,7 @@ def test_a_node_that_is_slow_gone_back_again_and_another(
             fault = ""
             proxy.__exit__(None, None, None)
             terminal.send("\x12")
-            down = terminal.wait_for("zuno doctor", PATIENCE)
+            down = terminal.wait_for("cannot be read", PATIENCE)
             # What is under way just then is broken off; who asks a moment later finds nobody.
             assert "is not reachable" in down or "broke the connection off" in down
             assert row in down
@@ -99,7 +99,7 @@ def test_a_node_that_is_slow_gone_back_again_and_another(
             with proxy:
                 terminal.send("\x12")
                 terminal.wait_for("is being read again", PATIENCE)
-                terminal.wait_gone("zuno doctor", PATIENCE)
+                terminal.wait_gone("cannot be read", PATIENCE)
                 _until(terminal, lambda: terminal.ink(row.strip()) == fresh, "what is new is not")
                 _goes_on(terminal)
         fault = "elsewhere"

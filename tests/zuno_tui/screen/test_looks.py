@@ -24,6 +24,7 @@ from tests.zuno_tui.screen.scenes import (
     BUSY,
     DEBATE,
     MORNING,
+    NOW,
     POSITIONS,
     desk_app,
     play,
@@ -36,6 +37,7 @@ from zuno_tui.desk.events import (
     ConfirmationAsked,
     DebateChanged,
     DetailReady,
+    OutageChanged,
     OutboxReady,
     PlanChanged,
     PoolsReady,
@@ -54,7 +56,8 @@ from zuno_tui.screen.panes.debate import FLUSH_SECONDS
 from zuno_tui.screen.screens.confirm import ConfirmScreen
 from zuno_tui.screen.screens.trade_confirm import TradeConfirmScreen
 from zuno_tui.screen.themes import COLOURLESS, THEME_NAMES
-from zuno_tui.shown.views import AlertsView
+from zuno_tui.shown.outage import OutageView
+from zuno_tui.shown.views import AlertsView, PositionsView
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
@@ -62,6 +65,15 @@ if TYPE_CHECKING:
     from zuno_tui.desk.events import Event
 
 KEYLESS = replace(APPROVAL, needs_passphrase=False)
+OUTAGE = OutageView(
+    "Base cannot be read",
+    "node.example did not finish its answer within 10.0 s. other.example is not reachable.",
+    "https://node.example/v2/…, https://other.example",
+    since=NOW - 400,
+    tries=5,
+    next_at=NOW + 30,
+    known_at=NOW - 460,
+)
 STALE = replace(POSITIONS, stale="the RPC does not answer; trying again in 30 s")
 SCENES: dict[str, tuple[tuple[Event, ...], tuple[str, ...]]] = {
     "first second": ((), ()),
@@ -96,8 +108,16 @@ SCENES: dict[str, tuple[tuple[Event, ...], tuple[str, ...]]] = {
         (
             StatusChanged(replace(BUSY, trouble="RPC down", jobs=())),
             PositionsChanged(STALE),
+            OutageChanged(OUTAGE),
             AlertsChanged(AlertsView(trouble="alerts are not saved: the disk is full")),
-            Said("The RPC at localhost does not answer. Check it: zuno doctor", "bad"),
+        ),
+        (),
+    ),
+    "nothing read": (
+        (
+            StatusChanged(replace(BUSY, trouble="RPC down", jobs=(), block=None)),
+            PositionsChanged(PositionsView(stale="RPC down")),
+            OutageChanged(replace(OUTAGE, known_at=None, tries=1, since=NOW)),
         ),
         (),
     ),

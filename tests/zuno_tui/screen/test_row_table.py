@@ -22,10 +22,11 @@ from tests.zuno_tui.screen.scenes import (
 )
 from zuno_tui.commands.alerts import Acknowledge
 from zuno_tui.commands.inspect import Inspect
-from zuno_tui.desk.events import AlertsChanged, PositionsChanged
+from zuno_tui.desk.events import AlertsChanged, OutageChanged, PositionsChanged
 from zuno_tui.screen.panes.alerts import AlertsPane, alert_cells, gathered
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
+from zuno_tui.shown.outage import OutageView
 from zuno_tui.shown.views import PositionsView
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ async def test_stale_and_remembered_rows_say_so_and_why() -> None:
         pane = pilot.app.screen.query_one(PositionsPane)
         old = replace(POSITIONS, read_at=NOW - 700)
         await play(pilot, PositionsChanged(replace(old, stale="the RPC does not answer")))
-        assert "the RPC does not answer" in str(pane.border_subtitle)
+        assert "not read anew" in str(pane.border_subtitle)
         assert all(row.stale for row in pane.rows)
 
         await play(pilot, PositionsChanged(replace(old, remembered=True)))
@@ -183,6 +184,7 @@ async def test_hostile_words_in_a_cell_stay_in_their_cell() -> None:
         rows = (replace(position(1, notes=(evil,)), pair=evil, value=evil), position(2))
         await play(pilot, PositionsChanged(replace(POSITIONS, rows=rows, total=evil, found=evil)))
         await play(pilot, PositionsChanged(replace(POSITIONS, rows=rows, stale=evil)))
+        await play(pilot, OutageChanged(OutageView(evil, evil, evil, since=NOW)))
         alert = replace(ALERTS.rows[0], message=evil, next_command=evil)
         await play(pilot, AlertsChanged(replace(ALERTS, rows=(alert,), trouble=evil)))
 

@@ -78,7 +78,7 @@ class AlertsPane(RowTable):
         seen = "" if view.last_seen is None else f"seen {ago(now - view.last_seen)}"
         frame(
             self,
-            pane_title("2 Alerts", f"{waiting} open" if waiting else "none open"),
+            pane_title("2 Alerts", _open_words(waiting, view)),
             joined(
                 literal(view.trouble, "$warning") if view.trouble else "",
                 _WATCHERS[view.watched_by],
@@ -110,6 +110,13 @@ class AlertsPane(RowTable):
     def action_mute(self, seconds: int) -> None:
         for alert_id in self._meant:
             self.post_message(self.Muted(alert_id, seconds))
+
+
+def _open_words(waiting: int, view: AlertsView) -> str:
+    """That none is open is only said once everything was looked at."""
+    if waiting:
+        return f"{waiting} open"
+    return "none open" if view.unseen is None else ""
 
 
 def alert_cells(row: AlertRow, now: float) -> Row:

@@ -42,5 +42,6 @@ class OutageCard(TextLine):
         press = Content("   ").join(
             Content.assemble((keys[name], "bold $primary"), f" {does}")
             for name, does in _DO.items()
+            if name in keys
         )
         self.tell(Content("\n").join([literal(view.happened, "bold"), *facts, press]))

@@ -127,7 +127,7 @@ class PositionsPane(RowTable):
                 f"remembered, {age}" if view.remembered else age,
                 self._manner(),
             ),
-            literal(f"▲ {view.stale}", "$warning") if view.stale else _outlined(self.selected),
+            _below(view, self.selected),
         )
 
     @property
@@ -185,6 +185,12 @@ def _row(row: PositionRow, *, stale: bool) -> Row:
     return Row(str(row.token_id), cells, stale)
 
 
+def _below(view: PositionsView, selected: PositionRow | None) -> Content:
+    if view.stale is None:
+        return _outlined(selected)
+    return literal("▲ not read anew", "$warning") if view.rows else Content("")
+
+
 def _outlined(row: PositionRow | None) -> Content:
     """The row under the cursor in more words than a column has room for."""
     if row is None:
@@ -198,8 +204,8 @@ def _outlined(row: PositionRow | None) -> Content:
 
 
 def _nothing(view: PositionsView) -> tuple[str, ...]:
+    if view.stale is not None:
+        return ("No position could be read.",)
     if view.read_at is None:
         return ("Reading the positions…",)
-    if view.stale is not None:
-        return ("No position could be read.", view.stale)
     return ("This wallet holds no position here.", "Type: create 0.5 WETH with USDC")

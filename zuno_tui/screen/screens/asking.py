@@ -205,6 +205,11 @@ class Asking(Screen[None]):
 
         self.ask(Refresh())
 
+    def action_doctor(self) -> None:
+        from zuno_tui.commands.doctor import Doctor
+
+        self.ask(Doctor())
+
     def action_cancel_work(self) -> None:
         from zuno_tui.commands.cancel import Cancel
 

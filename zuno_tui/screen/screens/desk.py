@@ -14,6 +14,7 @@ from zuno_tui.desk.events import (
     DebateChanged,
     HelpAsked,
     HintChanged,
+    OutageChanged,
     PhraseProposed,
     PlanChanged,
     PositionsChanged,
@@ -39,6 +40,7 @@ from zuno_tui.screen.panes.lines import (
     StatusLine,
     TabLine,
 )
+from zuno_tui.screen.panes.outage import OutageCard
 from zuno_tui.screen.panes.plan import PlanPane
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptBar, PromptPane
@@ -59,7 +61,8 @@ if TYPE_CHECKING:
     from zuno_tui.screen.last_seen import LastSeen
     from zuno_tui.screen.panes.reading_pace import ReadingPace
     from zuno_tui.screen.panes.row_table import RowTable
-    from zuno_tui.shown.views import PlanView
+    from zuno_tui.shown.outage import OutageView
+    from zuno_tui.shown.views import PlanView, StatusView
 
 PaneName = Literal["positions", "alerts", "debate", "plan"]
 PANES: tuple[PaneName, ...] = ("positions", "alerts", "debate", "plan")
@@ -112,6 +115,7 @@ class DeskScreen(Asking):
     def compose(self) -> ComposeResult:
         yield GlanceLine(id="glance")
         yield TabLine(id="tabs")
+        yield OutageCard()
         with Grid(id="panes"):
             yield PositionsPane()
             yield PlanPane()
@@ -187,7 +191,10 @@ class DeskScreen(Asking):
     def _tell_lines(self, event: Event, now: float) -> bool:
         match event:
             case StatusChanged(view):
-                self.query_one(StatusLine).show(view, now)
+                self._show_status(view, now)
+            case OutageChanged(view):
+                self._show_outage(view, now)
+                self._show_status(self.told.status, now)
             case PhraseProposed() as proposed:
                 self.propose(proposed)
             case Said() as said:
@@ -322,7 +329,21 @@ class DeskScreen(Asking):
         self.query_one(PositionsPane).show_age(now)
         self.query_one(AlertsPane).show_age(now)
         self.query_one(PlanPane).show_age(now)
-        self.query_one(StatusLine).show(self.told.status, now)
+        self._show_outage(self.told.outage, now)
+        self._show_status(self.told.status, now)
+
+    def _show_outage(self, view: OutageView | None, now: float) -> None:
+        keys = {
+            active.binding.id: self.app.get_key_display(active.binding)
+            for active in self.active_bindings.values()
+            if active.binding.id is not None
+        }
+        self.query_one(OutageCard).show(view, keys, now)
+
+    def _show_status(self, view: StatusView, now: float) -> None:
+        """What the card says at length is not said a second time."""
+        trouble = None if self.told.outage is not None else view.trouble
+        self.query_one(StatusLine).show(replace(view, trouble=trouble), now)
 
     def _show_tabs(self) -> None:
         self.query_one(TabLine).show(self.told, self.front)
