@@ -12,7 +12,13 @@ from agents.trade.payloads import snapshot_hash
 from agents.trade.plan import HedgePlan, TradePlan, identified
 from agents.trade.risk_rules import HOLD, RiskFacts, RiskRule, Sizing, judge_risk
 from agents.trade.styles import OrderSize, styled_orders
-from agents.trade.terms import ExecutionStyle, Objective, SectionName, TradeDecision
+from agents.trade.terms import (
+    ExecutionStyle,
+    Objective,
+    SectionName,
+    TradeDecision,
+    VenueKind,
+)
 from agents.trade.triage import is_options_panic
 from chain.exchange.public.book_walk import walk_levels
 
@@ -56,6 +62,7 @@ def judged_risk(case: DecisionDraft, sizing: Sizing) -> RiskJudgment:
         curve_change=None if hedging else number(SectionName.MACRO, "curve_change"),
         long_liquidations_usd=number(SectionName.LIQUIDATIONS, "long_usd"),
         short_liquidations_usd=None if hedging else number(SectionName.LIQUIDATIONS, "short_usd"),
+        krw_per_usd=question.account.krw_per_usd,
         anomalies=case.triage.anomalies,
         thin_book=_is_thin(case, sizing),
     )
@@ -104,12 +111,15 @@ def concluded(case: RiskVerdict) -> tuple[TradePlan, GuardJudgment]:
     if decision.opens and coins == 0:
         decision, reason = TradeDecision.HOLD, "what is left is less than the venue takes"
     outright = question.objective is Objective.TRADE and decision.opens
+    protects = outright and market.venue_kind is not VenueKind.UPBIT
+    if outright and not protects:
+        reason = f"{reason}; stop and profit are yours to watch: the venue keeps neither"
     orders = styled_orders(
         case.style,
         OrderSize(coins, reduce_only=_only_reduces(case, coins)),
         market,
-        stop=case.draft.stop_loss if outright else None,
-        take_profit=case.draft.take_profit if outright else None,
+        stop=case.draft.stop_loss if protects else None,
+        take_profit=case.draft.take_profit if protects else None,
     )
     plan = TradePlan(
         plan_id="",

@@ -128,6 +128,9 @@ class AccountFacts(Payload):
     waiting: tuple[WaitingOrder, ...]
     maker_fee: Measure
     taker_fee: Measure
+    venue_kind: VenueKind = VenueKind.BINANCE
+    krw_per_usd: Measure | None = None
+    """Where the venue counts in won."""
 
     def held(self, symbol: str) -> float:
         return sum(one.quantity for one in self.positions if one.symbol == symbol)

@@ -165,4 +165,8 @@ def _style(sizing: Sizing, facts: RiskFacts) -> ExecutionStyle:
         return ExecutionStyle.CASINO_EXIT
     if MarketAnomaly.TRUE_BREAKOUT in facts.anomalies:
         return ExecutionStyle.MOMENTUM_SNIPER
-    return ExecutionStyle.SMART_DCA if facts.thin_book else ExecutionStyle.PASSIVE_MAKER
+    if facts.thin_book:
+        return ExecutionStyle.SMART_DCA
+    # No resting order of Upbit ends by itself.
+    spot = facts.venue is VenueKind.UPBIT
+    return ExecutionStyle.MOMENTUM_SNIPER if spot else ExecutionStyle.PASSIVE_MAKER

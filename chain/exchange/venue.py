@@ -31,8 +31,13 @@ class VenueAccount(Struct, frozen=True):
     equity: float
     positions: tuple[PerpetualPosition, ...]
     open_orders: tuple[OrderProgress, ...]
-    fees: float
+    fees: float | None
+    """None where the venue does not tell them in one sum."""
     funding: float
+    krw_per_usd: float | None = None
+    """Of a spot venue that counts in won."""
+    marks: dict[str, float] = {}
+    """In dollars, where the venue prices what is held itself."""
 
     def held(self, symbol: str) -> float:
         """Above 0 long, below 0 short."""

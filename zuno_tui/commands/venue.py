@@ -15,8 +15,8 @@ class KeepVenueKeys(Intent, frozen=True):
     arguments: ClassVar = (
         Argument(
             "mode",
-            "keep the keys for demo or live trading in the keyring",
-            choices=("demo", "live"),
+            "keep the keys for demo, live or Upbit trading in the keyring",
+            choices=("demo", "live", "upbit"),
             optional=True,
         ),
     )

@@ -10,7 +10,7 @@ from agents.trade.concluding import desk_limits, guard_facts
 from agents.trade.leverage_guard import guard
 from agents.trade.limits import DeskLimits
 from agents.trade.risk_rules import RiskFacts, Sizing, judge_risk
-from agents.trade.terms import TradeDecision, VenueKind
+from agents.trade.terms import TradeDecision
 from chain.base.canonical import canonical, digest
 from chain.base.locks import locked
 from chain.exchange.hedge import HedgeStart, TakenOver
@@ -204,7 +204,8 @@ async def _look_again(trading: Trading, plan: TradePlan) -> None:
     account = await trading.account()
     facts = RiskFacts(
         mode=plan.mode,
-        venue=VenueKind.BINANCE,
+        venue=account.venue_kind,
+        krw_per_usd=account.krw_per_usd,
         equity=max(account.equity or 0.0, 0.0),
         funding_rate=funding.rate,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from agents.trade.facts import AccountFacts, HeldContract, WaitingOrder
+from agents.trade.terms import VenueKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +38,10 @@ class Trading(Struct, frozen=True):
         seen = await self.venue.account()
         opening = [one for one in seen.open_orders if not one.order.reduce_only]
         symbols = {one.symbol for one in seen.positions} | {one.order.symbol for one in opening}
-        marks = {symbol: (await self.market.funding(symbol)).mark for symbol in sorted(symbols)}
+        marks = {
+            symbol: seen.marks.get(symbol) or (await self.market.funding(symbol)).mark
+            for symbol in sorted(symbols)
+        }
         return AccountFacts(
             venue=seen.venue,
             time=int(seen.time),
@@ -60,6 +64,8 @@ class Trading(Struct, frozen=True):
                 )
                 for one in opening
             ),
+            venue_kind=VenueKind.BINANCE if seen.krw_per_usd is None else VenueKind.UPBIT,
+            krw_per_usd=seen.krw_per_usd,
             maker_fee=self.fees.maker,
             taker_fee=self.fees.taker,
         )

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from chain.exchange.ccxt_client import VenueKeys, VenuePackageError
 from chain.exchange.journal import TradeJournal
+from chain.exchange.paper_account import PaperFees
 from chain.exchange.paper_venue import PaperTerms, PaperVenue
 from chain.exchange.public.binance import BASE_URL, SOURCE, BinancePublic, ExchangeAddress
 from chain.prices.market_http import MarketError
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
 
     from chain.base.home import Home
     from chain.exchange.binance_venue import BinanceVenue
-    from chain.exchange.paper_account import PaperFees
+    from chain.exchange.upbit_venue import UpbitVenue
     from chain.exchange.venue import Venue
     from zuno_tui.session.session import Session
 
 CLOSED_TO_LOOKERS = (VenuePackageError, WalletError, sqlite3.Error)
 """What keeps somebody who only looks from a venue, beside what the venue itself says."""
 
+UPBIT_FEES = PaperFees(maker=0.0005, taker=0.0005)
+"""What Upbit charges for trades in won."""
 EMBEDDED = "the demo's exchange"
 DEMO_URL = "https://demo-fapi.binance.com"
 DEMO_SOURCE = "Binance's demo trading"
@@ -71,14 +74,14 @@ async def open_venue(session: Session) -> AsyncIterator[OpenVenue]:
     keys = None if table.venue == "paper" else venue_keys(table.venue)
     terms = PaperTerms(start_usd=table.paper_usd or PaperTerms().start_usd)
     async with BinancePublic(address) as market:
-        venue: PaperVenue | BinanceVenue
+        venue: PaperVenue | BinanceVenue | UpbitVenue
         if keys is None:
             venue = PaperVenue(session.home.paper, market, terms)
         else:
             venue = _account(table.venue, market, keys, address)
         try:
             with TradeJournal.open(session.home.trades) as journal:
-                yield OpenVenue(market, venue, journal, terms.fees)
+                yield OpenVenue(market, venue, journal, _fees(table.venue, terms))
         except MarketError as error:
             raise VenueUnreadError(
                 f"The market cannot be read: {error}. Try again, or name another server of "
@@ -86,6 +89,10 @@ async def open_venue(session: Session) -> AsyncIterator[OpenVenue]:
             ) from None
         finally:
             await venue.close()
+
+
+def _fees(mode: str, terms: PaperTerms) -> PaperFees:
+    return UPBIT_FEES if mode == "upbit" else terms.fees
 
 
 def has_hedges(home: Home) -> bool:
@@ -110,12 +117,16 @@ def venue_keys(mode: str) -> VenueKeys:
 
 
 def keyring_name(mode: str) -> str:
-    return f"venue:binance:{mode}"
+    return "venue:upbit:live" if mode == "upbit" else f"venue:binance:{mode}"
 
 
 def _account(
     mode: str, market: BinancePublic, keys: VenueKeys, address: ExchangeAddress
-) -> BinanceVenue:
+) -> BinanceVenue | UpbitVenue:
+    if mode == "upbit":
+        from chain.exchange.upbit_venue import UpbitVenue
+
+        return UpbitVenue(f"upbit:{market.name}", market, keys)
     from chain.exchange.binance_venue import BinanceVenue
 
     return BinanceVenue(f"{mode}:{market.name}", market, keys, base_url=address.base_url)

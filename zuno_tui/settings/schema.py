@@ -113,7 +113,9 @@ Profile = Annotated[
     Literal["conservative", "balanced", "aggressive"],
     Meta(description="conservative, balanced or aggressive"),
 ]
-VenueMode = Annotated[Literal["paper", "demo", "live"], Meta(description="paper, demo or live")]
+VenueMode = Annotated[
+    Literal["paper", "demo", "live", "upbit"], Meta(description="paper, demo, live or upbit")
+]
 """Made-up money, the exchange's demo trading, or money."""
 Transport = Annotated[Literal["auto", "mesh", "local"], Meta(description="auto, mesh or local")]
 LeastSeverity = Annotated[

@@ -10,7 +10,7 @@ from agents.trade.expert_rules import price_and_flow
 from agents.trade.facts import BookFacts, BookSample, CandleSeries, MarketSnapshot
 from agents.trade.observe.sections import section, unavailable
 from agents.trade.services import DeskObservation
-from agents.trade.terms import SectionName, TradeMode, VenueKind
+from agents.trade.terms import SectionName, TradeMode
 from chain.base.clean_text import clean_text
 from chain.exchange.public.binance import INTERVAL_SECONDS
 from chain.exchange.public.book_walk import imbalance, slippage_bips, spread_bips
@@ -120,7 +120,7 @@ class MarketObserver:
         market = MarketSnapshot(
             symbol=symbol,
             venue=ask.name,
-            venue_kind=VenueKind.BINANCE,
+            venue_kind=question.account.venue_kind,
             time=time,
             mark=funding.mark,
             price_step=rules.price_step,

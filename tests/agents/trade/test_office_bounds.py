@@ -9,7 +9,7 @@ import pytest
 
 from agents.model.interface import ModelUnavailable, Unavailability
 from agents.trade.payloads import GEOMETRY, JUDGE, META
-from agents.trade.terms import TradeDecision
+from agents.trade.terms import TradeDecision, VenueKind
 from tests.agents.trade.cases import HEDGED, account, question
 from tests.agents.trade.offices import (
     Offices,
@@ -108,6 +108,37 @@ async def test_a_hedge_is_argued_without_words_of_strangers_and_moves_one_step_a
     assert plan.hedge is not None
     assert by_rules.hedge is not None
     assert abs(plan.hedge.ratio - by_rules.hedge.ratio) <= 0.25
+
+
+async def test_on_a_spot_venue_a_trade_is_long_unlevered_small_and_never_rests() -> None:
+    seen = rising_market()
+    assert seen.market is not None
+    spot = seen.market.model_copy(update={"venue_kind": VenueKind.UPBIT})
+    on_spot = seen.model_copy(update={"market": spot})
+    won = {"venue_kind": VenueKind.UPBIT, "krw_per_usd": 1_500.0}
+    bought = plan_of(
+        await held(None, asked=question(of=account().model_copy(update=won)), seen=on_spot)
+    )
+    unpriced = plan_of(
+        await held(
+            None,
+            asked=question(of=account().model_copy(update={**won, "krw_per_usd": None})),
+            seen=on_spot,
+        )
+    )
+    hedged = plan_of(
+        await held(
+            None,
+            asked=question(hedge=HEDGED, of=account().model_copy(update=won)),
+            seen=on_spot,
+        )
+    )
+
+    assert bought.decision is TradeDecision.LONG
+    assert [(one.type, one.side) for one in bought.orders] == [("limit_taker", "buy")]
+    assert bought.notional_usd * 1_500 <= 2_000_000
+    assert bought.ladder[-1].leverage == 1
+    assert unpriced.decision is hedged.decision is TradeDecision.HOLD
 
 
 async def test_the_officer_only_tightens() -> None:

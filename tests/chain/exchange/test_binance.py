@@ -134,6 +134,7 @@ async def test_the_paper_venue_fills_on_the_market_it_reads_and_remembers(tmp_pa
     assert bought.average is not None
     assert later.positions[0].quantity == 0.5
     assert later.funding != 0
+    assert later.fees is not None
     expected = 10_000 - later.fees + later.funding + 0.5 * (mark - bought.average)
     assert later.equity == pytest.approx(expected)
 

@@ -59,12 +59,13 @@ def test_an_account_needs_its_keys_and_the_setting(
     home = ["--home", str(tmp_path), "--json"]
     assert main(["venue", *home]) == DONE
     shown = json.loads(capsys.readouterr().out)
-    assert shown == {"venue": "paper", "keys": {"demo": False, "live": False}}
+    assert shown == {"venue": "paper", "keys": {"demo": False, "live": False, "upbit": False}}
 
-    settings = '[trade]\nvenue = "demo"\nurl = "http://127.0.0.1:9"\n'
-    (tmp_path / "settings.toml").write_text(settings, "utf-8")
-    assert main(["trade", "status", *home]) == REFUSED
-    assert "zuno venue demo" in capsys.readouterr().err
+    for mode in ("upbit", "demo"):
+        settings = f'[trade]\nvenue = "{mode}"\nurl = "http://127.0.0.1:9"\n'
+        (tmp_path / "settings.toml").write_text(settings, "utf-8")
+        assert main(["trade", "status", *home]) == REFUSED
+        assert f"zuno venue {mode}" in capsys.readouterr().err
 
     monkeypatch.setattr(wallet_secrets, "ask_model_key", lambda _: SECRET)
     assert main(["venue", "demo", *home]) == DONE

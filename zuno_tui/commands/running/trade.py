@@ -163,6 +163,10 @@ async def _applied(session: Session, arguments: Namespace) -> int:
     return print_answer(answer, as_json=session.as_json)
 
 
+def _dollars(amount: float | None) -> str:
+    return "unknown" if amount is None else f"${amount:,.2f}"
+
+
 def _telling(plan: TradePlan) -> Callable[[OrderProgress], None]:
     """Says how each part stands where sending them takes its time."""
     if not any(order.type == "sliced" for order in plan.orders):
@@ -176,7 +180,7 @@ async def status(session: Session) -> CommandAnswer:
         seen = await trading.account()
     marks = {one.symbol: one.mark for one in seen.positions}
     lines = [
-        f"{account.venue}: ${account.equity:,.2f}, fees ${account.fees:,.2f}, "
+        f"{account.venue}: ${account.equity:,.2f}, fees {_dollars(account.fees)}, "
         f"funding ${account.funding:+,.2f}"
     ]
     lines += [

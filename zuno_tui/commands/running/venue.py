@@ -17,7 +17,7 @@ from zuno_tui.shown.output import print_json, print_lines
 if TYPE_CHECKING:
     from argparse import Namespace
 
-_MODES = ("demo", "live")
+_MODES = ("demo", "live", "upbit")
 
 
 def run(arguments: Namespace) -> int:
@@ -35,7 +35,10 @@ def _shown(session: Session) -> int:
     lines = [f"Orders go to {mode}: {_WHAT[mode]}."]
     lines += [f"  keys for {one}: {_WORDS[has]}" for one, has in kept.items()]
     print_lines(lines)
-    say(f'Set another: venue = "paper", "demo" or "live" under [trade] in {session.home.settings}')
+    say(
+        'Set another: venue = "paper", "demo", "live" or "upbit" under [trade] in '
+        f"{session.home.settings}"
+    )
     return DONE
 
 
@@ -43,7 +46,9 @@ _WHAT = {
     "paper": "made-up money on the market that is read",
     "demo": "Binance's demo trading",
     "live": "your account at Binance, with real money",
+    "upbit": "your account at Upbit, spot alone, with real money",
 }
+_WHOSE = {"demo": "Binance, demo", "live": "Binance, live", "upbit": "Upbit"}
 _WORDS = {True: "kept", False: "none", None: "unknown, the keyring does not answer"}
 
 
@@ -62,14 +67,14 @@ def _kept(session: Session, mode: str) -> int:
 
     keyring = find_keyring()
     keys = VenueKeys(
-        _checked(ask_model_key(f"Binance, {mode}: the API key")),
-        _checked(ask_model_key(f"Binance, {mode}: the secret")),
+        _checked(ask_model_key(f"{_WHOSE[mode]}: the API key")),
+        _checked(ask_model_key(f"{_WHOSE[mode]}: the secret")),
     )
     keyring.keep_text(keyring_name(mode), msgspec.json.encode(keys).decode())
     if session.as_json:
         print_json({"kept": keyring_name(mode), "in": keyring.title})
     say(
-        f"{keyring.title} keeps the keys. A key that may trade futures and nothing else is enough. "
+        f"{keyring.title} keeps the keys. A key that may trade and nothing else is enough. "
         f'To use it: venue = "{mode}" under [trade] in {session.home.settings}'
     )
     return DONE
