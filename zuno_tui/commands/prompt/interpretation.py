@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chain.base.spelling import one_slip_apart
 from chain.contracts.networks import all_networks
 from zuno_tui.commands.create import CreatePosition
 from zuno_tui.commands.move import MovePosition
@@ -16,7 +17,8 @@ from zuno_tui.commands.registry import registry
 from zuno_tui.phrases.create_phrase import parse_create
 from zuno_tui.phrases.named_networks import network_called
 from zuno_tui.phrases.phrase_error import PhraseError
-from zuno_tui.phrases.spoken.targets import held_as
+from zuno_tui.phrases.spoken.sentence import symbols_anywhere
+from zuno_tui.phrases.spoken.targets import called, held_as
 
 if TYPE_CHECKING:
     from zuno_tui.commands.command import Intent
@@ -31,6 +33,7 @@ _ASKED_POLITELY = re.compile(
 _NEAR = Fraction(3, 2)
 _FAR = Fraction(4)
 """A range that ends so many times below the price, or begins above it, was hardly meant."""
+_WIDELY_KNOWN = frozenset(("ETH", "WETH", "USDC", "USDT", "WBTC", "BITCOIN", "ETHEREUM", "DAI"))
 _SLIPS = (10, 100, 1_000)
 
 
@@ -57,8 +60,9 @@ def questioned(found: Interpretation, text: str, context: PhraseContext) -> Inte
     unread = _unreadable(found, context)
     if unread is not None:
         return Interpretation(question=unread)
-    if (far := _far_from_price(found, text, context)) is not None:
-        return far
+    doubt = _misspelt(found, context) or _far_from_price(found, text, context)
+    if doubt is not None:
+        return doubt
     asking = text.rstrip().endswith("?") and _ASKED_POLITELY.match(text) is None
     if asking and any(map(leads_to_signature, found.intents)):
         return Interpretation(
@@ -66,6 +70,32 @@ def questioned(found: Interpretation, text: str, context: PhraseContext) -> Inte
             choices=tuple(intent.twin for intent in found.intents),
         )
     return found
+
+
+def _misspelt(found: Interpretation, context: PhraseContext) -> Interpretation | None:
+    """A token that nobody knows, where one slip leads to a known one: `swap 1 WETH UDSC`."""
+    for intent in found.intents:
+        for field in ("symbol", "sold", "bought"):
+            named = getattr(intent, field, None)
+            if not isinstance(named, str) or not named.isalpha():
+                continue
+            close = _known_but_for_slip(named.upper(), context)
+            if close:
+                return Interpretation(
+                    question=f"I know no token {named}. Is this meant?",
+                    choices=tuple(replace(intent, **{field: one}).twin for one in close),
+                )
+    return None
+
+
+def _known_but_for_slip(symbol: str, context: PhraseContext) -> tuple[str, ...]:
+    held = {one for position in context.held or () for one in position.symbols}
+    if symbol in held or symbol in symbols_anywhere():
+        return ()
+    known = sorted(held | _WIDELY_KNOWN)
+    return tuple(
+        dict.fromkeys(called(one, context) for one in known if one_slip_apart(symbol, one))
+    )
 
 
 def _unreadable(found: Interpretation, context: PhraseContext) -> str | None:

@@ -17,9 +17,9 @@ from zuno_tui.commands.create import CreatePosition
 from zuno_tui.commands.outbox import OpenOutbox
 from zuno_tui.commands.prompt.interpretation import Interpretation
 from zuno_tui.commands.prompt.understanding import interpret
+from zuno_tui.commands.registry import registry
 from zuno_tui.phrases.context import PhraseContext, held_positions
 from zuno_tui.phrases.phrase_error import NotReadYetError
-from zuno_tui.phrases.pieces import listed
 from zuno_tui.phrases.spoken.sentence import ALIASES
 from zuno_tui.session.session import Session, say
 from zuno_tui.shown.exit_codes import DONE, REFUSED, USAGE
@@ -127,14 +127,17 @@ def interpretation_document(found: Interpretation) -> dict[str, Json]:
     if found.misunderstood is not None and found.misunderstood.missing:
         question = found.misunderstood.sentence
     lines = [intent.twin for intent in found.intents]
-    keys = [line for line in lines if not line.startswith("zuno ")]
-    at_desk = f"That is for the desk alone: {listed(keys)} there." if keys else None
+    keys = [
+        f"`{registry().command_of(intent).name}` is for the desk alone: {intent.twin} there."
+        for intent in found.intents
+        if not intent.twin.startswith("zuno ")
+    ]
     return {
         "understood": bool(found.intents) or found.answer is not None or question is not None,
         "commands": [line for line in lines if line.startswith("zuno ")],
         "question": question,
         "choices": list(found.choices),
-        "answer": found.answer or at_desk,
+        "answer": found.answer or " ".join(keys) or None,
     }
 
 

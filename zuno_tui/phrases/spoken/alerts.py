@@ -42,6 +42,8 @@ def _price_alert(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | 
     setting = sentence.has(Topic.SET, Topic.OPEN, Topic.MORE) and sentence.has(Topic.ALERTS)
     if not (listing or telling or setting):
         return None
+    if sentence.has(Topic.GAS):
+        return AnsweredPhrase("Alerts are set at prices of tokens. What gas costs now: gas")
     if sentence.has(Topic.REMOVE, Topic.CANCEL, Topic.ACKNOWLEDGE, Topic.MUTE):
         return _removal(sentence)
     level = next(iter((*sentence.dollars, *sentence.numbers, *map(str, sentence.ids))), None)
@@ -145,7 +147,9 @@ def _acknowledge(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | 
         question = "Take note of the alert that stands there, or remove an alert at a price?"
         return AskedBack(question, choices) if known else None
     if len(numbers) == 1:
-        return Rephrased((f"ack {numbers[0]}",))
+        of_position = [alert for alert, held in context.alerts_of or () if str(held) == numbers[0]]
+        unnumbered = bool(of_position) and numbers[0] not in context.alerts
+        return Rephrased(tuple(f"ack {one}" for one in (of_position if unnumbered else numbers)))
     if sentence.has(Topic.ALL, Topic.ALERTS):
         return Rephrased(("ack all",))
     return None

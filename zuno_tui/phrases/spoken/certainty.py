@@ -76,7 +76,15 @@ def _unread(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
     if not unread:
         return None
     named = listed(f"'{word}'" for word in unread)
+    whole = sentence.has(Topic.LEAVE, Topic.ALL, Topic.WHOLE)
+    if sentence.unknown and _wholly_left(change) and not whole:
+        return AskedBack(f"I do not know {named}. How much is to be taken out, in percent?")
     return AskedBack(f"I do not know {named}. Is this meant?", change.phrases)
+
+
+def _wholly_left(change: Rephrased) -> bool:
+    """A word nobody knows may have said how much: all of it is not offered then."""
+    return any(phrase.startswith("close ") for phrase in change.phrases)
 
 
 _DOUBTS: tuple[DoubtRule, ...] = (_not_now, _dropped, _tried, _stays, _unread)

@@ -15,13 +15,13 @@ DEED_FORMS: dict[Topic, str] = {
         "autocompound, auto-compound, auto compound, plow back, plough back, roll back in"
     ),
     Topic.LEAVE: (
-        "done with, i am done with, finished with, through with, wrap up, unload, offload, quit "
-        "position, end position, tear down, close entirely, get me out, get me completely out, "
-        "take me out, exit out, close, closing, close out, close down, exit, exiting, unwind, "
-        "liquidate, kill, nuke, bail, bail out, dump, terminate, shut, shut down, get out, "
-        "getting out, get rid, pull out, pull plug, cash out, wind down, eject, burn, i want "
-        "out, want out, abandon, scrap, ditch, zero out, stop lping, stop providing, close up, "
-        "drain"
+        "dissolve, wipe out, retire, flatten, cash me out, close off, done with, i am done with, "
+        "finished with, through with, wrap up, unload, offload, quit position, end position, "
+        "tear down, close entirely, get me out, get me completely out, take me out, exit out, "
+        "close, closing, close out, close down, exit, exiting, unwind, liquidate, kill, nuke, "
+        "bail, bail out, dump, terminate, shut, shut down, get out, getting out, get rid, pull "
+        "out, pull plug, cash out, wind down, eject, burn, i want out, want out, abandon, scrap, "
+        "ditch, zero out, stop lping, stop providing, close up, drain"
     ),
     Topic.TAKE: (
         "pay out, payout, withdraw, withdrawing, take, taking, pull, pulling, take out, redeem, "
@@ -45,10 +45,11 @@ DEED_FORMS: dict[Topic, str] = {
     Topic.PUT: "put, stick, park, place",
     Topic.DOUBLE: "double, double down, triple",
     Topic.OPEN: (
-        "build, lp with, set up lp, set up an lp, go in with, enter position, spin up, "
-        "establish, open, opening, create, creating, mint, provide, providing, start, deploy, "
-        "launch, set up a position, set up position, make a position, make position, enter, "
-        "lping, start lping, lp into, to lp, go lp"
+        "single sided, single-sided, one sided, one-sided, range order, limit order, build, lp "
+        "with, set up lp, set up an lp, go in with, enter position, spin up, establish, open, "
+        "opening, create, creating, mint, provide, providing, start, deploy, launch, set up a "
+        "position, set up position, make a position, make position, enter, lping, start lping, "
+        "lp into, to lp, go lp"
     ),
     Topic.NEW: "new, fresh, another position",
     Topic.MOVE: (
@@ -63,23 +64,27 @@ DEED_FORMS: dict[Topic, str] = {
         "tighter, widening, expand, concentrate, squeeze"
     ),
     Topic.ADVISE: (
-        "do something about, do something with, do something, does need, deal with, take care "
-        "of, sort out, handle, propose, proposing, run agents, run agents on, run debate, start "
-        "debate, run analysis, worth keeping, worth holding, worth staying in, worth leaving, "
-        "reckon, do you reckon, you reckon, needs rebalance, needs rebalancing, need "
-        "rebalancing, needs adjusting, needs adjustment, what is smart, smartest thing, smart "
-        "thing to do, sensible, best strategy, good strategy, what strategy, thinking about, "
-        "thinking of, considering, contemplating, wondering, tempted to, idea, ideas, any idea, "
-        "any ideas, tip, tips, decide, decide about, decision, thinking, ask agents, ask your "
-        "agents, let agents, have agents, new range, another range, different range, fresh "
-        "range, agents say, agents think, agents say about, earn again, now what, your advice, "
-        "range is best, best thing, best range, right range, better range, good range, optimal "
-        "range, ideal range, optimum, rec, reco, recs, too tight, too wide, too narrow, too "
-        "broad, second opinion, your view, your take, your call, best to do, what is best, best "
-        "move, best course, best thing to do, verdict, worth doing, recommend, recommendation, "
-        "recommendations, suggest, suggestion, suggestions, advise, advice, opinion, thoughts, "
-        "think, what now, what next, analyse, analyze, evaluate, review, assess, argue, debate, "
-        "worth it, make sense, time to, good idea"
+        "agents do, agents do with, agents suggest, agents recommend, agents propose, your "
+        "agents, improve, improved, improving, be improved, better off, scared, worried, "
+        "nervous, afraid, concerned, anxious, freaking out, not sure about, unsure about, no "
+        "idea what to do with, do something about, do something with, do something, does need, "
+        "deal with, take care of, sort out, handle, propose, proposing, run agents, run agents "
+        "on, run debate, start debate, run analysis, worth keeping, worth holding, worth staying "
+        "in, worth leaving, reckon, do you reckon, you reckon, needs rebalance, needs "
+        "rebalancing, need rebalancing, needs adjusting, needs adjustment, what is smart, "
+        "smartest thing, smart thing to do, sensible, best strategy, good strategy, what "
+        "strategy, thinking about, thinking of, considering, contemplating, wondering, tempted "
+        "to, idea, ideas, any idea, any ideas, tip, tips, decide, decide about, decision, "
+        "thinking, ask agents, ask your agents, let agents, have agents, new range, another "
+        "range, different range, fresh range, agents say, agents think, agents say about, earn "
+        "again, now what, your advice, range is best, best thing, best range, right range, "
+        "better range, good range, optimal range, ideal range, optimum, rec, reco, recs, too "
+        "tight, too wide, too narrow, too broad, second opinion, your view, your take, your "
+        "call, best to do, what is best, best move, best course, best thing to do, verdict, "
+        "worth doing, recommend, recommendation, recommendations, suggest, suggestion, "
+        "suggestions, advise, advice, opinion, thoughts, think, what now, what next, analyse, "
+        "analyze, evaluate, review, assess, argue, debate, worth it, make sense, time to, good "
+        "idea"
     ),
     Topic.SWAP: (
         "ape, rotate, change into, swapping, converting, offload into, swap, convert, exchange, "
@@ -109,12 +114,12 @@ DEED_FORMS: dict[Topic, str] = {
         "read it, ack, acknowledge, dismiss, clear, mark as read, got it, seen, noted"
     ),
     Topic.SHOW: (
-        "zoom in on, zoom in, zoom into, zoom, focus on, focus, rundown, recap, snapshot, drill "
-        "into, walk me through, fill me in, show, list, display, see, view, give, print, check, "
-        "get, inspect, look, look at, look into, details, detail, info, information, status, "
-        "state, overview, summary, pull up, describe, bring up, examine, find, open up, report, "
-        "breakdown, statement, take look, have look, a look, list view, screen, chart, table, "
-        "watchlist"
+        "summarize, summarise, sum up, zoom in on, zoom in, zoom into, zoom, focus on, focus, "
+        "rundown, recap, snapshot, drill into, walk me through, fill me in, show, list, display, "
+        "see, view, give, print, check, get, inspect, look, look at, look into, details, detail, "
+        "info, information, status, state, overview, summary, pull up, describe, bring up, "
+        "examine, find, open up, report, breakdown, statement, take look, have look, a look, "
+        "list view, screen, chart, table, watchlist"
     ),
     Topic.KEEP: (
         "keep open, stay open, leave open, remain open, leave as it is, leave as is, hold, keep, "
@@ -124,11 +129,11 @@ DEED_FORMS: dict[Topic, str] = {
     ),
     Topic.UNDO: "undo, revert, rollback, roll back, take back, reverse",
     Topic.CANCEL: (
-        "changed my mind, change my mind, stop wait, wait wait, wait no, no no, on second "
-        "thought, drop it, drop that, nvm, nevermind, never mind, forget it, forget, forget "
-        "about, scratch that, scratch it, discard, call it off, call off, back out of plan, "
-        "disregard, cancel that, cancel, abort, no wait, no wait stop, wait stop, no stop, hold "
-        "on"
+        "reject, decline, throw away, throw it away, refuse, changed my mind, change my mind, "
+        "stop wait, wait wait, wait no, no no, on second thought, drop it, drop that, nvm, "
+        "nevermind, never mind, forget it, forget, forget about, scratch that, scratch it, "
+        "discard, call it off, call off, back out of plan, disregard, cancel that, cancel, "
+        "abort, no wait, no wait stop, wait stop, no stop, hold on"
     ),
     Topic.HURRY: "faster, quicker, speed up, speed-up, accelerate, bump",
     Topic.REMOVE: "remove, delete, drop",

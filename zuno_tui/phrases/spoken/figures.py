@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from zuno_tui.phrases.spoken.meaning import AskedBack, Rephrased
 from zuno_tui.phrases.spoken.sentence import STABLE
-from zuno_tui.phrases.spoken.targets import called
-from zuno_tui.phrases.spoken.topics import DEEDS, Topic
+from zuno_tui.phrases.spoken.targets import RANK_TOPICS, called
+from zuno_tui.phrases.spoken.topics import DEEDS, QUESTIONS, Topic
 
 if TYPE_CHECKING:
     from zuno_tui.phrases.context import PhraseContext
@@ -35,30 +35,49 @@ _BY_SO_MUCH = re.compile(
     r"\$?[0-9.,k]+(?: |$)"
 )
 """By how much in money: the price it comes to is not said."""
+_FEW_WORDS = 3
 _TAKING = (Topic.LEAVE, Topic.TAKE, Topic.COLLECT, Topic.MORE, Topic.LESS, Topic.MOVE)
 
 
 def what_if(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
-    supposing = sentence.has(Topic.WHAT_IF) or sentence.first is Topic.IF
     token = next(iter((*sentence.tokens, *(one.upper() for one in sentence.unknown))), None)
-    portrayed = sentence.has(Topic.POSITIONS) and bool(sentence.numbers or sentence.dollars)
-    supposing = supposing or (portrayed and sentence.has(Topic.REACHES) and bool(sentence.symbols))
-    short = len(sentence.words) <= 3 and not sentence.has(*DEEDS)
-    bare = short and sentence.percents and sentence.symbols
+    supposing = _supposes(sentence)
     if token is None and supposing and len(sentence.percents) == 1 and not sentence.ids:
         return _of_every_token(sentence, context)
-    # "When ETH is at 3500 close 27" supposes nothing.
+    short = len(sentence.words) <= _FEW_WORDS and not sentence.has(*DEEDS)
+    bare = short and sentence.percents and sentence.symbols
+    # An order on a condition supposes nothing, as in `when ETH is at 3500 close 27`.
     ordered = sentence.has(*DEEDS) and (bool(sentence.ids) or not sentence.has(Topic.WHAT_IF))
     if token is None or not (supposing or bare) or ordered:
         return None
-    token = called(token, context)
+    return _supposed(sentence, called(token, context))
+
+
+def _supposes(sentence: Sentence) -> bool:
+    if sentence.has(Topic.WHAT_IF) or sentence.first is Topic.IF:
+        return True
+    asked = sentence.has(Topic.IF) and sentence.first in QUESTIONS and not sentence.has(*DEEDS)
+    by_percent = asked and len(sentence.percents) == 1
+    portrayed = sentence.has(Topic.POSITIONS) and bool(sentence.numbers or sentence.dollars)
+    to_level = portrayed and sentence.has(Topic.REACHES)
+    return (by_percent or to_level) and bool(sentence.symbols)
+
+
+def _supposed(sentence: Sentence, token: str) -> SpokenMeaning | None:
     if len(sentence.percents) == 1:
-        return Rephrased((f"what-if {token} {_change(sentence)}",))
+        change = _change(sentence)
+        turned = sentence.has(Topic.FALLS, Topic.RISES, Topic.BELOW, Topic.ABOVE, Topic.LESS)
+        if sentence.unknown and sentence.tokens and not turned and change[0] != "-":
+            choices = (f"what-if {token} -{change}", f"what-if {token} {change}")
+            return AskedBack("Down or up?", choices)
+        return Rephrased((f"what-if {token} {change}",))
     for word, change in (("halves", "-50"), ("doubles", "100")):
         if word in sentence.words:
             return Rephrased((f"what-if {token} {change}",))
     level = next(iter((*sentence.dollars, *sentence.numbers)), None)
     level = level or next((one.number for one in sentence.amounts), None)
+    if level is None and not sentence.tokens:
+        return None
     if level is None or _BY_SO_MUCH.search(sentence.text):
         return AskedBack(f"By how many percent, or to which price? Like: what-if {token} -10")
     return Rephrased((f"what-if {token} at {level}",))
@@ -97,6 +116,8 @@ def earned(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
         return None
     taken = sentence.first in (*_TAKING, Topic.COMPOUND, Topic.PUT)
     if sentence.has(Topic.TRACK_RECORD, Topic.POOLS, Topic.POSITION) or sentence.symbols or taken:
+        return None
+    if sentence.has(Topic.ONE) and sentence.has(*RANK_TOPICS):
         return None
     said = set(sentence.words)
     if said & _RESULTS and period in (None, "whole"):

@@ -29,7 +29,11 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.LIQUIDITY: "exposure, liquidity, funds, money, capital, tokens, liq",
     Topic.RANGE: "range, price range, bounds, edges, width, ticks",
-    Topic.POOLS: "any pool, which pool, what pool, pools, pool list, best pool, top pool",
+    Topic.POOLS: (
+        "best place, best place to put, good place to put, best place for, where to put, where "
+        "to park, where should i put, where do i put, where could i put, where best to put, any "
+        "pool, which pool, what pool, pools, pool list, best pool, top pool"
+    ),
     Topic.ALERTS: (
         "notifs, notif, notification, reminders, alerts, notifications, warnings, alarms, "
         "messages, pings"
@@ -168,9 +172,9 @@ _FORMS: dict[Topic, str] = {
         "nukes, corrects, bleeds, plunges, halves"
     ),
     Topic.RISES: (
-        "rising, pumping, mooning, plus, higher by, rises, rise, pumps, pump, pumped, up, "
-        "climbs, gains by, increases, moons, rallies, grows, jumps, goes up, is up, went up, "
-        "doubles, surges, rips, soars, appreciates"
+        "lift, lifting, hike, rising, pumping, mooning, plus, higher by, rises, rise, pumps, "
+        "pump, pumped, up, climbs, gains by, increases, moons, rallies, grows, jumps, goes up, "
+        "is up, went up, doubles, surges, rips, soars, appreciates"
     ),
     Topic.BETWEEN: "between, from",
     Topic.AROUND: (
@@ -243,16 +247,16 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.DYNAMIC_FEE: "dynamic, dynamic fee, dynamic fees, dynamic-fee, variable fee, hooked",
     Topic.PORTFOLIO: (
-        "beating hodl, beat hodl, beating holding, beat holding, better than holding, better "
-        "than hodl, better than hodling, vs holding, vs hodl, against holding, than just "
-        "holding, better off holding, all of it worth, is all of it worth, it all worth, is it "
-        "all worth, all together worth, whole portfolio, entire portfolio, portfolio value, "
-        "value of my portfolio, portfolio worth, where is money, where is my money, all my "
-        "money, all my crypto, all wallets, every wallet, across wallets, all networks, all "
-        "chains, every network, across networks, total exposure, my exposure, overall exposure, "
-        "total net worth, net worth, networth, how rich, all my stuff, everything i own, "
-        "everything i have, total value, total worth, overall value, am i worth, is everything "
-        "worth, whole worth, value in total, worth in total"
+        "am i rich, rich yet, beating hodl, beat hodl, beating holding, beat holding, better "
+        "than holding, better than hodl, better than hodling, vs holding, vs hodl, against "
+        "holding, than just holding, better off holding, all of it worth, is all of it worth, it "
+        "all worth, is it all worth, all together worth, whole portfolio, entire portfolio, "
+        "portfolio value, value of my portfolio, portfolio worth, where is money, where is my "
+        "money, all my money, all my crypto, all wallets, every wallet, across wallets, all "
+        "networks, all chains, every network, across networks, total exposure, my exposure, "
+        "overall exposure, total net worth, net worth, networth, how rich, all my stuff, "
+        "everything i own, everything i have, total value, total worth, overall value, am i "
+        "worth, is everything worth, whole worth, value in total, worth in total"
     ),
     **FILLING_FORMS,
     **DESK_FORMS,

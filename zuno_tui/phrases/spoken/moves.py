@@ -35,6 +35,7 @@ _SOLD = frozenset(("dump", "dumping", "ditch", "unload", "offload"))
 _SHIFTED = (Topic.LESS, Topic.MORE, Topic.FALLS, Topic.RISES)
 _DUMPED_INTO = re.compile(r"^(?:dump|burn|pull|move|shift|roll|drop) [0-9.]+[a-z0-9. ]* into \b")
 """`dump 500 usdc into 33` puts in, though to dump a position is to leave it."""
+_BROUGHT_TO = re.compile(r"\b(?:take|bring|get|pull) (?:position )?#?[0-9]+ (?:to|into|back to) ")
 _UPWARDS = frozenset(("up", "down", "higher", "lower", "upwards", "downwards"))
 _COINS = {"ETH": "WETH", "BNB": "WBNB", "POL": "WPOL"}
 """A network's own coin and what wraps it."""
@@ -69,7 +70,8 @@ def _put_back(sentence: Sentence) -> bool:
 def _for_fees(verb: str, sentence: Sentence, context: PhraseContext) -> SpokenMeaning:
     if (asked := _unheld(sentence, context)) is not None:
         return asked
-    if sentence.percents or sentence.amounts or sentence.dollars or sentence.numbers:
+    part = sentence.percents not in ((), (_WHOLE,))
+    if part or sentence.amounts or sentence.dollars or sentence.numbers:
         return AskedBack(f"Fees are taken whole: `{verb}` and the position's number.")
     return for_each(verb, _with_fees(positions_meant(sentence, context), context), context)
 
@@ -331,7 +333,8 @@ def _own_range(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | No
     moving = sentence.has(Topic.MOVE, Topic.WIDTH, Topic.SET, Topic.PUT, Topic.RANGE, Topic.BOUND)
     priced = sentence.prices is not None or len(sentence.numbers) == _EDGES
     bare = priced and sentence.ids and not sentence.has(*DEEDS, Topic.ALERT, Topic.SHOW)
-    if not moving and not bare:
+    brought = sentence.prices is not None and _BROUGHT_TO.search(sentence.text) is not None
+    if not (moving or bare or brought):
         return None
     prices = sentence.prices
     if prices is None and len(sentence.numbers) == _EDGES:

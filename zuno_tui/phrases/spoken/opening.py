@@ -26,6 +26,9 @@ _PAIR = 2
 _HOW_MUCH = "How much of which token is sold, for which? Like: swap 0.5 WETH USDC"
 _WANTING = frozenset(("want", "need", "get", "give", "have"))
 _PAID_WITH = re.compile(r"\b(?:for|with|using) [0-9.]")
+_WITH_DOLLARS = re.compile(
+    r"\b(?:with|and|against|vs|versus) (?:usd|dollars?|stables?|stablecoins?)\b"
+)
 _OUT_OF_WALLET = (Topic.POSITION, Topic.POSITIONS, Topic.IT, Topic.ONE, Topic.ONES)
 
 
@@ -184,7 +187,9 @@ def _bought_amount(sentence: Sentence) -> bool:
 def _create(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     opening = sentence.has(Topic.OPEN, Topic.NEW) or _opens_without_verb(sentence)
     putting = sentence.has(Topic.PUT, Topic.MORE) and bool(sentence.pairs) and not sentence.ids
-    opening = opening or (_put_to_work(sentence) and not sentence.ids)
+    ranged = sentence.prices is not None and len(set(sentence.tokens)) == _PAIR
+    placed = sentence.has(Topic.PUT, Topic.MORE) and ranged
+    opening = opening or ((_put_to_work(sentence) or placed) and not sentence.ids)
     shaped = sentence.has(Topic.RANGE, Topic.BOUND) and not sentence.amounts
     held = bool(sentence.ids) and (shaped or not sentence.has(Topic.NEW))
     if not (opening or putting) or held:
@@ -192,6 +197,8 @@ def _create(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     if not sentence.amounts:
         return _without_amount(sentence, context, opening=opening)
     sentence = _in_symbols(sentence, context)
+    if _WITH_DOLLARS.search(sentence.text) and len(set(sentence.tokens)) == 1:
+        return _with_which_dollars(sentence, context)
     if "full range" in sentence.text or "full-range" in sentence.words:
         narrowed = replace(sentence, profile="conservative")
         question = "A range ends at two prices. Which? Or the widest that the agents argue for?"
@@ -199,6 +206,14 @@ def _create(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     if says_width(sentence):
         return _opened_around(sentence, context)
     return _opened(sentence) if opening else _new_or_more(sentence, context)
+
+
+def _with_which_dollars(sentence: Sentence, context: PhraseContext) -> AskedBack:
+    """`1 weth with dollars`: each of them is a token of its own."""
+    held = dict.fromkeys(symbol for one in context.held or () for symbol in one.symbols)
+    given = set(sentence.tokens)
+    paired = (replace(sentence, symbols=(one,)) for one in held if one in STABLE - given)
+    return AskedBack("With which token?", tuple(f"create {created(one)}" for one in paired))
 
 
 def _in_symbols(sentence: Sentence, context: PhraseContext) -> Sentence:

@@ -88,6 +88,13 @@ _CONTRACTIONS = {
     "⇒": "to",
     "em": "them",
     "'em": "them",
+    "wat": "what",
+    "wha": "what",
+    "waht": "what",
+    "hwo": "how",
+    "shld": "should",
+    "wiht": "with",
+    "wich": "which",
     "wouldn't": "would not",
     "wouldnt": "would not",
     "couldn't": "could not",
@@ -157,6 +164,7 @@ _BETWEEN_NUMBERS = re.compile(
     re.IGNORECASE,
 )
 _AROUND = re.compile(r"^(?:±|\+/-|\+-|-\+|∓)(?=[0-9.])")
+_BETWEEN_TOKENS = re.compile(r"(?<=[a-z])(?:->|=>|→|>)(?=[a-z])")
 _OF_NUMBER = re.compile(r"(#?[0-9]+)s", re.ASCII)
 _DOLLARS_AFTER = re.compile(r"([0-9][0-9,]*(?:\.[0-9]+)?[km]?)\$", re.ASCII)
 _COMPARED = re.compile(r"([<>]=?|@)(?=\$?[0-9])")
@@ -193,7 +201,7 @@ def _halved(words: tuple[str, ...]) -> Iterator[str]:
 
 
 def _spread(word: str) -> Iterator[str]:
-    word = _DOLLARS_AFTER.sub(r"$\1", _AROUND.sub("± ", word))
+    word = _DOLLARS_AFTER.sub(r"$\1", _AROUND.sub("± ", _BETWEEN_TOKENS.sub(" to ", word)))
     word = _COMPARED.sub(lambda match: f" {_CONTRACTIONS[match[1]]} ", word)
     word = word.rstrip(":") or word
     whole = word if word in _CONTRACTIONS else word.removesuffix("'s")

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.sentence import Sentence
 
 _LEFT_OVER = frozenset(("have", "left", "remaining", "own", "hold", "holding", "spare"))
+_HEDGING = frozenset(("hedge", "hedging", "insure"))
+_SIGNED_ELSEWHERE = frozenset(
+    ("safe", "multisig", "gnosis", "ledger", "trezor", "hardware", "unsigned", "calldata")
+)
 _NFTS = frozenset(("nfts", "lps", "positions"))
 _ASKING_WORDS = frozenset(
     (
@@ -91,7 +95,8 @@ def _balances(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | No
 def _how_to(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     if not sentence.has(Topic.HOW_TO) or sentence.has(Topic.THEME, Topic.ADVISE):
         return None
-    verb = next((verb for topic, verb in _HOW_TO if sentence.has(topic)), None)
+    hedged = "hedge" if _HEDGING & set(sentence.words) else None
+    verb = hedged or next((verb for topic, verb in _HOW_TO if sentence.has(topic)), None)
     if sentence.ids and verb in (None, "recommend"):
         return None
     return Rephrased(("help" if verb is None else f"help {verb}",))
@@ -136,7 +141,8 @@ def _undo(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
 
 
 def _sent(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    if not sentence.has(Topic.SENT):
+    lasting = "stuck" in sentence.words and bool(sentence.ids or sentence.has(*STATE_TOPICS))
+    if not sentence.has(Topic.SENT) or lasting:
         return None
     if sentence.has(Topic.CANCEL, Topic.LEAVE, Topic.REMOVE):
         return Rephrased(("cancel transaction",))
@@ -193,6 +199,7 @@ def _alerts(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None
 
 def _scorecard(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     named = sentence.ids or sentence.tokens or sentence.has(Topic.ONE, Topic.POSITION, Topic.IT)
+    named = named and not {"you", "your"} & set(sentence.words)
     return Rephrased(("scorecard",)) if sentence.has(Topic.TRACK_RECORD) and not named else None
 
 
@@ -208,6 +215,8 @@ def _plan(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
 def _history(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     if not sentence.has(Topic.HISTORY, Topic.TAXES):
         return None
+    if sentence.has(Topic.TAXES) and _SIGNED_ELSEWHERE & set(sentence.words):
+        return Rephrased(("export",))
     named = f" {sentence.ids[0]}" if len(sentence.ids) == 1 else ""
     csv = " csv" if sentence.has(Topic.TAXES) else ""
     return Rephrased((f"history{named}{csv}",))
@@ -232,7 +241,11 @@ def _why(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
 def _positions(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     looking = (Topic.POSITIONS, *STATE_TOPICS, Topic.FEES, Topic.WORTH)
     shown = sentence.has(Topic.SHOW, Topic.WHAT, Topic.HOW) and sentence.has(Topic.ALL)
-    shown = shown or (sentence.has(Topic.SHOW, Topic.WHAT) and sentence.has(Topic.LIQUIDITY))
+    shown = shown or (
+        sentence.has(Topic.SHOW, Topic.WHAT)
+        and sentence.has(Topic.LIQUIDITY)
+        and not sentence.unknown
+    )
     doing = sentence.first is Topic.HOW and ("things" in sentence.words or sentence.has(Topic.IT))
     return Rephrased(("positions",)) if sentence.has(*looking) or shown or doing else None
 

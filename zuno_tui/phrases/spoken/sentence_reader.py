@@ -6,14 +6,14 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from chain.base.spelling import one_slip_apart
 from zuno_tui.phrases.named_networks import network_called
 from zuno_tui.phrases.phrase_error import NotReadYetError
-from zuno_tui.phrases.spoken.lexicon import forms, single_words
+from zuno_tui.phrases.spoken.lexicon import forms
 from zuno_tui.phrases.spoken.number_words import PARTS, plain_number, worded_number
 from zuno_tui.phrases.spoken.plain import plain_words
 from zuno_tui.phrases.spoken.risk_words import risk_said
 from zuno_tui.phrases.spoken.sentence import STABLE, Sentence, SpokenAmount
+from zuno_tui.phrases.spoken.slips import topics_but_for_slip, without_slips
 from zuno_tui.phrases.spoken.token_words import is_symbol, pair_at
 from zuno_tui.phrases.spoken.topics import DEEDS, Topic
 from zuno_tui.phrases.spoken.whole_sentence import topics_of_whole
@@ -43,7 +43,6 @@ _ORDINALS = (("first",), ("last",))
 _RANKED = frozenset(("one", "position", "pos", "lp", "nft", "pool", "of"))
 _WORDS_FOR_DIGITS = {"4": "for", "2": "to"}
 _MOST_PERCENT = 95
-_SHORTEST_MENDED = 4
 _MOST_WORDS = 5
 
 
@@ -55,7 +54,7 @@ class _Reader:
     """Walks over the words once; a number's role is told by what stands around it."""
 
     def __init__(self, words: tuple[str, ...], context: PhraseContext) -> None:
-        self._words = words
+        self._words, mended = without_slips(words)
         self._context = context
         self._held = {symbol for one in context.held or () for symbol in one.symbols}
         self._at = 0
@@ -68,7 +67,7 @@ class _Reader:
         self._pairs: list[tuple[str, str]] = []
         self._symbols: list[str] = []
         self._unknown: list[str] = []
-        self._mended: list[str] = []
+        self._mended = [*mended]
         self._prices: tuple[str, str] | None = None
         self._fee: Fraction | None = None
         self._seconds: int | None = None
@@ -383,15 +382,13 @@ class _Reader:
 
     def _stranger(self) -> int:
         word = self._word()
-        if len(word) >= _SHORTEST_MENDED:
-            close = [(known,) for known in single_words() if one_slip_apart(word, known)]
-            meant = {forms()[known] for known in close if known in forms()}
-            # "So i can sleep" is no sweep where something else is to be done.
-            second = DEEDS.intersection(self._topics) and any(DEEDS & {*each} for each in meant)
-            if len(meant) == 1 and not second:
-                self._topics.extend(next(iter(meant)))
-                self._mended.append(word)
-                return 1
+        topics = topics_but_for_slip(word)
+        # "So i can sleep" is no sweep where something else is to be done.
+        second = DEEDS.intersection(self._topics) and DEEDS.intersection(topics or ())
+        if topics is not None and not second:
+            self._topics.extend(topics)
+            self._mended.append(word)
+            return 1
         if word not in ("-", "/", "%", ","):
             self._unknown.append(word)
         return 1

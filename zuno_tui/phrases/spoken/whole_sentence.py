@@ -14,7 +14,11 @@ _WANTED = frozenset(("get", "need", "want", "have", "give"))
 _COUNTED = re.compile(r"[$%]|\bpercent\b|\b(?:need|want|get|give) [0-9.$]")
 _OUT_OF_RANGE = re.compile(r"\bout (?:of )?(?:its |my |their )?(?:range|bounds)\b|\bnearly out\b")
 _FROM_PRICE = re.compile(r"\bfrom \$?[0-9.,km]+ (?:up )?(?:to|until|till|-|and|through) \$?[0-9]")
-_UNDECIDED = re.compile(r"\b(?:or not|yes or no|or (?:should i )?(?:leave|keep|hold|wait|stay))\b")
+_UNDECIDED = re.compile(
+    r"\b(?:or not|yes or no|or (?:should i )?(?:leave|keep|hold|wait|stay)"
+    r"|(?:good|bad|smart|dumb|stupid|terrible|great|wise) (?:idea|move|time|thing|call|choice)"
+    r"|(?:be|is it|would be) (?:dumb|stupid|smart|wise|crazy|silly|foolish))\b"
+)
 _HOMECOMING = re.compile(r"\b(?:money|funds|capital|liquidity|tokens|stake|deposit) (?:back|out)\b")
 _FROM_COIN = re.compile(r"\bfrom (?:my )?w?(?:eth|bnb|pol)\b")
 _LACKING = re.compile(

@@ -1,0 +1,48 @@
+"""Words with one slip of the fingers in them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from chain.base.spelling import one_slip_apart
+from zuno_tui.phrases.spoken.lexicon import forms, single_words
+from zuno_tui.phrases.spoken.sentence import symbols_anywhere
+
+if TYPE_CHECKING:
+    from zuno_tui.phrases.spoken.topics import Topic
+
+_SHORTEST = 3
+_SHORTEST_OF_ANY = 4
+_AMOUNTS = ("half", "quarter", "third", "percent")
+_TELLING = (
+    *("range", "position", "positions", "price", "alerts", "impermanent", "should", "between"),
+    *("below", "above", "week", "month", "today", "pools", "drops", "falls", "rises", "without"),
+    *("everything", "except"),
+)
+"""Words without which a sentence may say something else."""
+
+
+def without_slips(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words with those mended that tell how much, or what it is about; and which these were."""
+    found = tuple(_meant(word) for word in words)
+    return found, tuple(word for word, meant in zip(words, found, strict=True) if word != meant)
+
+
+def topics_but_for_slip(word: str) -> tuple[Topic, ...] | None:
+    """What the one known word says that a slip leads to; None where there is none, or several."""
+    if len(word) < _SHORTEST_OF_ANY:
+        return None
+    close = ((known,) for known in single_words() if one_slip_apart(word, known))
+    meant = {forms()[known] for known in close if known in forms()}
+    return next(iter(meant)) if len(meant) == 1 else None
+
+
+@cache
+def _meant(word: str) -> str:
+    known = word in single_words() or word in _AMOUNTS or word.upper() in symbols_anywhere()
+    if not word.isalpha() or known or len(word) < _SHORTEST:
+        return word
+    named = _AMOUNTS if len(word) < _SHORTEST_OF_ANY else (*_AMOUNTS, *_TELLING)
+    close = [one for one in named if one_slip_apart(word, one)]
+    return close[0] if len(close) == 1 else word
