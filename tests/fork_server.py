@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -108,7 +109,9 @@ class ForkedProcess:
         return self._code
 
     def kill(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
+        """It may have ended by itself already, with its report still on the way."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
 
     def _number(self) -> int:
         line = b""
