@@ -7,6 +7,7 @@ figures are of then.
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -41,6 +42,17 @@ def _moves_other_tokens(one: Said) -> bool:
     deed = slice(3)  # what is done, to which position, with how much
     asked = made == one.meant or one.right or made.split()[deed] == one.meant.split()[deed]
     return bool(verbs & MONEY) and not asked
+
+
+def _moves_by_another_verb(one: Said) -> bool:
+    """Also where it was understood once: `wrap` is not to become `unwrap` by later mending."""
+    verbs = {command.split()[0] for command in _commands(one.said).split(" ; ") if command}
+    named = set(re.findall(r"[a-z]+", one.meant))
+    return "ASK" not in one.meant and bool((verbs & MONEY) - named)
+
+
+def test_no_other_verb_moves_tokens_than_was_meant() -> None:
+    assert [one.said for one in SAID if _moves_by_another_verb(one)] == []
 
 
 def test_nothing_that_moves_tokens_is_made_of_a_phrase_that_meant_otherwise() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from zuno_tui.phrases.pieces import listed
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 _OWN_DOING = frozenset(("myself", "ourselves"))
 _REST = frozenset(("rest", "others", "remaining", "remainder"))
-_WHEN = (
+_EXCEPTING = re.compile(
+    r"\b(?:but not|except|excluding|besides|other than|apart from|instead of)\b"
+)
+NOT_LATER = (
     "Nothing is kept to be done later or on a condition. Now, or not at all? "
     "An alert can tell when: alert ETH below 3000"
 )
@@ -33,7 +37,7 @@ def sure_of(change: SpokenMeaning, sentence: Sentence) -> SpokenMeaning:
         doubts = (rule(change, sentence) for rule in _DOUBTS)
         return next((doubt for doubt in doubts if doubt is not None), change)
     offering = isinstance(change, AskedBack) and bool(change.choices)
-    return AskedBack(_WHEN) if offering and _conditional(sentence) else change
+    return AskedBack(NOT_LATER) if offering and _conditional(sentence) else change
 
 
 def _conditional(sentence: Sentence) -> bool:
@@ -41,7 +45,7 @@ def _conditional(sentence: Sentence) -> bool:
 
 
 def _not_now(_change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
-    return AskedBack(_WHEN) if _conditional(sentence) else None
+    return AskedBack(NOT_LATER) if _conditional(sentence) else None
 
 
 def _dropped(_change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
@@ -55,6 +59,14 @@ def _tried(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
         return None
     shown = "That is prepared and shown; nothing is signed before `apply`. Is this meant?"
     return AskedBack(shown, change.phrases)
+
+
+def _left_out(_change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
+    """`collect 27 but not the other`: of what is named, something is not meant."""
+    every = sentence.has(Topic.ALL, Topic.POSITIONS, Topic.ONES)
+    if every or not sentence.has(Topic.EXCEPT) or not _EXCEPTING.search(sentence.text):
+        return None
+    return AskedBack("Which are meant, and which are not? Type those that are, alone.")
 
 
 def _stays(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
@@ -87,4 +99,4 @@ def _wholly_left(change: Rephrased) -> bool:
     return any(phrase.startswith("close ") for phrase in change.phrases)
 
 
-_DOUBTS: tuple[DoubtRule, ...] = (_not_now, _dropped, _tried, _stays, _unread)
+_DOUBTS: tuple[DoubtRule, ...] = (_not_now, _dropped, _tried, _left_out, _stays, _unread)

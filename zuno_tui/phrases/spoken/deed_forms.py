@@ -45,11 +45,11 @@ DEED_FORMS: dict[Topic, str] = {
     Topic.PUT: "put, stick, park, place",
     Topic.DOUBLE: "double, double down, triple",
     Topic.OPEN: (
-        "single sided, single-sided, one sided, one-sided, range order, limit order, build, lp "
-        "with, set up lp, set up an lp, go in with, enter position, spin up, establish, open, "
-        "opening, create, creating, mint, provide, providing, start, deploy, launch, set up a "
-        "position, set up position, make a position, make position, enter, lping, start lping, "
-        "lp into, to lp, go lp"
+        "put together, put together position, single sided, single-sided, one sided, one-sided, "
+        "range order, limit order, build, lp with, set up lp, set up an lp, go in with, enter "
+        "position, spin up, establish, open, opening, create, creating, mint, provide, "
+        "providing, start, deploy, launch, set up a position, set up position, make a position, "
+        "make position, enter, lping, start lping, lp into, to lp, go lp"
     ),
     Topic.NEW: "new, fresh, another position",
     Topic.MOVE: (
@@ -100,13 +100,15 @@ DEED_FORMS: dict[Topic, str] = {
     ),
     Topic.TELL: "tell, say",
     Topic.MUTE: (
-        "pause alerts, pause notifications, pause pings, pause my alerts, pause all alerts, hold "
-        "alerts, suspend alerts,  do not warn, do not text, do not "
-        "message, do not remind, do not buzz, do not bother, do not disturb, stop bothering, do "
-        "not notify, do not alert, do not ping, do not tell, no more alerts, no more "
-        "notifications, stop notifications, stop spamming, silent, shush, mute, muting, silence, "
-        "snooze, quiet, hush, shut up, turn off, disable, stop alerting, stop pinging, stop "
-        "notifying, stop telling, stop warning, stop bugging, stop alerts"
+        "leave alone about, not want to hear about, do not want to hear about, do not want to "
+        "hear, do not want to know about, stop with, enough of, pause alerts, pause "
+        "notifications, pause pings, pause my alerts, pause all alerts, hold alerts, suspend "
+        "alerts,  do not warn, do not text, do not message, do not remind, do not buzz, do not "
+        "bother, do not disturb, stop bothering, do not notify, do not alert, do not ping, do "
+        "not tell, no more alerts, no more notifications, stop notifications, stop spamming, "
+        "silent, shush, mute, muting, silence, snooze, quiet, hush, shut up, turn off, disable, "
+        "stop alerting, stop pinging, stop notifying, stop telling, stop warning, stop bugging, "
+        "stop alerts"
     ),
     Topic.UNMUTE: "unmute, unsilence, unsnooze, turn on, enable",
     Topic.ACKNOWLEDGE: (
@@ -142,13 +144,15 @@ DEED_FORMS: dict[Topic, str] = {
         "go on, move over to, take me to, jump to, switch, connect, use, change to, go to, hop"
     ),
     Topic.AGREE: (
-        "looks fine, looks fine to, looks ok, looks great, looks right, looks alright, sounds "
-        "right, sounds fine, alright, all right, carry on, continue, sgtm, perfect, good to go, "
-        "let us go, lfg, i like it, i am in, works for, approved by, good by, happy with, i am "
-        "happy with, good with, i am good with, make it happen, go for it, do that, do this, "
-        "agree, i agree, i am ok with, fine by me, sounds good, accepted, ok with, fine with, i "
-        "am fine with, yes, yep, yeah, do it, go, go ahead, proceed, confirm, confirmed, accept, "
-        "agreed, sure, looks good, lgtm, ship it, make it so, y"
+        "do first one, do second one, do first, do second, do recommended one, take first "
+        "option, go with first, go with it, go with that, looks fine, looks fine to, looks ok, "
+        "looks great, looks right, looks alright, sounds right, sounds fine, alright, all right, "
+        "carry on, continue, sgtm, perfect, good to go, let us go, lfg, i like it, i am in, "
+        "works for, approved by, good by, happy with, i am happy with, good with, i am good "
+        "with, make it happen, go for it, do that, do this, agree, i agree, i am ok with, fine "
+        "by me, sounds good, accepted, ok with, fine with, i am fine with, yes, yep, yeah, do "
+        "it, go, go ahead, proceed, confirm, confirmed, accept, agreed, sure, looks good, lgtm, "
+        "ship it, make it so, y"
     ),
     Topic.SET: "set, change, make, update, edit, adjust to",
     Topic.APPLY: (

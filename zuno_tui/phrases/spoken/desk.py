@@ -69,11 +69,11 @@ def _simulate(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | No
     return Rephrased(("simulate",)) if asked and not sentence.percents else None
 
 
-def _diff(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+def _diff(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     planned = sentence.has(Topic.PLAN, Topic.MOVE, Topic.IT, Topic.IF)
     planned = planned or bool({"after", "before"} & set(sentence.words))
     other = sentence.tokens or sentence.fee is not None or "pool" in sentence.words
-    planned = planned or (context.plan_id is not None and not other)
+    planned = planned or not other
     asked = sentence.has(Topic.COMPARE) and planned and not sentence.ids
     return Rephrased(("diff",)) if asked else None
 

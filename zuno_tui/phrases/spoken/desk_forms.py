@@ -22,10 +22,11 @@ DESK_FORMS: dict[Topic, str] = {
         "start, what can this do, what commands, which commands, commands, manual"
     ),
     Topic.COMPARE: (
-        "old range, old vs new, new vs old, now vs then, will be different, be different, "
-        "different afterwards, look like afterwards, look after, what changes, what would "
-        "change, what will change, would change, compare, comparison, difference, differences, "
-        "diff, side by side, before and after, before vs after, before after"
+        "is different, what is different, differs, what changed, old range, old vs new, new vs "
+        "old, now vs then, will be different, be different, different afterwards, look like "
+        "afterwards, look after, what changes, what would change, what will change, would "
+        "change, compare, comparison, difference, differences, diff, side by side, before and "
+        "after, before vs after, before after"
     ),
     Topic.SIMULATION: (
         "would it revert, will it revert, does it revert, would revert, will revert, if it "
@@ -83,10 +84,11 @@ DESK_FORMS: dict[Topic, str] = {
         "recommend, did you say, you recommended, did you suggest, your recommendation, steps"
     ),
     Topic.SENT: (
-        "mined, mined yet, been mined, included yet, been included, landed yet, stuck, resend, "
-        "rebroadcast, did you send, was it sent, has it been sent, confirmed on chain, mempool, "
-        "unconfirmed, transaction, transactions, tx, txs, txn, txns, outbox, did i send, waiting "
-        "to be sent, waiting to send, to be sent, queued, pending, go through, went through, "
-        "confirmed yet"
+        "it been confirmed, been confirmed, it confirmed, is it confirmed, is it mined, is it "
+        "done, has it landed, mined, mined yet, been mined, included yet, been included, landed "
+        "yet, stuck, resend, rebroadcast, did you send, was it sent, has it been sent, confirmed "
+        "on chain, mempool, unconfirmed, transaction, transactions, tx, txs, txn, txns, outbox, "
+        "did i send, waiting to be sent, waiting to send, to be sent, queued, pending, go "
+        "through, went through, confirmed yet"
     ),
 }

@@ -103,7 +103,8 @@ def gas(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     )
     advised = bool(sentence.ids) and sentence.has(*DEEDS)
     asked = sentence.has(Topic.GAS) and not sentence.has(Topic.MEANS, Topic.IF) and not advised
-    if asked and "enough" in sentence.words:
+    having = "enough" in sentence.words or ("have" in sentence.words and bool(sentence.symbols))
+    if asked and having:
         return Rephrased(("balances", "gas"))
     return Rephrased(("gas",)) if asked or costs else None
 
@@ -117,7 +118,8 @@ def earned(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     taken = sentence.first in (*_TAKING, Topic.COMPOUND, Topic.PUT)
     if sentence.has(Topic.TRACK_RECORD, Topic.POOLS, Topic.POSITION) or sentence.symbols or taken:
         return None
-    if sentence.has(Topic.ONE) and sentence.has(*RANK_TOPICS):
+    ranked = sentence.has(Topic.ONE) and sentence.has(*RANK_TOPICS)
+    if ranked or (sentence.words[0] in ("positions", "lps") and period is None):
         return None
     said = set(sentence.words)
     if said & _RESULTS and period in (None, "whole"):
@@ -147,7 +149,8 @@ def price(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     asking = sentence.first in (Topic.WHAT, Topic.HOW)
     called_one = sentence.words[-1:] == ("one",)
     asking = asking and not sentence.has(Topic.LIQUIDITY, Topic.ADVISE, *DEEDS) and not called_one
-    asked = priced or asking or len(sentence.words) == 1
+    alone = set(sentence.topics) <= {Topic.FILLING} and len(sentence.words) < _FEW_WORDS
+    asked = priced or asking or alone
     if not tokens and sentence.has(Topic.PRICE):
         return _price_of_none(sentence, context)
     if not asked or not tokens or set(sentence.unknown) - {"today"}:

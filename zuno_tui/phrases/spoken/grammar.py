@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from zuno_tui.phrases.pieces import listed
 from zuno_tui.phrases.spoken.advice import ADVICE_RULES, INSPECTION_RULES
 from zuno_tui.phrases.spoken.alerts import ALERT_RULES
-from zuno_tui.phrases.spoken.certainty import sure_of
+from zuno_tui.phrases.spoken.certainty import NOT_LATER, sure_of
 from zuno_tui.phrases.spoken.meaning import NOTHING_DONE, AnsweredPhrase, AskedBack, Rephrased
 from zuno_tui.phrases.spoken.moves import MOVE_RULES
 from zuno_tui.phrases.spoken.negation import (
@@ -80,10 +80,13 @@ def _meaning(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
         return _typed_exactly(asked, sentence)
     # "30 should go from 2850 to 3400" asks nothing.
     told = sentence.prices is not None and sentence.words[0].lstrip("#").isdigit()
-    if sentence.first not in QUESTIONS or told:
+    asking = sentence.first in QUESTIONS or sentence.has(Topic.HOW_TO)
+    if not asking or told:
         change = _first(_CHANGES, sentence, context)
         if change is not None:
             return sure_of(change, sentence)
+        if sentence.first in DEEDS and sentence.has(Topic.IF):
+            return AskedBack(NOT_LATER)
         untouched = sentence.first is Topic.NOT and not sentence.has(*_LOOKING)
         if untouched or (sentence.has(Topic.NOT) and sentence.has(*DEEDS)):
             return AnsweredPhrase(NOTHING_DONE)

@@ -16,13 +16,15 @@ _FORMS: dict[Topic, str] = {
         "fee, fees, rewards, reward, yield, interest, earnings, income, proceeds, winnings"
     ),
     Topic.POSITIONS: (
-        "my stuff, my liquidity pools, my lp positions, my lps, sort by, sorted by, order by, "
-        "rank by, ranked by, sort, am i lping in, am i lping, i am lping, what i am lping, stuff "
-        "i am in, do i have running, i have running, overview, invested in, am i invested in, "
-        "how am i doing, am i doing, how are we doing, dashboard, where do i stand, do i stand, "
-        "book, all lps, liquidity positions, positions, lps, what i have, what i have got, what "
-        "have i got, what i got, do i have open, i have open, my pools, portfolio, holdings, "
-        "bags, nfts, ranges"
+        "is live, live right now, still open, open right now, how are we looking, how am i "
+        "looking, how do we look, are we looking, how is it looking, how does it look, how is "
+        "everything, my stuff, my liquidity pools, my lp positions, my lps, sort by, sorted by, "
+        "order by, rank by, ranked by, sort, am i lping in, am i lping, i am lping, what i am "
+        "lping, stuff i am in, do i have running, i have running, overview, invested in, am i "
+        "invested in, how am i doing, am i doing, how are we doing, dashboard, where do i stand, "
+        "do i stand, book, all lps, liquidity positions, positions, lps, what i have, what i "
+        "have got, what have i got, what i got, do i have open, i have open, my pools, "
+        "portfolio, holdings, bags, nfts, ranges"
     ),
     Topic.POSITION: (
         "position, pos, lp position, nft, positon, bag, stake, number, id, lp, lps position"
@@ -144,7 +146,8 @@ _FORMS: dict[Topic, str] = {
     Topic.NEWEST: "newest, latest, last, most recent, youngest",
     Topic.OLDEST: "oldest, first",
     Topic.MOST_FEES: (
-        "most fees, highest fees, biggest fees, most uncollected fees, most unclaimed"
+        "biggest fee, largest fees, largest fee, highest fee, most fee, fattest fees, most fees, "
+        "highest fees, biggest fees, most uncollected fees, most unclaimed"
     ),
     Topic.SOME: (
         "partial, partially, partly, partial amount, something, anything, piece, chunk, slice, "

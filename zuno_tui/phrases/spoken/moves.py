@@ -36,6 +36,7 @@ _SHIFTED = (Topic.LESS, Topic.MORE, Topic.FALLS, Topic.RISES)
 _DUMPED_INTO = re.compile(r"^(?:dump|burn|pull|move|shift|roll|drop) [0-9.]+[a-z0-9. ]* into \b")
 """`dump 500 usdc into 33` puts in, though to dump a position is to leave it."""
 _BROUGHT_TO = re.compile(r"\b(?:take|bring|get|pull) (?:position )?#?[0-9]+ (?:to|into|back to) ")
+_BACK_IN = re.compile(r"\bback (?:in|into it|into position)$")
 _UPWARDS = frozenset(("up", "down", "higher", "lower", "upwards", "downwards"))
 _COINS = {"ETH": "WETH", "BNB": "WBNB", "POL": "WPOL"}
 """A network's own coin and what wraps it."""
@@ -63,6 +64,7 @@ def _profits(sentence: Sentence, context: PhraseContext) -> SpokenMeaning:
 
 def _put_back(sentence: Sentence) -> bool:
     putting = sentence.has(Topic.PUT, Topic.MORE, Topic.MOVE)
+    putting = putting or _BACK_IN.search(sentence.text) is not None
     earned = sentence.has(Topic.FEES) or (sentence.has(Topic.EARNED) and "back" in sentence.words)
     return earned and putting and not sentence.amounts
 

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.sentence import Sentence
 
 CORRECTING = frozenset(("mean", "meant", "wait", "oops", "sorry"))
-_REFUSED_ID = re.compile(r"\b(?:not|instead of|rather than)(?: position| number)? #?([0-9]+)\b")
+_REFUSED_ID = re.compile(
+    r"\b(?:not|instead of|rather than|except|excluding|without)"
+    r"(?: (?:on|in|from|of|for|at|with|to|out|touching|position|number))* #?([0-9]+)\b"
+)
 _DENYING = frozenset(("not", "without", "never"))
 _LEADING_IN = frozenset(("but", "and", "do"))
 
@@ -50,9 +53,11 @@ def without_refused_ids(sentence: Sentence) -> Sentence | None:
     """`close 36 not 30` without what is not meant; None where no number is denied."""
     refused = _refused_ids(sentence)
     left = tuple(one for one in sentence.ids if one not in refused)
-    if not left or len(left) == len(sentence.ids) or sentence.topics.count(Topic.NOT) > 1:
+    every = sentence.has(Topic.ALL, Topic.POSITIONS, Topic.ONES)
+    if not left or len(left) == len(sentence.ids) or sentence.topics.count(Topic.NOT) > 1 or every:
         return None
-    topics = tuple(topic for topic in sentence.topics if topic is not Topic.NOT)
+    denials = (Topic.NOT, Topic.EXCEPT)
+    topics = tuple(topic for topic in sentence.topics if topic not in denials)
     return replace(sentence, ids=left, topics=topics)
 
 

@@ -50,7 +50,9 @@ def _wanted_coin(sentence: Sentence) -> Rephrased | None:
     numbers = (*(one.number for one in sentence.amounts), *sentence.numbers)
     if len(numbers) != 1 or sentence.ids or sentence.has(*DEEDS):
         return None
-    wanting = next((at for at, word in enumerate(sentence.words) if word in _WANTING), None)
+    # "Make 0.5 eth into weth" wants the second, "make eth out of 0.5 weth" the first.
+    wants = _WANTING | ({"make"} if " out of " in sentence.text else frozenset())
+    wanting = next((at for at, word in enumerate(sentence.words) if word in wants), None)
     if wanting is None:
         return None
     named = [word.upper() for word in sentence.words[wanting:] if word.upper() in _WRAPPABLE]
@@ -193,7 +195,8 @@ def _create(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     shaped = sentence.has(Topic.RANGE, Topic.BOUND) and not sentence.amounts
     held = bool(sentence.ids) and (shaped or not sentence.has(Topic.NEW))
     if not (opening or putting) or held:
-        return AskedBack(_EXAMPLE) if _begins_with_amount(sentence) else None
+        alike = held and sentence.first is Topic.OPEN and "like" in sentence.words
+        return AskedBack(_EXAMPLE) if alike or _begins_with_amount(sentence) else None
     if not sentence.amounts:
         return _without_amount(sentence, context, opening=opening)
     sentence = _in_symbols(sentence, context)
@@ -255,9 +258,11 @@ def _without_amount(
         return AskedBack("Which token is there to put in? Like: create 1,000 USDC WETH/USDC")
     named = sentence.has(Topic.POSITION, Topic.ONE, Topic.IT, Topic.SHOW)
     token = bool(sentence.symbols) and not named
-    asked = opening and (token or not positions_meant(sentence, context).said)
+    all_there_is = {"everything", "have"} <= set(sentence.words)
+    asked = token or all_there_is or not positions_meant(sentence, context).said
+    asked = opening and asked
     liquid = sentence.has(Topic.LIQUIDITY, Topic.POSITION, Topic.NEW) or bool(sentence.pairs)
-    liquid = liquid or token
+    liquid = liquid or token or all_there_is
     return (
         AskedBack(_EXAMPLE)
         if (asked or not opening or sentence.has(Topic.NEW)) and liquid

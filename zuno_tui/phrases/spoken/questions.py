@@ -86,7 +86,8 @@ def _balances(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | No
     fetched = sentence.has(Topic.FEES, Topic.COLLECT)
     held = having and (sentence.symbols or sentence.has(Topic.LIQUIDITY))
     named = sentence.has(Topic.WALLET) and not _NFTS & set(sentence.words)
-    named = named and not (sentence.amounts and sentence.has(*DEEDS))
+    counted = bool(sentence.amounts or sentence.percents)
+    named = named and not (counted and sentence.has(*DEEDS))
     enough = "enough" in sentence.words and bool(sentence.tokens)
     asked = named or enough or (held and not sentence.has(Topic.POSITIONS))
     return Rephrased(("balances",)) if asked and not sentence.ids and not fetched else None
@@ -144,7 +145,8 @@ def _sent(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     lasting = "stuck" in sentence.words and bool(sentence.ids or sentence.has(*STATE_TOPICS))
     if not sentence.has(Topic.SENT) or lasting:
         return None
-    if sentence.has(Topic.CANCEL, Topic.LEAVE, Topic.REMOVE):
+    ended = sentence.has(Topic.CANCEL, Topic.LEAVE, Topic.REMOVE)
+    if ended or sentence.words[0] in ("stop", "halt"):
         return Rephrased(("cancel transaction",))
     return Rephrased(("speed up",)) if sentence.has(Topic.HURRY) else Rephrased(("outbox",))
 

@@ -16,7 +16,7 @@ from zuno_tui.phrases.spoken.sentence import STABLE, Sentence, SpokenAmount
 from zuno_tui.phrases.spoken.slips import topics_but_for_slip, without_slips
 from zuno_tui.phrases.spoken.token_words import is_symbol, pair_at
 from zuno_tui.phrases.spoken.topics import DEEDS, Topic
-from zuno_tui.phrases.spoken.whole_sentence import topics_of_whole
+from zuno_tui.phrases.spoken.whole_sentence import in_order, topics_of_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,7 +76,8 @@ class _Reader:
         self._part = False
 
     def read(self) -> Sentence:
-        self._topics.extend(topics_of_whole(self._words))
+        whole = tuple(topics_of_whole(self._words))
+        self._topics.extend(whole)
         while self._at < len(self._words):
             taken = (
                 self._part_word()
@@ -88,7 +89,7 @@ class _Reader:
             self._at += taken or self._stranger()
         return Sentence(
             words=self._words,
-            topics=tuple(self._topics),
+            topics=in_order(self._topics, len(whole)),
             ids=tuple(dict.fromkeys(self._ids)),
             numbers=tuple(self._numbers),
             percents=tuple(self._percents),

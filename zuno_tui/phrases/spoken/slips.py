@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from chain.base.spelling import one_slip_apart
 from zuno_tui.phrases.spoken.lexicon import forms, single_words
+from zuno_tui.phrases.spoken.number_words import PARTS
 from zuno_tui.phrases.spoken.sentence import symbols_anywhere
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 _SHORTEST = 3
 _SHORTEST_OF_ANY = 4
 _AMOUNTS = ("half", "quarter", "third", "percent")
+_PARTS = frozenset((*_AMOUNTS, *(word for words, _ in PARTS for word in words)))
 _TELLING = (
     *("range", "position", "positions", "price", "alerts", "impermanent", "should", "between"),
     *("below", "above", "week", "month", "today", "pools", "drops", "falls", "rises", "without"),
@@ -40,7 +42,7 @@ def topics_but_for_slip(word: str) -> tuple[Topic, ...] | None:
 
 @cache
 def _meant(word: str) -> str:
-    known = word in single_words() or word in _AMOUNTS or word.upper() in symbols_anywhere()
+    known = word in single_words() or word in _PARTS or word.upper() in symbols_anywhere()
     if not word.isalpha() or known or len(word) < _SHORTEST:
         return word
     named = _AMOUNTS if len(word) < _SHORTEST_OF_ANY else (*_AMOUNTS, *_TELLING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from zuno_tui.phrases.spoken.topics import Topic
+from zuno_tui.phrases.spoken.topics import QUESTIONS, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +49,14 @@ def topics_of_whole(words: tuple[str, ...]) -> Iterator[Topic]:
     elif _fetching(set(_OUT_OF_RANGE.sub("", text).split()), text):
         yield Topic.TAKE
     yield from (topic for beginning, topic in _BEGINNINGS if beginning.match(text))
+
+
+def in_order(topics: list[Topic], of_whole: int) -> tuple[Topic, ...]:
+    """What the whole asks for comes first, but after what makes a question or a denial of it."""
+    whole, said = topics[:of_whole], topics[of_whole:]
+    first = next((topic for topic in said if topic is not Topic.FILLING), None)
+    asking = first in QUESTIONS or first in (Topic.NOT, Topic.IF)
+    return (*said, *whole) if asking and Topic.SHOULD not in whole else (*whole, *said)
 
 
 def _fetching(words: set[str], text: str) -> bool:
