@@ -92,7 +92,8 @@ def microstructure_finding(
     if not leans:
         return _micro("none", 0.0, "NEUTRAL", "The book is empty.")
     lean = mean(leans)
-    words = f"The fuller side leads by {lean:+.0%} over 20 levels in {len(leans)} samples."
+    fuller = "Bids" if lean > 0 else "Asks"
+    words = f"{fuller} lead by {abs(lean):.0%} over 20 levels in {len(leans)} samples."
     wall = _wall(book.bid_levels) or _wall(book.ask_levels)
     side = _UP if lean > 0 else _DOWN
     if MarketAnomaly.MICROSTRUCTURE_IMBALANCE in triage.anomalies:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 _WORDS = 120
+_PATIENCE = 5.0
 _HOUR = 3600
 _FUNDING_HOURS = 8
 
@@ -28,8 +29,9 @@ class VenuesRead(NamedTuple):
 class OtherVenues:
     """Asks all at once; each may fail alone."""
 
-    def __init__(self, base_url: str | None = None) -> None:
+    def __init__(self, base_url: str | None = None, *, patience: float = _PATIENCE) -> None:
         """Another address is for servers of the same shapes; raises where ccxt is missing."""
+        self._patience = patience
         self._errors = ccxt_errors()
         self._clients = {name: open_client(name, base_url=base_url) for name in _READERS}
 
@@ -47,7 +49,10 @@ class OtherVenues:
     async def _one(self, name: str, coin: str) -> VenueReading | MarketError:
         title, read = _READERS[name]
         try:
-            return await read(self._clients[name], VenueAnswer(title), coin)
+            async with asyncio.timeout(self._patience):
+                return await read(self._clients[name], VenueAnswer(title), coin)
+        except TimeoutError:
+            return MarketError(f"{title} did not answer within {self._patience:g} s")
         except MarketError as error:
             return error
         except self._errors.BaseError as error:

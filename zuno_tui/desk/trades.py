@@ -152,7 +152,8 @@ class Trades:
             f"Sending the orders of {asked.plan.plan_id}",
             lambda _: self._send(asked),
             seconds=_PATIENCE + sum(one.slices * one.slice_seconds for one in asked.plan.orders),
-            cancellable=False,
+            # Parts that wait for their time may be ended before it.
+            cancellable=_is_sliced(asked.plan),
         )
         if not started:
             self._end(approval_hash, "Another trade is being sent. Nothing of this one is.")
@@ -240,6 +241,9 @@ class Trades:
                 # A word takes its time, and the market does not wait for it.
                 waiting = await waiting_trade(trading, asked.plan, asked.hash)
                 sent = await apply_trade(trading, waiting, self._telling(asked.plan))
+        except asyncio.CancelledError:
+            self._end(asked.hash, "It was ended. What was not sent by then is not sent any more.")
+            raise
         except Exception as error:
             self._end(asked.hash, fault_words(error))
             raise
@@ -262,6 +266,8 @@ class Trades:
     def _telling(self, plan: TradePlan) -> Callable[[OrderProgress], None]:
         """Shows how each part stands where sending them takes its time."""
         told: list[str] = []
+        if not _is_sliced(plan):
+            return lambda _: None
 
         def on_sent(one: OrderProgress) -> None:
             told.append(progress_words(one, plan.coin))
@@ -340,3 +346,7 @@ def _approval_view(waiting: ApprovedTrade, left: float) -> TradeApprovalView:
         word=TRADE_WORD,
         seconds_left=left,
     )
+
+
+def _is_sliced(plan: TradePlan) -> bool:
+    return any(one.type == "sliced" for one in plan.orders)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.monitor.alerts.alert import iso_time
+from zuno_tui.shown.words import dollar_gain
 
 if TYPE_CHECKING:
     from chain.exchange.hedge import PositionHedge
@@ -16,14 +17,13 @@ if TYPE_CHECKING:
 def hedged_lines(hedge: PositionHedge, result: HedgedResult) -> tuple[str, ...]:
     """Two lines: the sum, and what the hedge's part is made of."""
     start, account = hedge.first, result.account
-    funding = "unknown" if account.funding is None else f"${account.funding:+,.2f}"
     why = f" ({result.unknown})" if result.unknown else ""
     return (
         f"#{start.token_id} and its hedge since {iso_time(result.since)[:16].replace('T', ' ')}: "
-        f"position {_gain(result.position_usd)}, hedge {_gain(result.hedge_usd)}, "
-        f"together {_gain(result.together_usd)}{why}",
+        f"position {dollar_gain(result.position_usd)}, hedge {dollar_gain(result.hedge_usd)}, "
+        f"together {dollar_gain(result.together_usd)}{why}",
         f"  {result.short:g} {start.coin} short of {start.symbol} at {result.mark:,.2f}, "
-        f"fees ${account.fees:,.2f}, funding {funding}",
+        f"fees ${account.fees:,.2f}, funding {dollar_gain(account.funding)}",
     )
 
 
@@ -62,7 +62,3 @@ def hedge_results_document(found: HedgeResults) -> Json:
     if found.trouble:
         return None
     return [hedged_document(hedge, result) for hedge, result in found.results]
-
-
-def _gain(dollars: float | None) -> str:
-    return "unknown" if dollars is None else f"${dollars:+,.2f}"

@@ -18,6 +18,7 @@ NOBODY = "nobody: nothing leaves the wallet"
 _SMALL_ETHER_PLACES = 6
 _JSON_PLACES = 8
 _CENT = Fraction(1, 100)
+_HALF_CENT = 0.005
 _THOUSANDS_FROM = 10_000
 
 
@@ -90,6 +91,14 @@ def signed_money(value: Quantity[Fraction], unit: WorthUnit) -> str:
         return UNKNOWN
     text = money(value.value, unit)
     return text if value.value < 0 else f"+{text}"
+
+
+def dollar_gain(dollars: float | None) -> str:
+    """A gain or a loss on a venue, its sign always shown."""
+    if dollars is None:
+        return UNKNOWN
+    sign = "−" if dollars <= -_HALF_CENT else "+"
+    return f"{sign}${abs(dollars):,.2f}"
 
 
 def short_gain(value: Quantity[Fraction], unit: WorthUnit) -> str:

@@ -10,6 +10,7 @@ from agents.memory.lesson_writing import kind_records
 from agents.memory.lexical_index import LexicalIndex
 from agents.memory.memory import TradeMemory
 from agents.memory.post_mortem import CHANNEL, EndedTrade, PostMortem, TradeSetup, written
+from tests.printed import printed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,6 +77,7 @@ def test_an_old_like_setup_beats_a_new_unlike_one_and_news_is_never_found(tmp_pa
 
     found = memory.similar("ETHUSDT", "liquidation_cascade options_panic")
 
+    printed(f"G11: most alike is {found[0].post_mortem.memory_id}, the oldest of six")
     assert found[0].post_mortem.memory_id == "plan_old"
     assert all(one.post_mortem.channel == CHANNEL for one in found)
     memory.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from agents.trade.terms import (
 from tests.agents.trade.cases import HEDGED, account, question
 from tests.agents.trade.desks import Argued, Seen, argue, observer
 from tests.fakes.exchange import ExchangeDouble, Refusal
+from tests.printed import printed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,6 +141,8 @@ async def test_a_record_replays_byte_for_byte_without_a_venue(tmp_path: Path) ->
     assert report.matches
     assert ended.plan == first.ended.plan
     again = await argued(question(hedge=HEDGED))
+    hashes = [sha256(b"".join(one.lines)).hexdigest()[:16] for one in (first, again)]
+    printed(f"G13: records of the same run twice: {hashes[0]}, {hashes[1]}")
     assert b"".join(again.lines) == b"".join(first.lines)
 
 

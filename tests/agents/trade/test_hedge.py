@@ -18,6 +18,7 @@ from agents.trade.hedge import (
     nearest_ratio,
 )
 from tests.market_data import market_data
+from tests.printed import printed
 
 
 def _worth(exposure: RangeExposure, price: Decimal) -> Decimal:
@@ -56,13 +57,15 @@ def test_delta_identity_on_every_range_of_the_real_pool() -> None:
     pool = json.loads(market_data("v4-eth-usdc-500-mainnet-24407242.json").read_bytes())
     ticks = sorted(int(tick) for tick in _ticks(pool))
     assert len(ticks) == 499
-    checked = 0
+    checked, worst = 0, 0.0
     for low, high in pairwise(ticks):
         lower, upper = 1.0001**low * 10**12, 1.0001**high * 10**12
         exposure = RangeExposure(1_000.0, lower, upper)
         price = (lower * upper) ** 0.5
         assert _slope(exposure, price) == pytest.approx(exposure.coins(price), rel=1e-9)
+        worst = max(worst, abs(_slope(exposure, price) / exposure.coins(price) - 1))
         checked += 1
+    printed(f"G5: {checked} ranges of the real pool, dV/dP off the coins by at most {worst:.1e}")
     assert checked == 498
 
 

@@ -21,6 +21,7 @@ from tests.agents.trade.offices import (
     sections,
     size,
 )
+from tests.printed import printed
 
 
 @pytest.mark.parametrize("reason", [Unavailability.UNREACHABLE, Unavailability.OVER_BUDGET])
@@ -59,6 +60,7 @@ async def test_hold_and_exit_ask_no_officer() -> None:
 
     for offices in (quiet, leaving):
         roles = {role for role, _ in offices.asked}
+        printed(f"G2: HOLD or exit, asked: {', '.join(sorted(roles))}")
         assert not roles & {"risk_manager", "triage", "leverage_guard", "chart", "desk"}
 
 
@@ -90,6 +92,10 @@ async def test_no_words_of_strangers_make_a_trade_larger_or_turn_it() -> None:
         offices = Offices(partial(obeys, poison, wild))
         plan = plan_of(await held(offices, asked=asked, seen=seen))
 
+        printed(
+            f"G9: told by the news to go all in, {plan.decision.value} ${plan.notional_usd:,.2f}; "
+            f"without it {clean.decision.value} ${clean.notional_usd:,.2f}"
+        )
         assert sum(poison in prompt.user for _, prompt in offices.asked) == 2
         assert plan.decision in (clean.decision, TradeDecision.HOLD)
         assert all(got <= most for got, most in zip(size(plan), size(clean), strict=True))

@@ -27,6 +27,7 @@ from tests.agents.trade.offices import (
     rising_market,
     sections,
 )
+from tests.printed import printed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,6 +124,7 @@ async def test_a_picture_is_in_one_request_alone() -> None:
     await held(offices, asked=question(hedge=HEDGED))
 
     seeing = [(role, prompt.image.png) for role, prompt in offices.asked if prompt.image]
+    printed(f"G2: a picture in {len(seeing)} of {len(offices.asked)} requests of two runs")
     assert seeing == [(GEOMETRY, PNG), (GEOMETRY, PNG)]
 
 

@@ -27,6 +27,7 @@ from agents.trade.terms import (
     TradeMode,
     VenueKind,
 )
+from tests.printed import printed
 
 LIMITS = DeskLimits()
 LONG, SHORT = TradeDecision.LONG, TradeDecision.SHORT
@@ -210,7 +211,7 @@ def _drawn_facts(draws: Random) -> RiskFacts:
 
 
 def _never_looser(count: int) -> None:
-    draws = Random(17)
+    draws, changed = Random(17), 0
     for _ in range(count):
         draft = Sizing(
             draws.choice(list(TradeDecision)), draws.uniform(0, 500), draws.uniform(1, 9)
@@ -220,6 +221,8 @@ def _never_looser(count: int) -> None:
         assert judged.allocation_pct <= draft.allocation_pct
         assert judged.leverage <= draft.leverage
         assert judged.leverage >= 1
+        changed += judged != draft
+    printed(f"G4: {count:,} drafts, {changed:,} made smaller or held, none larger or turned")
 
 
 def test_the_rules_never_loosen_and_never_flip() -> None:
@@ -232,7 +235,7 @@ def test_the_rules_never_loosen_and_never_flip_at_length() -> None:
 
 
 def _never_past_the_cap(count: int) -> None:
-    draws = Random(18)
+    draws, allowed, highest = Random(18), 0, 0.0
     for _ in range(count):
         equity = draws.choice([None, -5.0, 0.0, 10 ** draws.uniform(0, 8)])
         exposures = tuple(
@@ -253,6 +256,11 @@ def _never_past_the_cap(count: int) -> None:
             assert all(one.notional is not None for one in exposures)
             assert held + judged.notional <= LIMITS.account_leverage * equity
             assert judged.notional >= facts.least_notional
+            allowed += 1
+            highest = max(highest, (held + judged.notional) / equity)
+    printed(
+        f"G3: {count:,} accounts and drafts, {allowed:,} allowed, at most {highest:.6f} x equity"
+    )
 
 
 def test_no_book_and_draft_lead_past_twice_the_account() -> None:

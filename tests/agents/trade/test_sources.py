@@ -25,6 +25,7 @@ from tests.agents.trade.cases import question
 from tests.agents.trade.desks import Seen, argue
 from tests.agents.trade.offices import rising_market
 from tests.fakes.exchange import ExchangeDouble, Refusal
+from tests.printed import printed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -238,6 +239,7 @@ async def test_each_of_twelve_sources_down_ends_in_a_marked_decision(down: Secti
     plan = (await argue(question(), Seen(seen.model_copy(update={"sections": dark})))).ended.plan
 
     assert plan is not None
+    printed(f"G8: without {down.value} {plan.decision.value}, by failure {plan.by_failure}")
     assert plan.missing == (down,)
     assert plan.by_failure is (down is SectionName.FUNDING)
     if down is SectionName.FUNDING:

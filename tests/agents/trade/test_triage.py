@@ -16,6 +16,7 @@ from agents.trade.triage import TriageInput, anomalies, spike_of
 from chain.exchange.public.market import Candle
 from tests.agents.trade.cases import hours
 from tests.market_data import market_data
+from tests.printed import printed
 
 LIMITS = DeskLimits()
 SPIKES = {
@@ -136,12 +137,14 @@ def test_a_real_cascade_is_never_a_breakout() -> None:
     assert moved == pytest.approx(-0.0473, abs=0.001)
     assert change == pytest.approx(-0.093, abs=0.003)
 
-    assert anomalies(TriageInput(hours=spiked(), interest_change=change)) == (
-        MarketAnomaly.LIQUIDATION_CASCADE,
+    fell = anomalies(TriageInput(hours=spiked(), interest_change=change))
+    rose = anomalies(TriageInput(hours=spiked(), interest_change=-change))
+    printed(
+        f"G12: price {moved:+.2%}, open interest {change:+.1%}: {fell[0].value}; negated: "
+        f"{rose[0].value} (candles and volume made up)"
     )
-    assert anomalies(TriageInput(hours=spiked(), interest_change=-change)) == (
-        MarketAnomaly.TRUE_BREAKOUT,
-    )
+    assert fell == (MarketAnomaly.LIQUIDATION_CASCADE,)
+    assert rose == (MarketAnomaly.TRUE_BREAKOUT,)
 
 
 def real_hours() -> tuple[Candle, ...]:

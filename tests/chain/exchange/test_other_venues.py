@@ -83,7 +83,7 @@ async def test_venues_tell_price_funding_and_interest_and_each_may_be_missing_al
 
     double = ExchangeDouble(faults=dict(PAGES))
     async with double.running() as url, BinancePublic(ExchangeAddress(url, "loopback")) as market:
-        venues = OtherVenues(url)
+        venues = OtherVenues(url, patience=60.0)
         whole = await venues.read("ETH")
         for name, wrong in WRONG:
             double.faults = PAGES | {PLACES[name]: wrong}
@@ -95,7 +95,11 @@ async def test_venues_tell_price_funding_and_interest_and_each_may_be_missing_al
         observer = MarketObserver(market, elsewhere=venues, sample_seconds=0)
         seen = await observer.look(question())
         await venues.close()
+        hasty = OtherVenues(url, patience=0.0)
+        late = await hasty.read("ETH")
+        await hasty.close()
 
+    assert (late.found, len(late.failed)) == ((), 3)
     assert whole.failed == ()
     bybit_told, okx_told, upbit_told = whole.found
     assert bybit_told == VenueReading("Bybit", 3000.0, 0.0001, 1_500_000_000.0)

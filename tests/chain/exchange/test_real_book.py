@@ -18,6 +18,7 @@ from chain.exchange.public.streamed_book import (
     StreamGapError,
 )
 from tests.market_data import market_data
+from tests.printed import printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,6 +116,9 @@ def test_how_a_real_book_leans_and_what_a_hundred_thousand_dollars_pay(
     assert all(book.bids[0].price < book.asks[0].price for book in books)
     assert leans[5] > leans[20] > leans[100]
     deep = walk_book(books[-1], buy=True, quantity=1e9)
+    printed(
+        f"G7: of 1e9 ETH {deep.filled:,.1f} filled, insufficient_depth {deep.insufficient_depth}"
+    )
     assert deep.insufficient_depth
     assert deep.filled + deep.unfilled == pytest.approx(1e9)
 
@@ -143,5 +147,7 @@ def test_the_delta_of_real_trades_is_the_delta_of_their_candles() -> None:
         for minute, trades in sorted(minutes.items())
     )
 
+    by_candles = cumulative_delta(candles)[-1]
+    printed(f"G6: takers bought net {total:+.3f} ETH by trades, {by_candles:+.3f} by candles")
     assert len(candles) >= 6
     assert cumulative_delta(candles)[-1] == pytest.approx(total, abs=1e-6)

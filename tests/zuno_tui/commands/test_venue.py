@@ -14,6 +14,7 @@ from chain.wallet import keyring_store
 from chain.wallet.errors import KeyringUnusableError
 from chain.wallet.keyring_store import Keyring
 from tests.chain.exchange.test_hedge import start
+from tests.printed import printed
 from zuno_tui.cli import main
 from zuno_tui.session import wallet_secrets
 from zuno_tui.settings import Settings
@@ -71,8 +72,12 @@ def test_an_account_needs_its_keys_and_the_setting(
     assert main(["venue", "demo", *home]) == DONE
     assert SECRET in str(kept.texts)
     assert main(["trade", "status", *home]) == NETWORK
-    printed = capsys.readouterr()
-    assert SECRET not in printed.out + printed.err
+    told = capsys.readouterr()
+    assert SECRET not in told.out + told.err
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    printed(f"G15: {len(files)} files of the home and all that was said hold no key")
+    assert files
+    assert not [path for path in files if SECRET.encode() in path.read_bytes()]
 
 
 def test_keys_that_are_none_are_not_kept(

@@ -23,6 +23,7 @@ from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from tests.agents.trade.cases import HEDGED, NOW, question
 from tests.agents.trade.desks import Seen, argue
 from tests.fakes.exchange import ExchangeDouble
+from tests.printed import printed
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.trades import apply_trade, approve_trade, waiting_trade
 from zuno_tui.gate.trading import Trading
@@ -75,6 +76,7 @@ async def planned(desk: Trading, folder: Path | None = None) -> TradePlan:
 async def refusal(desk: Trading, plan: TradePlan, confirm: str | None = None) -> RefusalCode:
     with pytest.raises(GateRefusedError) as refused:
         await waiting_trade(desk, plan, confirm)
+    printed(f"G14: {refused.value.code.name}: {str(refused.value).partition('. ')[0]}")
     return refused.value.code
 
 

@@ -28,6 +28,7 @@ from zuno_tui.shown.hedge_lines import hedged_document, hedged_lines
 from zuno_tui.shown.trade.card import trade_answer
 from zuno_tui.shown.trade.run_view import order_words
 from zuno_tui.shown.transcript import line_width, wrapped
+from zuno_tui.shown.words import dollar_gain
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -181,11 +182,11 @@ async def status(session: Session) -> CommandAnswer:
     marks = {one.symbol: one.mark for one in seen.positions}
     lines = [
         f"{account.venue}: ${account.equity:,.2f}, fees {_dollars(account.fees)}, "
-        f"funding ${account.funding:+,.2f}"
+        f"funding {dollar_gain(account.funding)}"
     ]
     lines += [
         f"  {one.symbol} {one.quantity:+g} from {one.entry:,.2f}, "
-        f"${one.quantity * ((marks[one.symbol] or one.entry) - one.entry):+,.2f}"
+        f"{dollar_gain(one.quantity * ((marks[one.symbol] or one.entry) - one.entry))}"
         for one in account.positions
     ]
     lines += [f"  waiting: {progress_words(one, one.order.symbol)}" for one in account.open_orders]

@@ -1,0 +1,9 @@
+"""What a test has found, as a line for whoever runs it with -s."""
+
+from __future__ import annotations
+
+import sys
+
+
+def printed(line: str) -> None:
+    sys.stdout.write(f"\n{line}\n")
