@@ -77,10 +77,10 @@ def _at_demo(parsed: Namespace) -> Namespace:
 
 
 def _run_command(command: Command | None, parsed: Namespace) -> int:
-    if command is None or command.name == "desk":
+    if command is None or command.name in ("desk", "init"):
         from zuno_tui.cli import desk
 
-        return desk.run(parsed)
+        return desk.run(parsed, asks=command is not None and command.name == "init")
     if command.name == "demo":
         from zuno_tui.cli import demo
 

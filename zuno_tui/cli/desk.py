@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from zuno_tui.session.session import Session
 
 
-def run(arguments: Namespace) -> int:
+def run(arguments: Namespace, *, asks: bool = False) -> int:
+    """With `asks`, how to begin is asked whatever is set already."""
     if (refusal := no_desk_here()) is not None:
         sys.stderr.write(refusal)
         return USAGE
@@ -32,7 +33,7 @@ def run(arguments: Namespace) -> int:
     session = Session.start(arguments)
     session.home.prepare()
     look = read_look(session.settings, os.environ, arguments)
-    if not _nothing_is_chosen(session):
+    if not asks and not _nothing_is_chosen(session):
         return run_desk(session.home, look, _opening(arguments))
 
     def after_first_run(choice: FirstChoice) -> Opening:

@@ -25,6 +25,12 @@ _STORE = Argument(
 )
 
 
+def _read_account(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 2:
+        raise ValueError(f"{text!r} is not an account's number, from 0 to 99")
+    return int(text)
+
+
 class NewWallet(Intent, frozen=True):
     command: ClassVar = ("wallet", "new")
     arguments: ClassVar = (_NAME, _STORE, PASSPHRASE_FILE)
@@ -53,7 +59,16 @@ class ImportWallet(Intent, frozen=True):
                     metavar="FILE",
                     read=read_file_name,
                 ),
+                Argument(
+                    "--seed-phrase",
+                    "ask for one, unseen, and keep the key of its account",
+                    switch=True,
+                    default=False,
+                ),
             )
+        ),
+        Argument(
+            "--account", "of the seed phrase, from 0", metavar="N", read=_read_account, default=0
         ),
         _NAME,
         _STORE,
@@ -63,6 +78,8 @@ class ImportWallet(Intent, frozen=True):
     watched: str | None = None
     keystore: Path | None = None
     unsafe_key_file: Path | None = None
+    seed_phrase: bool = False
+    account: int = 0
     name: str | None = None
     store: str = "best"
     passphrase_file: Path | None = None

@@ -24,6 +24,14 @@ def ask_key() -> PrivateKey:
     return PrivateKey.from_text(text)
 
 
+def ask_seed_phrase(account: int) -> PrivateKey:
+    """The key of one account of it; the phrase itself is kept nowhere."""
+    from chain.wallet.seed_phrase import keys_of_phrase
+
+    text = _typed("Seed phrase (not shown): ", "Without one, bring a keystore: --keystore FILE.")
+    return keys_of_phrase(text.encode("utf-8", "surrogateescape"), (account,))[0]
+
+
 def ask_model_key(title: str) -> str:
     """A provider's key: nothing in it is a wallet's."""
     return _typed(f"Key of {title} (not shown): ", "Without one, set it in the environment.")

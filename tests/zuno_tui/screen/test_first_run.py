@@ -11,13 +11,19 @@ from textual.widgets import Input, Static
 
 from chain.base.home import Home
 from chain.contracts.checksum import checksummed
+from chain.contracts.networks import network_named
 from chain.names.ens import ResolvedName
 from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.keystore import open_key
-from chain.wallet.secrets import Passphrase
+from chain.wallet.keystore_file import write_keystore
+from chain.wallet.secrets import Passphrase, PrivateKey
+from tests.zuno_tui.screen.looks import SIZES as LOOKS
+from tests.zuno_tui.screen.looks import assert_looks, lines_of
 from tests.zuno_tui.screen.scenes import desk_app
+from zuno_tui.screen.panes import endpoint_trial
 from zuno_tui.screen.screens.first_run import FirstRunScreen
 from zuno_tui.session import first_steps
+from zuno_tui.session.endpoint_trial import Check, CheckState
 from zuno_tui.settings import Flags, load_settings
 
 if TYPE_CHECKING:
@@ -27,11 +33,30 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
 ADDRESS = "0x2A66090E5fbA13c69cC270A0B48A8Ee5c73A6F4f".lower()
+SEED = "test test test test test test test test test test test junk"
+SECOND_OF_SEED = "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
 KEY = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"
 ENDPOINT = "https://rpc.example/v2/abcdef"
-WATCH, IMPORT = ("down", "enter"), ("down", "down", "enter")
-BASE = ("down",) * 5
+CHOICES_DOWN = {"watch": 1, "hardware": 2, "new": 3, "key": 4, "seed": 5, "keystore": 6}
+NETWORKS = [network.name for network in first_steps.networks_to_offer()]
+BASE = ("down",) * NETWORKS.index("base")
 SIZES = [(80, 24), (120, 36), (200, 50)]
+
+
+def _begin(choice: str) -> tuple[str, ...]:
+    return (*("down",) * CHOICES_DOWN[choice], "enter")
+
+
+WATCH, IMPORT = _begin("watch"), _begin("key")
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Endpoints serve; what trying them finds is tried elsewhere."""
+    monkeypatch.setattr(endpoint_trial, "TRY_AFTER_SECONDS", 99.0)
+    monkeypatch.setattr(
+        first_steps, "try_place", lambda _, found: found(Check("RPC", CheckState.WELL, "answers"))
+    )
 
 
 @pytest.fixture
@@ -66,6 +91,16 @@ async def _settled(pilot: Pilot[None]) -> None:
     await pilot.pause()
 
 
+async def _told(pilot: Pilot[None], screen: FirstRunScreen, words: str) -> str:
+    """What trying the endpoint found, once these words are there."""
+    for _ in range(500):
+        found = str(screen.query_one("#first-trial", Static).content)
+        if words in found:
+            return found
+        await pilot.pause(0.02)
+    raise AssertionError(f"{words!r} was not told")
+
+
 def _said(screen: FirstRunScreen) -> str:
     return str(screen.query_one("#first-said", Static).content)
 
@@ -88,6 +123,7 @@ async def test_an_address_is_watched_on_a_network(home: Home) -> None:
         await pilot.press(*WATCH, *BASE, "enter")
         await _paste(pilot, ENDPOINT)
         await pilot.press("enter")
+        await _settled(pilot)
         await _paste(pilot, "0x1234")
         await pilot.press("enter")
         await _settled(pilot)
@@ -111,6 +147,7 @@ async def test_a_name_gives_way_to_its_address_which_is_entered(
     async with desk_app().run_test() as pilot:
         screen = await _open(pilot, home, answered)
         await pilot.press(*WATCH, *BASE, "enter", "enter")
+        await _settled(pilot)
         await _paste(pilot, "alice.eth")
         await pilot.press("enter")
         await _settled(pilot)
@@ -135,6 +172,7 @@ async def test_a_networks_own_endpoint_needs_no_line_in_the_settings(home: Home)
     async with desk_app().run_test() as pilot:
         await _open(pilot, home, answered)
         await pilot.press(*WATCH, *BASE, "enter", "enter")
+        await _settled(pilot)
         await _paste(pilot, ADDRESS)
         await pilot.press("enter")
         await _settled(pilot)
@@ -147,8 +185,9 @@ async def test_a_network_without_an_endpoint_asks_for_one(home: Home) -> None:
     answered = Answered()
     async with desk_app().run_test() as pilot:
         screen = await _open(pilot, home, answered)
-        await pilot.press(*WATCH, "enter", "enter")
-        await pilot.pause()
+        ethereum = ("down",) * NETWORKS.index("ethereum")
+        await pilot.press(*WATCH, *ethereum, "enter", "enter")
+        await _settled(pilot)
         assert "give the URL of one" in _said(screen)
         await _paste(pilot, "not a url")
         await pilot.press("enter")
@@ -162,10 +201,12 @@ async def test_a_key_goes_into_a_file_where_there_is_no_keyring(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(first_steps, "keyring_trouble", lambda: "There is no keyring here.")
+    monkeypatch.setattr("chain.wallet.keystore_file.cost_for", lambda _: 2)
     answered = Answered()
     async with desk_app().run_test() as pilot:
         screen = await _open(pilot, home, answered)
         await pilot.press(*IMPORT, *BASE, "enter", "enter")
+        await _settled(pilot)
         await _paste(pilot, "12345")
         await pilot.press("enter")
         await _settled(pilot)
@@ -203,6 +244,7 @@ async def test_a_key_in_the_addresss_place_is_refused_and_forgotten(home: Home) 
     async with desk_app().run_test() as pilot:
         screen = await _open(pilot, home, Answered())
         await pilot.press(*WATCH, *BASE, "enter", "enter")
+        await _settled(pilot)
         await _paste(pilot, KEY)
         await pilot.press("enter")
         await _settled(pilot)
@@ -218,6 +260,7 @@ async def test_a_home_that_cannot_be_written_is_one_sentence(home: Home) -> None
     async with desk_app().run_test() as pilot:
         screen = await _open(pilot, home, answered)
         await pilot.press(*WATCH, *BASE, "enter", "enter")
+        await _settled(pilot)
         await _paste(pilot, ADDRESS)
         await pilot.press("enter")
         await _settled(pilot)
@@ -230,7 +273,9 @@ async def test_escape_goes_back_step_by_step_and_then_out(home: Home) -> None:
     answered = Answered()
     async with desk_app().run_test() as pilot:
         screen = await _open(pilot, home, answered)
-        await pilot.press(*IMPORT, *BASE, "enter", "enter", *"abc")
+        await pilot.press(*IMPORT, *BASE, "enter", "enter")
+        await _settled(pilot)
+        await pilot.press(*"abc")
         titles = []
         for _ in range(4):
             titles.append(str(screen.query_one("#first").border_title))
@@ -240,6 +285,130 @@ async def test_escape_goes_back_step_by_step_and_then_out(home: Home) -> None:
     assert titles == ["The private key", "Which endpoint?", "Which network?", "Welcome to zuno"]
     assert answered.choices == [None]
     assert not home.root.exists()
+
+
+def test_networks_that_can_be_read_at_once_come_first() -> None:
+    offered = first_steps.networks_to_offer()
+    live = [bool(one.endpoints) for one in offered if not one.testnet]
+    assert live == sorted(live, reverse=True)
+    assert offered[0].endpoints
+
+
+async def test_an_endpoint_that_does_not_serve_is_taken_only_when_one_insists(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+
+    def fails(place: first_steps.StartPlace, found: Callable[[Check], None]) -> None:
+        tried.append(place.endpoint)
+        found(Check("RPC", CheckState.BROKEN, "It is a web page.", "Copy another URL."))
+
+    monkeypatch.setattr(endpoint_trial, "TRY_AFTER_SECONDS", 0.01)
+    monkeypatch.setattr(first_steps, "try_place", fails)
+    async with desk_app().run_test() as pilot:
+        screen = await _open(pilot, home, Answered())
+        await pilot.press(*WATCH, *BASE, "enter")
+        await _settled(pilot)
+        await _paste(pilot, ENDPOINT)
+        trial = await _told(pilot, screen, "Copy another URL.")
+        title = str(screen.query_one("#first").border_title)
+        await pilot.press("enter")
+        await _settled(pilot)
+        warned = _said(screen)
+        await pilot.press("enter")
+        await _settled(pilot)
+        after = str(screen.query_one("#first").border_title)
+        shown = "\n".join(lines_of(pilot))
+
+    assert tried[-1] == ENDPOINT
+    assert "✗" in trial
+    assert title == "Which endpoint?"
+    assert "all the same" in warned
+    assert after == "Whose positions?"
+    assert "abcdef" not in shown
+
+
+FOUND = (
+    Check("RPC", CheckState.WELL, "answers in 82 ms"),
+    Check("chain id", CheckState.WELL, "8453, as Base should"),
+    Check("head", CheckState.WELL, "block 31,204,113, 2 s old"),
+    Check("logs", CheckState.CAUTION, "of 10 blocks at once", "Owners are asked for instead."),
+    Check("archive", CheckState.CAUTION, "no state of old blocks", "The past is told from logs."),
+)
+
+
+async def test_how_a_tried_endpoint_looks(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def finds(_: first_steps.StartPlace, found: Callable[[Check], None]) -> None:
+        for check in FOUND:
+            found(check)
+
+    monkeypatch.setattr(endpoint_trial, "TRY_AFTER_SECONDS", 0.01)
+    monkeypatch.setattr(first_steps, "try_place", finds)
+    async with desk_app().run_test(size=LOOKS[-1]) as pilot:
+        screen = await _open(pilot, home, Answered())
+        await pilot.press(*WATCH, *BASE, "enter")
+        await _paste(pilot, ENDPOINT.replace("abcdef", "8e1fCANARY77b0"))
+        await _told(pilot, screen, "from logs")
+        for width, height in reversed(LOOKS):
+            await pilot.resize_terminal(width, height)
+            drawn = await assert_looks(f"tried endpoint {width}x{height}", pilot)
+            assert "CANARY" not in "\n".join(drawn)
+
+
+@pytest.mark.parametrize("how", ["new", "seed", "keystore"])
+async def test_a_key_is_made_or_brought(
+    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, how: str
+) -> None:
+    monkeypatch.setattr(first_steps, "keyring_trouble", lambda: "There is no keyring here.")
+    monkeypatch.setattr("chain.wallet.keystore_file.cost_for", lambda _: 2)
+    if how == "seed":
+        # What is there already stays, and what was brought is looked at.
+        first_steps.watch_address(home, first_steps.StartPlace(network_named("optimism")), ADDRESS)
+    answered = Answered()
+    phrase = "a long passphrase"
+    file = tmp_path / "wallet.json"
+    async with desk_app().run_test() as pilot:
+        screen = await _open(pilot, home, answered)
+        await pilot.press(*_begin(how), *BASE, "enter", "enter")
+        await _settled(pilot)
+        if how == "seed":
+            await _paste(pilot, SEED.replace("junk", "test"))
+            await pilot.press("enter")
+            await _settled(pilot)
+            assert "not a seed phrase" in _said(screen)
+            await _paste(pilot, SEED)
+            await pilot.press("enter")
+            await _settled(pilot)
+            await pilot.press("down", "enter")
+        elif how == "keystore":
+            with Passphrase.from_text(phrase) as opening, PrivateKey.from_text(KEY) as key:
+                write_keystore(file, key, opening, cost=2)
+            await _paste(pilot, str(file))
+            await pilot.press("enter")
+            await _paste(pilot, phrase)
+            await pilot.press("enter")
+        await _settled(pilot)
+        for _ in range(0 if how == "keystore" else 2):
+            await _paste(pilot, phrase)
+            await pilot.press("enter")
+            await _settled(pilot)
+        if how == "new":
+            [made] = read_book(home.keystore).wallets
+            assert checksummed(made.address) in str(
+                screen.query_one("#first-words", Static).content
+            )
+            await pilot.press("escape", "enter")
+            await _settled(pilot)
+
+    book = read_book(home.keystore)
+    [wallet] = [one for one in book.wallets if one.address != ADDRESS]
+    assert book.current == wallet.address
+    assert answered.choices == ["desk"]
+    expected = {"seed": SECOND_OF_SEED, "keystore": KEY}
+    with open_key(home, wallet, lambda: Passphrase.from_text(phrase)) as key:
+        assert how == "new" or key.as_text() == expected[how]
+    for path in home.root.rglob("*"):
+        assert not path.is_file() or "junk" not in path.read_text("utf-8", errors="replace")
 
 
 @pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x36", "200x50"])

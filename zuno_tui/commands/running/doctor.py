@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 from chain.base.home import HomeError
 from zuno_tui.commands.running.doctor_models import model_checks
 from zuno_tui.commands.running.doctor_network import (
-    Check,
-    CheckState,
     network_checks,
     sending_check,
     subscription_checks,
 )
+from zuno_tui.session.endpoint_trial import CHECK_MARKS, Check, CheckState
 from zuno_tui.settings import SettingsError
 from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.exit_codes import DONE, FAILED, NETWORK
@@ -26,12 +25,11 @@ if TYPE_CHECKING:
     from zuno_tui.session.session import Session
 
 _KEYRING_SECONDS = 3.0
-_MARKS = {CheckState.WELL: "✓", CheckState.CAUTION: "!", CheckState.BROKEN: "✗"}
 
 
 async def checked(session: Session) -> CommandAnswer:
     checks = await _all_checks(session)
-    rows = [(_MARKS[check.state], check.name, check.finding) for check in checks]
+    rows = [(CHECK_MARKS[check.state], check.name, check.finding) for check in checks]
     columns = (OutputColumn(""), OutputColumn(session.network.title), OutputColumn(""))
     steps = (f"  → {check.name}: {check.next_step}" for check in checks if check.next_step)
     return CommandAnswer(

@@ -9,8 +9,8 @@ from chain.contracts.keccak import keccak
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from chain.tokens import forget_token, read_tokens, remembered_tokens
-from zuno_tui.commands.running.doctor_network import Check, CheckState
 from zuno_tui.gate.contract_code import forget_code, pinned_code
+from zuno_tui.session.endpoint_trial import Check, CheckState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

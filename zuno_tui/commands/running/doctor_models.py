@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from chain.base.http import HttpClient, HttpError, HttpLimits
 from chain.base.units import MEGABYTE
-from zuno_tui.commands.running.doctor_network import Check, CheckState
+from zuno_tui.session.endpoint_trial import Check, CheckState
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import debate_settings
 

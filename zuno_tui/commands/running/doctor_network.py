@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from enum import StrEnum
 from typing import TYPE_CHECKING
-
-from msgspec import Struct
 
 from chain.contracts.checksum import checksummed
 from chain.contracts.code_hashes import shipped_code_hashes
 from chain.contracts.keccak import keccak
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
+from zuno_tui.session.endpoint_trial import Check, CheckState, endpoint_checks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -20,20 +17,6 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Address
     from chain.rpc.client import RpcClient
     from zuno_tui.session.session import Session
-
-
-class CheckState(StrEnum):
-    WELL = "ok"
-    CAUTION = "caution"
-    BROKEN = "broken"
-
-
-class Check(Struct, frozen=True):
-    name: str
-    state: CheckState
-    finding: str
-    next_step: str = ""
-    about_network: bool = False
 
 
 async def network_checks(session: Session) -> AsyncIterator[Check]:
@@ -53,8 +36,9 @@ async def network_checks(session: Session) -> AsyncIterator[Check]:
         name = "RPC" if len(endpoints) == 1 else f"RPC {number}"
         async with RpcClient(session.network, (url,)) as client:
             try:
-                async for check in _endpoint_checks(session, client, name):
+                async for check in endpoint_checks(client, name):
                     yield check
+                yield await _contracts_check(session, client)
             except RpcError as error:
                 yield Check(
                     name, CheckState.BROKEN, error.sentence, _mend(session), about_network=True
@@ -99,23 +83,6 @@ def _mend(session: Session) -> str:
     if session.network.name == "devnet":
         return "Start it in another terminal: zuno devnet"
     return f"Set another endpoint: zuno --network {session.network.name} --rpc URL"
-
-
-async def _endpoint_checks(session: Session, client: RpcClient, name: str) -> AsyncIterator[Check]:
-    started = time.perf_counter()
-    chain_id = await client.ask(requests.chain_id())
-    milliseconds = (time.perf_counter() - started) * 1000
-    yield Check(name, CheckState.WELL, f"answers in {milliseconds:.0f} ms")
-    yield Check("chain id", CheckState.WELL, f"{chain_id}, as {session.network.title} should")
-    head = await client.head()
-    yield Check("head", CheckState.WELL, f"block {head.number:,}, {_age(session, head.timestamp)}")
-    yield await _contracts_check(session, client)
-
-
-def _age(session: Session, timestamp: int) -> str:
-    if session.network.clock == "head":
-        return "by its own clock"
-    return f"{max(0, time.time() - timestamp):.0f} s old"
 
 
 async def _contracts_check(session: Session, client: RpcClient) -> Check:

@@ -40,14 +40,18 @@ def _import(session: Session, arguments: Namespace) -> int:
     from zuno_tui.session.names import address_given
 
     if arguments.watched is not None:
-        if arguments.keystore or arguments.unsafe_key_file:
+        if arguments.keystore or arguments.unsafe_key_file or arguments.seed_phrase:
             raise WalletError("An address is watched without a key: give one or the other.")
         address = address_given(arguments.watched, session.settings, session.network)
         return _report_key(session, watch(session.home, address, name=arguments.name))
     if arguments.keystore:
         return _import_keystore(session, arguments)
-    from zuno_tui.session.wallet_secrets import ask_key, key_in_file
+    from zuno_tui.session.wallet_secrets import ask_key, ask_seed_phrase, key_in_file
 
+    if arguments.seed_phrase:
+        with ask_seed_phrase(arguments.account) as key:
+            say(f"Account {arguments.account} of it is {checksummed(key.address)}.")
+            return _keep(session, arguments, key, None)
     plain: Path | None = arguments.unsafe_key_file
     with ask_key() if plain is None else key_in_file(plain) as key:
         code = _keep(session, arguments, key, None)

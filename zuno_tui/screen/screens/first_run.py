@@ -1,144 +1,56 @@
-"""The first minute: look around in the demo, watch an address, or bring a key."""
+"""The first minute: look around in the demo, watch an address, or bring or make a key."""
 
 from __future__ import annotations
 
 import asyncio
-from enum import Enum, auto
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from msgspec import Struct
 from textual import work
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Input, OptionList
-from textual.widgets.option_list import Option
 
 from chain.base.clean_text import DROP
 from chain.base.secrecy import looks_secret
 from chain.contracts.checksum import checksummed
+from zuno_tui.screen.panes.endpoint_trial import EndpointTrial
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.hidden_field import HiddenField
+from zuno_tui.screen.panes.marked_list import MarkedList
+from zuno_tui.screen.panes.masked_url import UrlMask
 from zuno_tui.screen.panes.plain_text import PlainText
+from zuno_tui.screen.screens.first_run_steps import (
+    AFTER_ENDPOINT,
+    BEFORE,
+    BEFORE_FUNDS,
+    CHOICES,
+    HARDWARE_WORDS,
+    STEPS,
+    SetupStep,
+    account_rows,
+    choice_rows,
+    endpoint_words,
+    network_rows,
+)
 from zuno_tui.session import first_steps
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
     from chain.base.home import Home
-    from chain.contracts.networks import Network
     from chain.names.ens import ResolvedName
     from chain.wallet.secrets import Passphrase, PrivateKey
-
-
-class SetupStep(Enum):
-    CHOICE = auto()
-    NETWORK = auto()
-    ENDPOINT = auto()
-    ADDRESS = auto()
-    KEY = auto()
-    PASSPHRASE = auto()
-    AGAIN = auto()
-
-
-class SetupWords(Struct, frozen=True):
-    title: str
-    words: str
-    field: str
-    """The id of what is typed or chosen with."""
-
-
-STEPS = {
-    SetupStep.CHOICE: SetupWords(
-        "Welcome to zuno",
-        "A desk for people who provide liquidity on Uniswap v4.\n"
-        "Nothing is ever signed unless you type the word for it.",
-        "first-choice",
-    ),
-    SetupStep.NETWORK: SetupWords(
-        "Which network?", "You can switch later: switch to base", "first-network"
-    ),
-    SetupStep.ENDPOINT: SetupWords("Which endpoint?", "", "first-line"),
-    SetupStep.ADDRESS: SetupWords(
-        "Whose positions?",
-        "An address, 0x and 40 digits, or an ENS name. Watching needs no key and can sign nothing.",
-        "first-line",
-    ),
-    SetupStep.KEY: SetupWords(
-        "The private key",
-        "64 hexadecimal digits, not shown. It goes into the system's keyring, or into a file\n"
-        "encrypted under a passphrase. The same from a shell: zuno wallet import",
-        "first-secret",
-    ),
-    SetupStep.PASSPHRASE: SetupWords("A passphrase for the key's file", "", "first-secret"),
-    SetupStep.AGAIN: SetupWords(
-        "The same passphrase again",
-        "So that a slip does not lock the key away. Keep a copy of the file, and the passphrase.",
-        "first-secret",
-    ),
-}
-CHOICES = (
-    ("demo", "Look around in the demo", "on this machine; no key, no network"),
-    ("watch", "Watch an address", "see and ask for advice; no key"),
-    ("key", "Import a key", "the same, and sign what you approve"),
-)
-BEFORE = {
-    SetupStep.NETWORK: SetupStep.CHOICE,
-    SetupStep.ENDPOINT: SetupStep.NETWORK,
-    SetupStep.ADDRESS: SetupStep.ENDPOINT,
-    SetupStep.KEY: SetupStep.ENDPOINT,
-    SetupStep.PASSPHRASE: SetupStep.KEY,
-    SetupStep.AGAIN: SetupStep.KEY,
-}
-
-
-def choice_row(title: str, means: str) -> Content:
-    return Content.assemble((f"{title:<26}", "bold"), means)
-
-
-def network_row(network: Network) -> Content:
-    own = "its own endpoint" if network.endpoints else "needs an endpoint of yours"
-    testing = " · for testing" if network.testnet else ""
-    return Content.assemble((f"{network.title:<26}", "bold"), f"{own}{testing}")
-
-
-def endpoint_words(network: Network) -> str:
-    if network.endpoints:
-        return (
-            f"Enter alone takes {network.title}'s own endpoint. A URL of yours is faster; it is\n"
-            "kept in settings.toml, which only you can read."
-        )
-    return (
-        f"{network.title} has no endpoint of its own: give the URL of one. It is kept in\n"
-        "settings.toml, which only you can read."
-    )
-
+    from zuno_tui.screen.screens.first_run_steps import Beginning
 
 FirstChoice = Literal["demo", "desk"]
-_HERE, _NOT_HERE = Content("› "), Content("  ")
-
-
-class MarkedList(OptionList):
-    """A list whose chosen line has a mark before it, so that no colour need tell it."""
-
-    _pointed_at: int | None = None
-
-    def __init__(self, rows: Sequence[Content], *, id: str) -> None:  # noqa: A002
-        # Before the list itself, which points at its first line while it is being made.
-        self._rows = rows
-        super().__init__(*(Option(_NOT_HERE + row) for row in rows), id=id)
-
-    def watch_highlighted(self, highlighted: int | None) -> None:
-        super().watch_highlighted(highlighted)
-        for place, mark in ((self._pointed_at, _NOT_HERE), (highlighted, _HERE)):
-            if place is not None:
-                self.replace_option_prompt_at_index(place, mark + self._rows[place])
-        self._pointed_at = highlighted
+_ACCOUNTS = range(5)
 
 
 class FirstRunScreen(Screen[FirstChoice | None]):
@@ -162,6 +74,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
     }
     #first-line { border: none; height: 1; padding: 0 1; background: $panel; }
     #first-secret { height: 1; padding: 0 1; background: $panel; }
+    #first-trial { height: auto; margin-top: 1; }
     #first-said { height: auto; min-height: 1; margin-top: 1; color: $warning; }
     """
 
@@ -170,24 +83,29 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         self._home = home
         self._networks = first_steps.networks_to_offer()
         self._network = self._networks[0]
-        self._brings_key = False
+        self._beginning: Beginning = "watch"
         self._place = first_steps.StartPlace(self._network)
-        self._key: PrivateKey | None = None
+        self._keys: tuple[PrivateKey, ...] = ()
+        """What was made or brought; of a seed phrase those of several accounts."""
         self._passphrase: Passphrase | None = None
+        self._file = Path()
         self._step = SetupStep.CHOICE
         self._waits = False
+        self._insists = False
+        """Whether an endpoint that does not serve is taken all the same."""
+        self._goes_on = False
+        """Whether Enter was pressed before the endpoint was tried."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="first"):
             yield PlainText("", id="first-words")
-            choices = [choice_row(title, means) for _, title, means in CHOICES]
-            yield MarkedList(choices, id="first-choice")
-            yield MarkedList(list(map(network_row, self._networks)), id="first-network")
+            yield MarkedList(choice_rows(), id="first-list")
             line = Input(id="first-line", select_on_focus=False)
             # A blinking cursor would send bytes for as long as nobody types.
             line.cursor_blink = False
             yield line
             yield HiddenField(id="first-secret")
+            yield EndpointTrial(id="first-trial")
             yield PlainText("", id="first-said")
 
     def on_mount(self) -> None:
@@ -197,16 +115,30 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         self._forget()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        if event.option_list.id == "first-network":
-            self._network = self._networks[event.option_index]
-            self._show(SetupStep.ENDPOINT)
-            return
-        name, *_ = CHOICES[event.option_index]
-        if name == "demo":
-            self.dismiss("demo")
-        else:
-            self._brings_key = name == "key"
-            self._show(SetupStep.NETWORK)
+        match self._step:
+            case SetupStep.CHOICE:
+                self._beginning, *_ = CHOICES[event.option_index]
+                if self._beginning == "demo":
+                    self.dismiss("demo")
+                else:
+                    self._show(SetupStep.NETWORK)
+            case SetupStep.NETWORK:
+                self._network = self._networks[event.option_index]
+                self._show(SetupStep.ENDPOINT)
+            case SetupStep.ACCOUNT:
+                self._choose_account(event.option_index)
+            case _:
+                self.dismiss("desk")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        if self._step is SetupStep.ENDPOINT:
+            self._insists = self._goes_on = False
+            self._say("")
+            self.query_one(EndpointTrial).begin_soon(self._network, event.value.strip())
+
+    def on_endpoint_trial_ended(self) -> None:
+        if self._goes_on and self._step is SetupStep.ENDPOINT:
+            self._choose_place(self.query_one(Input).value.translate(DROP).strip())
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         text = event.value.translate(DROP).strip()
@@ -215,6 +147,8 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         elif looks_secret(text):
             event.input.clear()
             self._say("That looks like a key, and was not kept. Go back and choose to import it.")
+        elif self._step is SetupStep.FILE:
+            self._choose_file(text)
         elif "." in text:
             self._look_up(text)
         else:
@@ -224,7 +158,11 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         typed = event.field.take()
         match self._step:
             case SetupStep.KEY:
-                self._take_key(typed)
+                self._take_key(lambda: first_steps.key_typed(typed))
+            case SetupStep.SEED:
+                self._take_seed(typed)
+            case SetupStep.OPENING:
+                self._take_keystore(typed)
             case SetupStep.PASSPHRASE:
                 self._take_passphrase(typed)
             case _:
@@ -232,7 +170,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
 
     def action_back(self) -> None:
         """One step back; from the first one, out."""
-        if self._waits:
+        if self._waits or self._step is SetupStep.KEPT:
             return
         self._forget()
         if self._step is SetupStep.CHOICE:
@@ -242,20 +180,30 @@ class FirstRunScreen(Screen[FirstChoice | None]):
 
     def _choose_place(self, endpoint: str) -> None:
         try:
-            self._place = first_steps.checked_place(self._network, endpoint)
+            place = first_steps.checked_place(self._network, endpoint)
         except SettingsError as error:
             self._say(str(error))
             return
-        self._show(SetupStep.KEY if self._brings_key else SetupStep.ADDRESS)
+        trial = self.query_one(EndpointTrial)
+        if not trial.ended:
+            self._goes_on = True
+            trial.begin(self._network, endpoint)
+            return
+        if trial.broken and not self._insists:
+            self._insists, self._goes_on = True, False
+            self._say("It does not serve. Enter again takes it all the same.")
+            return
+        self._place = place
+        if self._beginning == "new":
+            self._take_key(first_steps.new_key)
+        else:
+            self._show(AFTER_ENDPOINT[self._beginning])
 
     @work(group="first run", exclusive=True, exit_on_error=False)
     async def _watch(self, address: str) -> None:
         place = self._place
         failure = await self._failure(lambda: first_steps.watch_address(self._home, place, address))
-        if failure is None:
-            self.dismiss("desk")
-        else:
-            self._say(failure)
+        self._say(failure) if failure else self.dismiss("desk")
 
     @work(group="first run", exclusive=True, exit_on_error=False)
     async def _look_up(self, name: str) -> None:
@@ -271,26 +219,75 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         self.query_one(Input).value = checksummed(found[0].address)
         self._say(f"{name_words(found[0])} Enter takes that address.")
 
+    def _choose_file(self, text: str) -> None:
+        self._file = Path(text).expanduser()
+        if self._file.is_file():
+            self._show(SetupStep.OPENING)
+        else:
+            self._say("There is no such file. Write where it is, like ~/keystore.json")
+
     @work(group="first run", exclusive=True, exit_on_error=False)
-    async def _take_key(self, typed: bytes) -> None:
-        failure = await self._failure(lambda: self._read_key(typed))
+    async def _take_seed(self, typed: bytes) -> None:
+        self._say("Deriving the accounts …")
+        failure = await self._failure(
+            lambda: self._bring(*first_steps.keys_of_seed(typed, _ACCOUNTS))
+        )
+        self._say(failure) if failure else self._show(SetupStep.ACCOUNT)
+
+    def _choose_account(self, place: int) -> None:
+        for other in (*self._keys[:place], *self._keys[place + 1 :]):
+            other.wipe()
+        self._keys = (self._keys[place],)
+        self._take_key(None)
+
+    @work(group="first run", exclusive=True, exit_on_error=False)
+    async def _take_keystore(self, typed: bytes) -> None:
+        from chain.wallet.secrets import Passphrase
+
+        self._say("Opening the file; this takes a moment on purpose …")
+        opening = Passphrase(typed)
+        failure = await self._failure(
+            lambda: self._bring(first_steps.key_in_keystore(self._file, opening))
+        )
         if failure is not None:
+            opening.wipe()
             self._say(failure)
             return
+        # Kept in a file, it opens with the passphrase its owner already knows.
+        self._passphrase = opening
+        await self._find_place()
+
+    @work(group="first run", exclusive=True, exit_on_error=False)
+    async def _take_key(self, make: Callable[[], PrivateKey] | None) -> None:
+        if make is not None and (failure := await self._failure(lambda: self._bring(make()))):
+            self._say(failure)
+            return
+        await self._find_place()
+
+    async def _find_place(self) -> None:
+        """Into the keyring where there is one, else into a file under a passphrase."""
         self._say("Asking the system's keyring …")
         trouble = await asyncio.to_thread(first_steps.keyring_trouble)
         if trouble is None:
+            self._forget_passphrase()
+        if trouble is None or self._knows_passphrase:
             await self._keep()
         else:
             words = f"{trouble}\nSo the key goes into a file, encrypted under a passphrase."
             self._show(SetupStep.PASSPHRASE, words)
 
+    @property
+    def _knows_passphrase(self) -> bool:
+        from zuno_tui.session.wallet_secrets import is_long_enough
+
+        return self._passphrase is not None and is_long_enough(self._passphrase)
+
     def _take_passphrase(self, typed: bytes) -> None:
         from chain.wallet.secrets import Passphrase
-        from zuno_tui.session.wallet_secrets import SHORTEST_PASSPHRASE, is_long_enough
+        from zuno_tui.session.wallet_secrets import SHORTEST_PASSPHRASE
 
         self._passphrase = Passphrase(typed)
-        if is_long_enough(self._passphrase):
+        if self._knows_passphrase:
             self._show(SetupStep.AGAIN)
         else:
             self._say(f"That is too short: at least {SHORTEST_PASSPHRASE} characters.")
@@ -308,24 +305,26 @@ class FirstRunScreen(Screen[FirstChoice | None]):
             self._show(SetupStep.PASSPHRASE, "The two differ. Type it again.")
 
     async def _keep(self) -> None:
-        place, key, passphrase = self._place, self._key, self._passphrase
-        if key is None:
+        if not self._keys:
             return
+        place, key, passphrase = self._place, self._keys[0], self._passphrase
+        address, kept = checksummed(key.address), list[str]()
         failure = await self._failure(
-            lambda: first_steps.keep_first_key(self._home, place, key, passphrase)
+            lambda: kept.append(first_steps.keep_first_key(self._home, place, key, passphrase))
         )
-        if failure is None:
+        if failure is not None:
+            # What was typed is wiped by now, so it is asked for again from the start.
+            self._forget()
+            self._show(AFTER_ENDPOINT.get(self._beginning, SetupStep.ENDPOINT))
+            self._say(failure)
+        elif self._beginning == "new":
+            funds = BEFORE_FUNDS.format(coin=self._network.native_symbol)
+            self._show(SetupStep.KEPT, f"{address}\n{kept[0]}\n{funds}")
+        else:
             self.dismiss("desk")
-            return
-        # What was typed is wiped by now, so it is asked for again from the start.
-        self._forget()
-        self._show(SetupStep.KEY)
-        self._say(failure)
 
-    def _read_key(self, typed: bytes) -> None:
-        from chain.wallet.secrets import PrivateKey
-
-        self._key = PrivateKey.from_text(typed.decode("ascii", "replace"))
+    def _bring(self, *keys: PrivateKey) -> None:
+        self._keys = keys
 
     async def _failure(self, job: Callable[[], object]) -> str | None:
         """Why the job, done off this loop, did not end well; None where it did."""
@@ -345,25 +344,56 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         told = STEPS[step]
         if step is SetupStep.ENDPOINT:
             words = endpoint_words(self._network)
+        elif step is SetupStep.ADDRESS and self._beginning == "hardware":
+            words = HARDWARE_WORDS
         sheet = self.query_one("#first")
         sheet.border_title = Content(told.title)
         leaving = "escape quits" if step is SetupStep.CHOICE else "escape goes back"
-        sheet.border_subtitle = Content(f"enter goes on · {leaving}")
+        sheet.border_subtitle = Content(
+            "enter opens the desk" if step is SetupStep.KEPT else f"enter goes on · {leaving}"
+        )
         self.query_one("#first-words", PlainText).update(_lines(words or told.words))
+        self._offer(step)
         for field in self.query("OptionList, Input, HiddenField"):
             field.display = field.id == told.field
-        self.query_one(Input).clear()
+        line = self.query_one(Input)
+        line.highlighter = UrlMask() if step is SetupStep.ENDPOINT else None
+        line.clear()
         self._say("")
         self.set_focus(self.query_one(f"#{told.field}"))
+        trial = self.query_one(EndpointTrial)
+        trial.forget()
+        trial.display = step is SetupStep.ENDPOINT
+        if step is SetupStep.ENDPOINT:
+            trial.begin_soon(self._network, "")
+
+    def _offer(self, step: SetupStep) -> None:
+        match step:
+            case SetupStep.CHOICE:
+                rows = choice_rows()
+            case SetupStep.NETWORK:
+                rows = network_rows(self._networks)
+            case SetupStep.ACCOUNT:
+                rows = account_rows([key.address for key in self._keys])
+            case SetupStep.KEPT:
+                rows = [Content("Open the desk")]
+            case _:
+                return
+        self.query_one(MarkedList).offer(rows)
 
     def _say(self, words: str) -> None:
         self.query_one("#first-said", PlainText).update(literal(words))
 
     def _forget(self) -> None:
-        for secret in (self._key, self._passphrase):
-            if secret is not None:
-                secret.wipe()
-        self._key = self._passphrase = None
+        for key in self._keys:
+            key.wipe()
+        self._keys = ()
+        self._forget_passphrase()
+
+    def _forget_passphrase(self) -> None:
+        if self._passphrase is not None:
+            self._passphrase.wipe()
+        self._passphrase = None
 
 
 def _lines(words: str) -> Content:

@@ -1,0 +1,42 @@
+"""Keys of a seed phrase, by the path that other wallets take."""
+
+from __future__ import annotations
+
+import pytest
+
+from chain.wallet.errors import WalletError
+from chain.wallet.seed_phrase import keys_of_phrase
+
+PHRASE = b"test test test test test test test test test test test junk"
+# The accounts that Hardhat and Anvil print for this phrase.
+FIRST, THIRD = (
+    "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266",
+    "0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc",
+)
+
+
+@pytest.mark.parametrize("typed", [PHRASE, b"  " + PHRASE.upper().replace(b" ", b"  ") + b"\n"])
+def test_accounts_are_those_of_other_wallets(typed: bytes) -> None:
+    first, third = keys_of_phrase(typed, (0, 2))
+    assert (first.address, third.address) == (FIRST, THIRD)
+
+
+@pytest.mark.parametrize(
+    ("typed", "accounts"),
+    [
+        (PHRASE.replace(b"junk", b"test"), (0,)),
+        (PHRASE.replace(b"junk", b"jnuk"), (0,)),
+        (PHRASE.replace(b"junk", b""), (0,)),
+        (b"\xff" * 12, (0,)),
+        (b"\xff " * 12, (0,)),
+        (PHRASE, (-1,)),
+        (PHRASE, (100,)),
+    ],
+)
+def test_what_is_no_phrase_is_refused_and_not_repeated(
+    typed: bytes, accounts: tuple[int, ...]
+) -> None:
+    with pytest.raises(WalletError) as refused:
+        keys_of_phrase(typed, accounts)
+    assert "test" not in str(refused.value)
+    assert refused.value.__context__ is None

@@ -1,0 +1,29 @@
+"""`zuno init`: how to begin, asked again: network, endpoint, and whose positions."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from zuno_tui.commands.arguments import DESK_FLAGS
+from zuno_tui.commands.command import Command, Group, Intent
+
+
+class BeginAnew(Intent, frozen=True):
+    command: ClassVar = ("init",)
+    arguments: ClassVar = DESK_FLAGS
+
+    theme: str | None = None
+    ascii: bool = False
+    no_bell: bool = False
+    deterministic: bool = False
+    transport: str | None = None
+
+
+COMMAND = Command(
+    name="init",
+    does="choose network, endpoint and wallet on a screen, as the first time",
+    notes="What else is in settings.toml stays, and so do the wallets that are there.",
+    group=Group.HOUSE,
+    reaches_network=False,
+    intent=BeginAnew,
+)
