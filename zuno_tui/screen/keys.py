@@ -112,6 +112,8 @@ PROMPT = (
     _key("prompt.complete", "tab", "complete", "complete", "Take the completion"),
     _key("prompt.earlier", "up", "earlier", "earlier", "What was typed before"),
     _key("prompt.later", "down", "later", "", "And after that"),
+    _key("prompt.page-down", "pagedown", "screen.page(1)", "", "Scroll what is in front of you"),
+    _key("prompt.page-up", "pageup", "screen.page(-1)", "", "And back up"),
     _key("prompt.leave", "escape", "leave", "leave", "Back to the panes"),
 )
 SEARCH = (_key("search.leave", "escape", "give_up", "leave", "Look for nothing"),)

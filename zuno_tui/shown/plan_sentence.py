@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.lp.advice_words import edge_words
-from agents.numbers.advice import DECIDES_ALONE
+from agents.numbers.advice import DECIDES_ALONE, AdviceReason
 from agents.numbers.choosing import PlanVerdict
 from chain.base.number_words import UNKNOWN, hours
 from zuno_tui.shown.words import fee_text, round_usd
@@ -35,8 +35,14 @@ def plan_sentence(
     costs = _cost(plan.recommended)
     if record is not None:
         costs = f"{costs}; {record.words}"
-    why = _sentences(plan.choice.reasons[:1]) if plan.choice.kind == "exit" else ()
-    return " ".join((told, f"{costs}.", *why))
+    return " ".join((told, f"{costs}.", *(_why_leave(plan) if plan.choice.kind == "exit" else ())))
+
+
+def _why_leave(plan: Plan) -> Iterator[str]:
+    if plan.choice.codes[0] is AdviceReason.DANGER:
+        # What a hook may do is told of "it": here nobody has named it yet.
+        yield "Its pool has a hook that is a danger."
+    yield from _sentences(plan.choice.reasons[:1])
 
 
 def option_words(plan: Plan, one: Candidate, pools: Mapping[str, PlanPool]) -> str:

@@ -51,7 +51,7 @@ _MEANS = {
     "debate.deterministic": "the rules alone, and no model",
     "debate.transport": "where the agents run",
     "limits.max_fee_gwei": "the most a unit of gas may cost, in gwei",
-    "limits.value_usd": "the most of the network's coin that one step may send along, in dollars",
+    "limits.value_usd": "the most {coin} that one step may send along, in dollars",
     "limits.daily_usd": "the most that is moved in a day, in dollars",
     "limits.allowed_hooks": "hooks whose pools may be entered",
     "monitor.interval": "seconds between two looks at the positions",
@@ -109,7 +109,7 @@ def _row(about: str, values: Mapping[str, SetValue | str], sources: _Sources) ->
         origin,
         expects=_expected(place, sources),
         typed=_typed(place),
-        means=_MEANS[about],
+        means=_MEANS[about].format(coin=sources.session.network.native_symbol),
         later=place in _AT_NEXT_START,
     )
 

@@ -195,3 +195,16 @@ async def test_nobody_is_asked_to_approve_that_nothing_is_done() -> None:
         await play(pilot, *MORNING, PlanChanged(replace(PLAN, options=(hold, *moves))))
         await pilot.press("a")
         assert pilot.app.screen.query_one(PromptPane).value == ""
+
+
+async def test_a_long_card_is_scrolled_from_the_prompt() -> None:
+    async with desk_app().run_test(size=(80, 24)) as pilot:
+        await play(pilot, *MORNING, PlanChanged(APPROVED))
+        await pilot.press("4", "colon", "pagedown")
+        await pilot.pause()
+        pane, prompt = pilot.app.screen.query_one(PlanPane), pilot.app.screen.query_one(PromptPane)
+        assert pane.scroll_y > 0
+        assert prompt.has_focus
+        await pilot.press("pageup")
+        await pilot.pause()
+        assert pane.scroll_y == 0

@@ -8,7 +8,7 @@ import pytest
 
 from agents.lp.option_letters import option_index, option_letter
 from agents.lp.settled import settled
-from agents.numbers.advice import DECIDES_ALONE
+from agents.numbers.advice import DECIDES_ALONE, AdviceReason
 from agents.scorecard.score import AdviceKind
 from agents.scorecard.summary import BeatCount
 from agents.scorecard.track_record import TrackRecord
@@ -39,6 +39,9 @@ async def test_a_position_plan_says_what_to_do_with_it(state: str) -> None:
     assert "approve" not in told
     assert told.endswith(".")
     assert ".." not in told
+    # Of a danger it is said whose it is before it is said what it can do.
+    danger = plan.choice.codes[0] is AdviceReason.DANGER
+    assert ("hook" in told.partition(" It can")[0]) is danger, told
 
 
 @pytest.mark.parametrize("state", STATES)

@@ -76,6 +76,7 @@ class PositionPage:
 
     def __init__(self, session: Session, one: OnePosition, performance: Performance) -> None:
         self._unit: WorthUnit = session.settings.unit
+        self._coin = session.network.native_symbol
         thresholds = monitor_settings(session.settings).thresholds
         self._near_edge = thresholds(session.network.name, one.snapshot.token_id).near_edge
         self._one = one
@@ -142,7 +143,7 @@ class PositionPage:
             f" less LVR {worth(won.lvr_a_day, unit)},"
             f" measured over {age_text(self._daily.measured_seconds)}",
         )
-        gas = _or_reason(account.gas, lambda wei: f"{wei / 10**18:.6f} of the network's coin")
+        gas = _or_reason(account.gas, lambda wei: f"{wei / 10**18:.6f} {self._coin}")
         yield "gas spent", gas
 
     def _pool(self) -> Iterator[tuple[str, str]]:

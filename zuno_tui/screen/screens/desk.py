@@ -228,6 +228,11 @@ class DeskScreen(Asking):
         places = PANES.index(self.front)
         self._bring_to_front(PANES[(places + step) % len(PANES)])
 
+    def action_page(self, step: int) -> None:
+        """Whoever is at the prompt scrolls what is in front of them."""
+        pane = self.pane(self.front)
+        pane.scroll_page_down(animate=False) if step > 0 else pane.scroll_page_up(animate=False)
+
     def action_zoom(self) -> None:
         self.toggle_class("-zoomed")
 
