@@ -92,3 +92,18 @@ def test_moving_a_position_marks_its_hedge_stale_until_another_takes_it_over(
     assert chain.poll(positions=moved) == ()
     chain.hedges = {7: hedge(0.0), 31: hedge(0.0)}
     assert told(chain.poll(positions=moved)) == [(EventKind.RESOLVED, AlertKind.HEDGE_STALE)]
+
+
+def test_a_hedge_that_is_stale_stays_so_when_its_position_is_back_and_the_venue_is_silent(
+    chain: MadeUpChain,
+) -> None:
+    chain.hedges = {7: hedge(1.0)}
+    chain.poll()
+    away = [position(0, number=31)]
+    assert (EventKind.OPENED, AlertKind.HEDGE_STALE) in told(
+        chain.poll(positions=away, gone={7: None})
+    )
+    chain.hedges = None
+    assert (EventKind.RESOLVED, AlertKind.HEDGE_STALE) not in told(chain.poll())
+    chain.hedges = {7: hedge(0.0)}
+    assert (EventKind.RESOLVED, AlertKind.HEDGE_STALE) in told(chain.poll())
