@@ -24,7 +24,7 @@ _MORE = "Applied. More at the prompt: inspect, create, records, exit drill, help
 _MATTERS: dict[Standing, str] = {
     "out of range": "is out of range and earns nothing",
     "near edge": "is near the edge of its range",
-    "in range": "is in range; the agents may know better",
+    "in range": "is in range; agents may know better",
     "empty": "is empty",
 }
 _URGENCY: tuple[Standing, ...] = tuple(_MATTERS)
@@ -61,7 +61,7 @@ class Guide(Struct, frozen=True):
         if self.urgent is None:
             return _READING
         token_id, matter = self.urgent.token_id, _MATTERS[self.urgent.standing]
-        return f"#{token_id} {matter}. Press r on it: four agents argue what to do."
+        return f"#{token_id} {matter}. Press r on it: four agents argue."
 
 
 def _about(plan: PlanView) -> str:

@@ -159,6 +159,10 @@ def plan(**changes: object) -> PlanView:
     return replace(made, **changes)
 
 
+ROOM_FOR_A_HINT = 76
+"""On a line of 80 columns."""
+
+
 def test_the_guide_leads_from_the_first_row_to_an_applied_plan() -> None:
     approval = ApprovalView("plan_1", "", "h", 0.0, (), (), "", "", True, False)
     done = ResultView("plan_1", "included", (), 9, done=True)
@@ -181,6 +185,7 @@ def test_the_guide_leads_from_the_first_row_to_an_applied_plan() -> None:
     for event, expected in steps:
         guide = guide.heard(event)
         assert expected in guide.hint
+        assert len(guide.hint) <= ROOM_FOR_A_HINT
 
 
 @pytest.mark.parametrize(
@@ -196,3 +201,4 @@ def test_the_guide_points_at_what_wants_attention(
     guide = Guide().heard(PositionsChanged(PositionsView(rows=rows)))
 
     assert guide.hint.startswith(f"#{urgent} ")
+    assert len(guide.hint) <= ROOM_FOR_A_HINT
