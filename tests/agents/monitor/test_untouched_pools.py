@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.monitor import reader as watching
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.poll import Watch, poll_once
 from agents.monitor.rules.thresholds import WatchSettings
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.devnet.world.pools import POOLS, WETH_USDC_LOW
+from chain.history.end_ticks import EndTicks, read_end_ticks
 from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
 from tests.agents.monitor.made_up_alerts import NOW
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Network
     from chain.contracts.pool_key import PoolId
     from chain.devnet.launch import DevnetReady
-    from chain.history.end_ticks import EndTicks
     from chain.rpc.records import Block
     from tests.chain.moves import Moves
 
@@ -34,7 +33,6 @@ async def test_only_pools_that_were_traded_in_are_asked_about(
     devnet: DevnetReady, changing: Moves, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[set[PoolId]] = []
-    read_end_ticks = watching.read_end_ticks
 
     async def noted(
         client: RpcClient,
@@ -46,7 +44,7 @@ async def test_only_pools_that_were_traded_in_are_asked_about(
         asked.append(set(pools))
         return await read_end_ticks(client, network, pools, landmarks, head)
 
-    monkeypatch.setattr(watching, "read_end_ticks", noted)
+    monkeypatch.setattr("agents.monitor.reader.read_end_ticks", noted)
     network = network_named("devnet")
     book = AlertStore.open(home, now=NOW)
     with Store.in_memory() as store:
