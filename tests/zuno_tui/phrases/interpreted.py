@@ -35,6 +35,7 @@ LISTS = {
     "own_words_sixth": 120,
     "own_words_seventh": 127,
     "own_words_eighth": 126,
+    "own_words_ninth": 123,
 }
 """How many of 150 were understood, or asked back rightly, the first time."""
 

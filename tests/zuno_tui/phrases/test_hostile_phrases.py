@@ -65,7 +65,8 @@ def test_completion_never_fails_and_only_goes_on(text: str) -> None:
 def test_noise_moves_no_money(text: str) -> None:
     said = understand(text, DESK)
 
-    if isinstance(said, MONEY):
+    # A list of what is allowed moves nothing.
+    if isinstance(said, MONEY) and said != Revoke():
         exact = [
             phrase
             for verb in registry().verbs

@@ -106,3 +106,13 @@ def test_what_a_slip_hides_is_asked_for_and_never_more(
     assert not found.intents
     assert found.question
     assert found.choices == choices
+
+
+@pytest.mark.parametrize("phrase", ["ty", "please", "thanks lol", "ok ok", "the"])
+def test_courtesies_alone_ask_for_nothing(phrase: str) -> None:
+    assert not interpret(phrase, DESK).intents
+
+
+@pytest.mark.parametrize("phrase", ["was my close sent", "did you cancel my tx"])
+def test_what_was_sent_is_only_asked_about(phrase: str) -> None:
+    assert [intent.twin for intent in interpret(phrase, DESK).intents] == ["zuno outbox"]

@@ -150,7 +150,9 @@ def _acknowledge(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | 
         of_position = [alert for alert, held in context.alerts_of or () if str(held) == numbers[0]]
         unnumbered = bool(of_position) and numbers[0] not in context.alerts
         return Rephrased(tuple(f"ack {one}" for one in (of_position if unnumbered else numbers)))
-    if sentence.has(Topic.ALL, Topic.ALERTS):
+    if len(numbers) > 1 and set(numbers) <= set(context.alerts):
+        return Rephrased(tuple(f"ack {one}" for one in numbers))
+    if sentence.has(Topic.ALL, Topic.ALERTS) and not numbers:
         return Rephrased(("ack all",))
     return None
 

@@ -10,18 +10,19 @@ DEED_FORMS: dict[Topic, str] = {
         "harvesting, skim, reap, gather, grab, sweep, bank, pocket, pick up, reaping, cash in"
     ),
     Topic.COMPOUND: (
-        "reuse, re-use, comp, cmpd, re-add, recycle, plough, plow, reinvesting, compounded in, "
-        "compound, compounding, recompound, re-compound, reinvest, re-invest, restake, "
-        "autocompound, auto-compound, auto compound, plow back, plough back, roll back in"
+        "fold, fold back, feed back, loop back, reuse, re-use, comp, cmpd, re-add, recycle, "
+        "plough, plow, reinvesting, compounded in, compound, compounding, recompound, "
+        "re-compound, reinvest, re-invest, restake, autocompound, auto-compound, auto compound, "
+        "plow back, plough back, roll back in"
     ),
     Topic.LEAVE: (
-        "dissolve, wipe out, retire, flatten, cash me out, close off, done with, i am done with, "
-        "finished with, through with, wrap up, unload, offload, quit position, end position, "
-        "tear down, close entirely, get me out, get me completely out, take me out, exit out, "
-        "close, closing, close out, close down, exit, exiting, unwind, liquidate, kill, nuke, "
-        "bail, bail out, dump, terminate, shut, shut down, get out, getting out, get rid, pull "
-        "out, pull plug, cash out, wind down, eject, burn, i want out, want out, abandon, scrap, "
-        "ditch, zero out, stop lping, stop providing, close up, drain"
+        "take down, dissolve, wipe out, retire, flatten, cash me out, close off, done with, i am "
+        "done with, finished with, through with, wrap up, unload, offload, quit position, end "
+        "position, tear down, close entirely, get me out, get me completely out, take me out, "
+        "exit out, close, closing, close out, close down, exit, exiting, unwind, liquidate, "
+        "kill, nuke, bail, bail out, dump, terminate, shut, shut down, get out, getting out, get "
+        "rid, pull out, pull plug, cash out, wind down, eject, burn, i want out, want out, "
+        "abandon, scrap, ditch, zero out, stop lping, stop providing, close up, drain"
     ),
     Topic.TAKE: (
         "pay out, payout, withdraw, withdrawing, take, taking, pull, pulling, take out, redeem, "
@@ -45,11 +46,12 @@ DEED_FORMS: dict[Topic, str] = {
     Topic.PUT: "put, stick, park, place",
     Topic.DOUBLE: "double, double down, triple",
     Topic.OPEN: (
-        "put together, put together position, single sided, single-sided, one sided, one-sided, "
-        "range order, limit order, build, lp with, set up lp, set up an lp, go in with, enter "
-        "position, spin up, establish, open, opening, create, creating, mint, provide, "
-        "providing, start, deploy, launch, set up a position, set up position, make a position, "
-        "make position, enter, lping, start lping, lp into, to lp, go lp"
+        "add position, add new position, put together, put together position, single sided, "
+        "single-sided, one sided, one-sided, range order, limit order, build, lp with, set up "
+        "lp, set up an lp, go in with, enter position, spin up, establish, open, opening, "
+        "create, creating, mint, provide, providing, start, deploy, launch, set up a position, "
+        "set up position, make a position, make position, enter, lping, start lping, lp into, to "
+        "lp, go lp"
     ),
     Topic.NEW: "new, fresh, another position",
     Topic.MOVE: (
@@ -64,27 +66,27 @@ DEED_FORMS: dict[Topic, str] = {
         "tighter, widening, expand, concentrate, squeeze"
     ),
     Topic.ADVISE: (
-        "agents do, agents do with, agents suggest, agents recommend, agents propose, your "
-        "agents, improve, improved, improving, be improved, better off, scared, worried, "
-        "nervous, afraid, concerned, anxious, freaking out, not sure about, unsure about, no "
-        "idea what to do with, do something about, do something with, do something, does need, "
-        "deal with, take care of, sort out, handle, propose, proposing, run agents, run agents "
-        "on, run debate, start debate, run analysis, worth keeping, worth holding, worth staying "
-        "in, worth leaving, reckon, do you reckon, you reckon, needs rebalance, needs "
-        "rebalancing, need rebalancing, needs adjusting, needs adjustment, what is smart, "
-        "smartest thing, smart thing to do, sensible, best strategy, good strategy, what "
-        "strategy, thinking about, thinking of, considering, contemplating, wondering, tempted "
-        "to, idea, ideas, any idea, any ideas, tip, tips, decide, decide about, decision, "
-        "thinking, ask agents, ask your agents, let agents, have agents, new range, another "
-        "range, different range, fresh range, agents say, agents think, agents say about, earn "
-        "again, now what, your advice, range is best, best thing, best range, right range, "
-        "better range, good range, optimal range, ideal range, optimum, rec, reco, recs, too "
-        "tight, too wide, too narrow, too broad, second opinion, your view, your take, your "
-        "call, best to do, what is best, best move, best course, best thing to do, verdict, "
-        "worth doing, recommend, recommendation, recommendations, suggest, suggestion, "
-        "suggestions, advise, advice, opinion, thoughts, think, what now, what next, analyse, "
-        "analyze, evaluate, review, assess, argue, debate, worth it, make sense, time to, good "
-        "idea"
+        "do not know what to do with, do not know what to do, not know what to do, agents do, "
+        "agents do with, agents suggest, agents recommend, agents propose, your agents, improve, "
+        "improved, improving, be improved, better off, scared, worried, nervous, afraid, "
+        "concerned, anxious, freaking out, not sure about, unsure about, no idea what to do "
+        "with, do something about, do something with, do something, does need, deal with, take "
+        "care of, sort out, handle, propose, proposing, run agents, run agents on, run debate, "
+        "start debate, run analysis, worth keeping, worth holding, worth staying in, worth "
+        "leaving, reckon, do you reckon, you reckon, needs rebalance, needs rebalancing, need "
+        "rebalancing, needs adjusting, needs adjustment, what is smart, smartest thing, smart "
+        "thing to do, sensible, best strategy, good strategy, what strategy, thinking about, "
+        "thinking of, considering, contemplating, wondering, tempted to, idea, ideas, any idea, "
+        "any ideas, tip, tips, decide, decide about, decision, thinking, ask agents, ask your "
+        "agents, let agents, have agents, new range, another range, different range, fresh "
+        "range, agents say, agents think, agents say about, earn again, now what, your advice, "
+        "range is best, best thing, best range, right range, better range, good range, optimal "
+        "range, ideal range, optimum, rec, reco, recs, too tight, too wide, too narrow, too "
+        "broad, second opinion, your view, your take, your call, best to do, what is best, best "
+        "move, best course, best thing to do, verdict, worth doing, recommend, recommendation, "
+        "recommendations, suggest, suggestion, suggestions, advise, advice, opinion, thoughts, "
+        "think, what now, what next, analyse, analyze, evaluate, review, assess, argue, debate, "
+        "worth it, make sense, time to, good idea"
     ),
     Topic.SWAP: (
         "ape, rotate, change into, swapping, converting, offload into, swap, convert, exchange, "

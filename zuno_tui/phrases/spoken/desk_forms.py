@@ -22,21 +22,23 @@ DESK_FORMS: dict[Topic, str] = {
         "start, what can this do, what commands, which commands, commands, manual"
     ),
     Topic.COMPARE: (
-        "is different, what is different, differs, what changed, old range, old vs new, new vs "
-        "old, now vs then, will be different, be different, different afterwards, look like "
-        "afterwards, look after, what changes, what would change, what will change, would "
-        "change, compare, comparison, difference, differences, diff, side by side, before and "
-        "after, before vs after, before after"
+        "does it change, will it change, would it change, it changes, is different, what is "
+        "different, differs, what changed, old range, old vs new, new vs old, now vs then, will "
+        "be different, be different, different afterwards, look like afterwards, look after, "
+        "what changes, what would change, what will change, would change, compare, comparison, "
+        "difference, differences, diff, side by side, before and after, before vs after, before "
+        "after"
     ),
     Topic.SIMULATION: (
-        "would it revert, will it revert, does it revert, would revert, will revert, if it "
-        "reverts, whether it reverts, it reverts, going to revert, might revert, could revert, "
-        "this revert, that revert, would it fail, will it fail, would fail, will fail, this "
-        "fail, if it fails, whether it works, if it works, will this work, sim it, sim this, sim "
-        "that, sim first, would this even work, would that even work, even work, test plan, try "
-        "plan, test it, test it first, try it first, try first, would that work, would it work, "
-        "would this work, will it work, would it go through, simulate, simulation, dry run, "
-        "dry-run, dryrun, preview, test run, try it out, rehearse, rehearsal"
+        "it succeed, will succeed, going to work, going to succeed, would it revert, will it "
+        "revert, does it revert, would revert, will revert, if it reverts, whether it reverts, "
+        "it reverts, going to revert, might revert, could revert, this revert, that revert, "
+        "would it fail, will it fail, would fail, will fail, this fail, if it fails, whether it "
+        "works, if it works, will this work, sim it, sim this, sim that, sim first, would this "
+        "even work, would that even work, even work, test plan, try plan, test it, test it "
+        "first, try it first, try first, would that work, would it work, would this work, will "
+        "it work, would it go through, simulate, simulation, dry run, dry-run, dryrun, preview, "
+        "test run, try it out, rehearse, rehearsal"
     ),
     Topic.BACKTEST: (
         "on old prices, on past prices, on historical prices, on past data, on old data, against "
@@ -59,14 +61,14 @@ DESK_FORMS: dict[Topic, str] = {
     ),
     Topic.THEME: "theme, dark mode, light mode, colours, colors",
     Topic.TROUBLE: (
-        "beep, did it beep, that beep, that noise, red thing, red dot, red light, red mark, red "
-        "sign, red text, red alert, yellow thing, yellow dot, yellow sign, orange thing, "
-        "exclamation mark, exclamation point, blinking, flashing, beeping, badge, while i slept, "
-        "while i was asleep, while i was sleeping, while i was away, while i was gone, while i "
-        "was out, while away, overnight, whats new, what did i miss, did i miss, needs me, needs "
-        "attention, fire, on fire, urgent, wrong, problem, problems, attention, issue, issues, "
-        "anything new, warning, everything ok, is everything, everything fine, all good, all ok, "
-        "happening, should know, need to know, going on here"
+        "what is new, is new, beep, did it beep, that beep, that noise, red thing, red dot, red "
+        "light, red mark, red sign, red text, red alert, yellow thing, yellow dot, yellow sign, "
+        "orange thing, exclamation mark, exclamation point, blinking, flashing, beeping, badge, "
+        "while i slept, while i was asleep, while i was sleeping, while i was away, while i was "
+        "gone, while i was out, while away, overnight, whats new, what did i miss, did i miss, "
+        "needs me, needs attention, fire, on fire, urgent, wrong, problem, problems, attention, "
+        "issue, issues, anything new, warning, everything ok, is everything, everything fine, "
+        "all good, all ok, happening, should know, need to know, going on here"
     ),
     Topic.CONNECTION: (
         "so slow, too slow, lagging, laggy, is slow, diagnose, diagnostics, diagnostic, nothing "
@@ -77,18 +79,19 @@ DESK_FORMS: dict[Topic, str] = {
     ),
     Topic.DRILL: "exit drill, drill, if i have to",
     Topic.PLAN: (
-        "how confident, how confident are you, how sure are you, how certain, how certain are "
-        "you, confidence, are you sure, are you sure about, on card, card say, card says, you "
-        "about to do, are you about to do, come up with, did you come up with, you come up with, "
-        "proposed, the plan, on the table, plan, proposal, options, alternatives, did you "
-        "recommend, did you say, you recommended, did you suggest, your recommendation, steps"
+        "recommended, is recommended, how confident, how confident are you, how sure are you, "
+        "how certain, how certain are you, confidence, are you sure, are you sure about, on "
+        "card, card say, card says, you about to do, are you about to do, come up with, did you "
+        "come up with, you come up with, proposed, the plan, on the table, plan, proposal, "
+        "options, alternatives, did you recommend, did you say, you recommended, did you "
+        "suggest, your recommendation, steps"
     ),
     Topic.SENT: (
-        "it been confirmed, been confirmed, it confirmed, is it confirmed, is it mined, is it "
-        "done, has it landed, mined, mined yet, been mined, included yet, been included, landed "
-        "yet, stuck, resend, rebroadcast, did you send, was it sent, has it been sent, confirmed "
-        "on chain, mempool, unconfirmed, transaction, transactions, tx, txs, txn, txns, outbox, "
-        "did i send, waiting to be sent, waiting to send, to be sent, queued, pending, go "
-        "through, went through, confirmed yet"
+        "sent, been sent, it been confirmed, been confirmed, it confirmed, is it confirmed, is "
+        "it mined, is it done, has it landed, mined, mined yet, been mined, included yet, been "
+        "included, landed yet, stuck, resend, rebroadcast, did you send, was it sent, has it "
+        "been sent, confirmed on chain, mempool, unconfirmed, transaction, transactions, tx, "
+        "txs, txn, txns, outbox, did i send, waiting to be sent, waiting to send, to be sent, "
+        "queued, pending, go through, went through, confirmed yet"
     ),
 }

@@ -102,6 +102,8 @@ def gas(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
         sentence.has(Topic.PRICE) or bool({"expensive", "cheap", "pricey"} & set(sentence.words))
     )
     advised = bool(sentence.ids) and sentence.has(*DEEDS)
+    if sentence.has(Topic.HURRY) and sentence.has(Topic.SENT):
+        return None
     asked = sentence.has(Topic.GAS) and not sentence.has(Topic.MEANS, Topic.IF) and not advised
     having = "enough" in sentence.words or ("have" in sentence.words and bool(sentence.symbols))
     if asked and having:
@@ -119,7 +121,7 @@ def earned(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     if sentence.has(Topic.TRACK_RECORD, Topic.POOLS, Topic.POSITION) or sentence.symbols or taken:
         return None
     ranked = sentence.has(Topic.ONE) and sentence.has(*RANK_TOPICS)
-    if ranked or (sentence.words[0] in ("positions", "lps") and period is None):
+    if ranked or (sentence.first_word in ("positions", "lps") and period is None):
         return None
     said = set(sentence.words)
     if said & _RESULTS and period in (None, "whole"):
@@ -149,7 +151,8 @@ def price(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     asking = sentence.first in (Topic.WHAT, Topic.HOW)
     called_one = sentence.words[-1:] == ("one",)
     asking = asking and not sentence.has(Topic.LIQUIDITY, Topic.ADVISE, *DEEDS) and not called_one
-    alone = set(sentence.topics) <= {Topic.FILLING} and len(sentence.words) < _FEW_WORDS
+    alone = set(sentence.topics) <= {Topic.FILLING, Topic.REACHES}
+    alone = alone and len(sentence.words) < _FEW_WORDS
     asked = priced or asking or alone
     if not tokens and sentence.has(Topic.PRICE):
         return _price_of_none(sentence, context)

@@ -79,7 +79,8 @@ def _meaning(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
     if (asked := _first(_ASKING, sentence, context)) is not None:
         return _typed_exactly(asked, sentence)
     # "30 should go from 2850 to 3400" asks nothing.
-    told = sentence.prices is not None and sentence.words[0].lstrip("#").isdigit()
+    named = sentence.words[1:2] if sentence.first_word == "can" else sentence.words[:1]
+    told = sentence.prices is not None and "".join(named).lstrip("#").isdigit()
     asking = sentence.first in QUESTIONS or sentence.has(Topic.HOW_TO)
     if not asking or told:
         change = _first(_CHANGES, sentence, context)

@@ -16,15 +16,16 @@ _FORMS: dict[Topic, str] = {
         "fee, fees, rewards, reward, yield, interest, earnings, income, proceeds, winnings"
     ),
     Topic.POSITIONS: (
-        "is live, live right now, still open, open right now, how are we looking, how am i "
-        "looking, how do we look, are we looking, how is it looking, how does it look, how is "
-        "everything, my stuff, my liquidity pools, my lp positions, my lps, sort by, sorted by, "
-        "order by, rank by, ranked by, sort, am i lping in, am i lping, i am lping, what i am "
-        "lping, stuff i am in, do i have running, i have running, overview, invested in, am i "
-        "invested in, how am i doing, am i doing, how are we doing, dashboard, where do i stand, "
-        "do i stand, book, all lps, liquidity positions, positions, lps, what i have, what i "
-        "have got, what have i got, what i got, do i have open, i have open, my pools, "
-        "portfolio, holdings, bags, nfts, ranges"
+        "lp status, lp overview, lp list, lp summary, lp info, is live, live right now, still "
+        "open, open right now, how are we looking, how am i looking, how do we look, are we "
+        "looking, how is it looking, how does it look, how is everything, my stuff, my liquidity "
+        "pools, my lp positions, my lps, sort by, sorted by, order by, rank by, ranked by, sort, "
+        "am i lping in, am i lping, i am lping, what i am lping, stuff i am in, do i have "
+        "running, i have running, overview, invested in, am i invested in, how am i doing, am i "
+        "doing, how are we doing, dashboard, where do i stand, do i stand, book, all lps, "
+        "liquidity positions, positions, lps, what i have, what i have got, what have i got, "
+        "what i got, do i have open, i have open, my pools, portfolio, holdings, bags, nfts, "
+        "ranges"
     ),
     Topic.POSITION: (
         "position, pos, lp position, nft, positon, bag, stake, number, id, lp, lps position"
@@ -166,7 +167,7 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.REACHES: (
         "reaches, hits, at, goes to, touches, gets to, equals, is at, to, crosses, trades at, "
-        "breaks, were, was, lands at"
+        "breaks, lands at"
     ),
     Topic.FALLS: (
         "drop by, falling, dropping, crashing, tanking, lower by, minus, drops, drop, dropped, "
@@ -224,14 +225,14 @@ _FORMS: dict[Topic, str] = {
         "better, worth rebalancing"
     ),
     Topic.WHETHER: (
-        "got any, have any, is there any, are there any, is there, are there, is, are, am i, am, "
-        "do i, does, did, did i, has, have i, will, was, do, can, are we, have, do we, did we, "
-        "could, closed, exited, collected, claimed, compounded, withdrew, removed, added, moved, "
-        "opened, swapped, rebalanced, withdrawn"
+        "were, had, got any, have any, is there any, are there any, is there, are there, is, "
+        "are, am i, am, do i, does, did, did i, has, have i, will, was, do, can, are we, have, "
+        "do we, did we, could, closed, exited, collected, claimed, compounded, withdrew, "
+        "removed, added, moved, opened, swapped, rebalanced, withdrawn"
     ),
     Topic.WHY: (
-        "explain it to me, explain it, explain this, explain that, did you get to, did you come "
-        "to, did you arrive at, speaks against, speaks for, talks against, objection, "
+        "convince, explain it to me, explain it, explain this, explain that, did you get to, did "
+        "you come to, did you arrive at, speaks against, speaks for, talks against, objection, "
         "objections, critic say, critic think, strategist say, arbiter say, scout say, pros and "
         "cons, pros cons, for and against, justify, justification, what makes you think, on what "
         "basis, what is behind, why, how come, reason, reasons, reasoning, rationale, arguments"

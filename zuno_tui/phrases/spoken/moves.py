@@ -33,7 +33,10 @@ _OUT_OF_ANOTHER = re.compile(r"\b[0-9]+ (?:out )?(?:out|from|off|of) (?:position
 _WANTING = frozenset(("want", "need", "give", "pay"))
 _SOLD = frozenset(("dump", "dumping", "ditch", "unload", "offload"))
 _SHIFTED = (Topic.LESS, Topic.MORE, Topic.FALLS, Topic.RISES)
-_DUMPED_INTO = re.compile(r"^(?:dump|burn|pull|move|shift|roll|drop) [0-9.]+[a-z0-9. ]* into \b")
+_DUMPED_INTO = re.compile(
+    r"^(?:dump|burn|pull|move|shift|roll|drop) [0-9.]+[km]? [a-z]{3,6} "
+    r"(?:more )?(?:from (?:my )?wallet )?(?:into|to|in) (?:my |position )*#?[0-9]+\b"
+)
 """`dump 500 usdc into 33` puts in, though to dump a position is to leave it."""
 _BROUGHT_TO = re.compile(r"\b(?:take|bring|get|pull) (?:position )?#?[0-9]+ (?:to|into|back to) ")
 _BACK_IN = re.compile(r"\bback (?:in|into it|into position)$")

@@ -129,9 +129,11 @@ def _pays(symbol: str, sentence: Sentence) -> bool:
 
 def _wanted_amount(sentence: Sentence, tokens: tuple[str, ...]) -> AskedBack | None:
     """`i want 500 usdc for my weth`: a swap is said by what goes."""
-    wanted = _WANTING & {*sentence.words} and "for" in sentence.words
-    whole = wanted and sentence.amounts and len(tokens) == _PAIR and not sentence.pairs
-    return AskedBack(_HOW_MUCH) if whole and not sentence.has(*DEEDS) else None
+    wanted = bool(_WANTING & {*sentence.words}) and len(sentence.amounts) == 1
+    paid = len(tokens) == _PAIR and bool({"for", "from"} & {*sentence.words})
+    bare = len(tokens) == 1 and set(sentence.topics) <= {Topic.FILLING, Topic.SHOW}
+    whole = wanted and (paid or bare) and not sentence.pairs and not sentence.dollars
+    return AskedBack(_HOW_MUCH) if whole and not sentence.has(*DEEDS, Topic.ALERT) else None
 
 
 def _bought_first(sentence: Sentence) -> bool:
@@ -148,7 +150,7 @@ def _exchange(sentence: Sentence) -> SpokenMeaning | None:
     """Without a verb: `1000 usdc for usdt`, `weth to eth 0.4`."""
     if sentence.pairs or sentence.has(*DEEDS, Topic.PUT, Topic.ALERT) or sentence.percents:
         return None
-    words = sentence.words
+    words = tuple(word for word in sentence.words if word not in ("back", "my"))
     if {"pool", "pair", "tier", "get", "receive", "want", "need"} & set(words):
         return None
     for place, join in enumerate(words):
@@ -237,8 +239,9 @@ def _of_pair(symbol: str, paired: tuple[str, ...]) -> str:
 
 
 def _begins_with_amount(sentence: Sentence) -> bool:
-    """`liquidity 1 weth 2950 3250`: most of what a position to open needs."""
+    """`liquidity 1 weth 2950 3250`, `weth/usdc 1 weth`: most of what opening one needs."""
     ranged = sentence.prices is not None or len(sentence.numbers) == _PAIR
+    ranged = ranged or (bool(sentence.pairs) and set(sentence.topics) <= {Topic.FILLING})
     named = sentence.ids or sentence.has(*DEEDS, Topic.PUT, Topic.ALERT)
     return bool(sentence.amounts) and ranged and not named
 
@@ -262,7 +265,7 @@ def _without_amount(
     asked = token or all_there_is or not positions_meant(sentence, context).said
     asked = opening and asked
     liquid = sentence.has(Topic.LIQUIDITY, Topic.POSITION, Topic.NEW) or bool(sentence.pairs)
-    liquid = liquid or token or all_there_is
+    liquid = liquid or token or all_there_is or "position" in sentence.words
     return (
         AskedBack(_EXAMPLE)
         if (asked or not opening or sentence.has(Topic.NEW)) and liquid

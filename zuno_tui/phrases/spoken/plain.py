@@ -19,6 +19,8 @@ _CONTRACTIONS = {
     "1/2": "half",
     "1/4": "quarter",
     "1/3": "third",
+    "3/4": "three quarters",
+    "2/3": "two thirds",
     "hows": "how is",
     "what've": "what have",
     "what'd": "what did",

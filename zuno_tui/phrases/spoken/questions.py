@@ -12,7 +12,7 @@ from zuno_tui.phrases.spoken.desk import DESK_RULES, FIRST_DESK_RULES
 from zuno_tui.phrases.spoken.figures import earned, gas, price, what_if
 from zuno_tui.phrases.spoken.meaning import NOTHING_DONE, AnsweredPhrase, AskedBack, Rephrased
 from zuno_tui.phrases.spoken.targets import STATE_TOPICS
-from zuno_tui.phrases.spoken.topics import DEEDS, Topic
+from zuno_tui.phrases.spoken.topics import DEEDS, QUESTIONS, Topic
 
 if TYPE_CHECKING:
     from zuno_tui.phrases.context import PhraseContext
@@ -26,6 +26,7 @@ _HEDGING = frozenset(("hedge", "hedging", "insure"))
 _SIGNED_ELSEWHERE = frozenset(
     ("safe", "multisig", "gnosis", "ledger", "trezor", "hardware", "unsigned", "calldata")
 )
+_FEW_WORDS = 2
 _NFTS = frozenset(("nfts", "lps", "positions"))
 _ASKING_WORDS = frozenset(
     (
@@ -96,6 +97,8 @@ def _balances(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | No
 def _how_to(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     if not sentence.has(Topic.HOW_TO) or sentence.has(Topic.THEME, Topic.ADVISE):
         return None
+    if sentence.first is Topic.IF:
+        return None
     hedged = "hedge" if _HEDGING & set(sentence.words) else None
     verb = hedged or next((verb for topic, verb in _HOW_TO if sentence.has(topic)), None)
     if sentence.ids and verb in (None, "recommend"):
@@ -146,7 +149,9 @@ def _sent(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     if not sentence.has(Topic.SENT) or lasting:
         return None
     ended = sentence.has(Topic.CANCEL, Topic.LEAVE, Topic.REMOVE)
-    if ended or sentence.words[0] in ("stop", "halt"):
+    if sentence.first in QUESTIONS:
+        return Rephrased(("outbox",))
+    if ended or sentence.first_word in ("stop", "halt"):
         return Rephrased(("cancel transaction",))
     return Rephrased(("speed up",)) if sentence.has(Topic.HURRY) else Rephrased(("outbox",))
 
@@ -164,7 +169,7 @@ def _network(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | Non
         name = sentence.network or (None if last is None else last.name)
         if name is not None:
             return Rephrased((f"switch to {name}",))
-    if sentence.network is not None and len(sentence.words) == 1:
+    if sentence.network is not None and len(sentence.words) <= _FEW_WORDS and not sentence.ids:
         return Rephrased((f"switch to {sentence.network}",))
     if not sentence.has(Topic.NETWORK):
         return None
@@ -189,7 +194,7 @@ def _about(*topics: Topic, phrase: str) -> SentenceRule:
 
 
 def _portfolio(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    other = sentence.ids or sentence.has(*DEEDS)
+    other = sentence.ids or (sentence.has(*DEEDS) and sentence.first not in QUESTIONS)
     return Rephrased(("portfolio",)) if sentence.has(Topic.PORTFOLIO) and not other else None
 
 
@@ -232,7 +237,8 @@ def _pools(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     about = bool({"pool", "tier"} & {*sentence.words}) and not (sentence.amounts or sentence.ids)
     judged = judged or "find" in sentence.words
     which = about and not mine and judged and not sentence.has(*DEEDS)
-    return Rephrased(("pools",)) if sentence.has(Topic.POOLS) or where or which else None
+    listed_ones = sentence.has(Topic.POOLS) and not sentence.ids
+    return Rephrased(("pools",)) if listed_ones or where or which else None
 
 
 def _why(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:

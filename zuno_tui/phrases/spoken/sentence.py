@@ -63,6 +63,10 @@ class Sentence(Struct, frozen=True):
         return next((topic for topic in self.topics if topic is not Topic.FILLING), None)
 
     @property
+    def first_word(self) -> str:
+        return self.words[0] if self.words else ""
+
+    @property
     def text(self) -> str:
         return " ".join(self.words)
 

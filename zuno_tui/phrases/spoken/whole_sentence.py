@@ -25,7 +25,13 @@ _LACKING = re.compile(
     r"\b(?:am|are) (?:i|we) (?:running )?(?:out of|low on|short of|short on) [a-z]+$"
 )
 _BEGINNINGS = (
-    (re.compile(r"lp\b"), Topic.OPEN),
+    (re.compile(r"lp\b(?! (?:status|overview|list|summary|info|positions?|nfts?))"), Topic.OPEN),
+    (re.compile(r"fees (?:out of|off) "), Topic.COLLECT),
+    (re.compile(r"(?:available|spare) [a-z]+$"), Topic.WALLET),
+    (
+        re.compile(r"(?:[0-9.]+ (?:%|percent)|half|quarter|third) (?:out of|off|from) "),
+        Topic.TAKE,
+    ),
     (re.compile(r"empty (?:out )?(?:my )?(?:fees|rewards)\b"), Topic.COLLECT),
     (re.compile(r"end (?:#?[0-9]|(?:my |position|this position))"), Topic.LEAVE),
     (re.compile(r"free (?:half|third|quarter|[0-9])"), Topic.LESS),
