@@ -8,7 +8,7 @@ from msgspec import Struct, to_builtins
 
 from chain.contracts.networks import Address  # noqa: TC001
 from chain.positions.holdings import TRANSFER, owner_words
-from chain.read.logs import ScanProgress, scan_logs
+from chain.read.logs import ScanProgress, scan_parts
 from chain.rpc import requests
 from chain.rpc.records import Block
 
@@ -60,13 +60,13 @@ async def read_custody_log(
     filters = [(TRANSFER, word), (TRANSFER, None, word)]
     manager = network.contracts.position_manager
     for start, end in ((first, settled), (max(first, settled + 1), until)):
-        async for scanned in scan_logs(sources.client, manager, filters, start, end):
-            changes += map(_change, scanned.logs)
-            if scanned.last.number <= settled:
+        async for part in scan_parts(sources.client, manager, filters, start, end):
+            changes += map(_change, part.logs)
+            if part.header is not None and part.end <= settled:
                 # Whoever is stopped goes on from here.
-                log = _CustodyLog(scanned.last.number, scanned.last.hash, tuple(changes))
+                log = _CustodyLog(part.end, part.header.hash, tuple(changes))
                 sources.store.put(_NAMESPACE, key, to_builtins(log), now=sources.clock())
-            watch(ScanProgress(first, until, scanned.last.number, len(changes)))
+            watch(ScanProgress(first, until, part.end, len(changes)))
     return tuple(changes)
 
 

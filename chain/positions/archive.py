@@ -15,7 +15,7 @@ from chain.history.events import (
 )
 from chain.read.block_reader import expected
 from chain.read.in_parts import settle_in_parts
-from chain.read.logs import scan_logs
+from chain.read.logs import scan_parts
 from chain.read.storage_words import decode_words, read_words
 from chain.rpc import requests
 from chain.rpc.errors import StatePruned
@@ -77,8 +77,8 @@ async def find_last_price(
     topics = ((SWAP, INITIALIZE), pool_id)
     while last >= network.first_block:
         first = max(network.first_block, last - window + 1)
-        ranges = scan_logs(client, network.contracts.pool_manager, [topics], first, last)
-        found = last_price([log async for scanned in ranges for log in scanned.logs])
+        parts = scan_parts(client, network.contracts.pool_manager, [topics], first, last)
+        found = last_price([log async for part in parts for log in part.logs])
         if found is not None:
             return found
         last, window = first - 1, window * 4

@@ -27,7 +27,7 @@ _ASKED_AGAIN_SECONDS = 86_400.0
 
 
 class PastChanges(Struct, frozen=True):
-    """Every change up to a block of the chain that has this hash there."""
+    """Every change up to a block of the chain that has this hash there; none as yet is none."""
 
     through: int
     block_hash: str
@@ -99,6 +99,11 @@ class ChangeMemory:
             for token_id, past in changes.items()
         }
         self._store.put_many(_NAMESPACE, values, now=self._clock())
+
+    def forget(self, identities: Iterable[PositionIdentity]) -> None:
+        keys = [f"{self._place}/{one.token_id}" for one in identities]
+        for key in self._store.get_many(_NAMESPACE, keys):
+            self._store.forget_key(_NAMESPACE, key)
 
     def _event(
         self, identity: PositionIdentity, row: _ChangeRow

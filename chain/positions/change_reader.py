@@ -11,7 +11,7 @@ from chain.positions.change_memory import PastChanges, is_whole
 from chain.positions.circumstances import accounted, read_circumstances
 from chain.positions.profit import SinceEntry, since_entry
 from chain.read.block_reader import sound_answers
-from chain.read.logs import ScanProgress, scan_logs
+from chain.read.logs import ScanProgress, scan_parts
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from chain.rpc.records import Block
@@ -26,14 +26,11 @@ if TYPE_CHECKING:
     from chain.positions.identity import PositionIdentity
     from chain.positions.memory import PositionMemory
     from chain.positions.snapshot import PositionSnapshot
-    from chain.read.logs import ScannedRange
+    from chain.read.logs import ScannedPart
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Log
 
 Seen: TypeAlias = "tuple[ModifyLiquidityEvent, ChangeCircumstances]"
-
-_SAVED_EVERY = 10
-"""Ranges of logs; what is cut off goes on from there."""
 
 _MOST_CALLS = 15_000
 """For the logs of a life: a quarter of an hour of them."""
@@ -83,11 +80,14 @@ class ChangeReader:
         minted = self._positions.minted(one.token_id for one in identities)
         seen = await self._changes_of(identities, until, past, minted, final)
         astray = [one for one in identities if not _adds_up(liquidity[one], seen[one.token_id])]
-        if any(one.token_id in past or one.token_id in minted for one in astray):
+        if any(_events(past, one) or one.token_id in minted for one in astray):
             # What was remembered is of another history: read theirs from the beginning.
             seen |= await self._changes_of(astray, until, {}, {}, final)
         if final is not None:
-            self._changes_memory.save(self._final(seen, past, final))
+            told = {token_id: events for token_id, events in seen.items() if events}
+            self._changes_memory.save(self._final(told, past, final))
+        # A node that tells nothing of a position may lack its logs: the next look begins anew.
+        self._changes_memory.forget(one for one in identities if not seen[one.token_id])
         return {one.token_id: accounted(one, seen[one.token_id]) for one in identities}
 
     async def _still_valid(
@@ -163,28 +163,28 @@ class ChangeReader:
             for one in identities
         }
         found: list[Event] = []
-        parts, first = 0, min(starts.values())
-        async for scanned in self._scanned(identities, first, until):
-            found += _own(scanned.logs, identities, starts)
-            parts += 1
-            settled = final is not None and scanned.last.number <= final.number
-            if settled and parts % _SAVED_EVERY == 0:
+        first = min(starts.values())
+        async for part in self._parts(identities, first, until):
+            found += _own(part.logs, identities, starts)
+            if part.header is not None and final is not None and part.end <= final.number:
+                # Whoever is stopped goes on from here.
                 await self._tell_all(found, seen)
-                self._changes_memory.save(self._final(seen, past, scanned.last))
+                reached = {id_: seen[id_] for id_, start in starts.items() if start <= part.end}
+                self._changes_memory.save(self._final(reached, past, part.header))
             known = len(found) + sum(map(len, seen.values()))
-            self._watch(ScanProgress(first, until, scanned.last.number, known))
+            self._watch(ScanProgress(first, until, part.end, known))
         await self._tell_all(found, seen)
         return seen
 
-    def _scanned(
+    def _parts(
         self, identities: Sequence[PositionIdentity], first: int, last: int
-    ) -> AsyncIterator[ScannedRange]:
+    ) -> AsyncIterator[ScannedPart]:
         """The changes of their pools; one pass over the logs serves them all."""
         contracts = self._network.contracts
         pools = tuple(sorted({one.pool_id for one in identities}))
         sender = "0x" + "00" * 12 + contracts.position_manager.removeprefix("0x")
         topics = (MODIFY_LIQUIDITY, pools, sender)
-        return scan_logs(
+        return scan_parts(
             self._client, contracts.pool_manager, [topics], first, last, most_calls=_MOST_CALLS
         )
 
@@ -203,8 +203,6 @@ class ChangeReader:
         found: dict[int, PastChanges] = {}
         for token_id, events in seen.items():
             settled = tuple(one for one in events if one[0].place.block_number <= final.number)
-            if not settled:
-                continue
             asked_at: float | None = None
             asked: tuple[str, ...] = ()
             if not all(is_whole(circumstances) for _, circumstances in settled):

@@ -39,8 +39,11 @@ T = TypeVar("T")
 IDS_PER_CALL = 750
 """Owners told by one call of ten million gas."""
 
-_ID_CALLS_AT_ONCE = 3
+_IDS_AT_ONCE = 3 * IDS_PER_CALL
 """Some servers take no request over a megabyte."""
+
+_MOST_IDS_PER_CALL = 2 * _IDS_AT_ONCE
+"""Two megabytes of words, and less than the fifty million gas that nodes allow by default."""
 
 _FEW_CALLS = 40
 """Approvals given long ago are looked for where it takes no more."""
@@ -90,6 +93,29 @@ class WalletSearch(Struct):
         return replace(self.state, found=frozenset(arrived), operators=frozenset(operators))
 
 
+class _IdGroup(Struct, frozen=True):
+    """How many ids are asked for in a request and in each call of it, learned from refusals."""
+
+    at_once: int = _IDS_AT_ONCE
+    per_call: int = IDS_PER_CALL
+    refused: bool = False
+
+    def after_answer(self) -> _IdGroup:
+        """In one call what was told in several, then twice as many."""
+        if self.refused:
+            return self
+        if self.per_call < self.at_once:
+            return replace(self, per_call=self.at_once)
+        most = min(2 * self.at_once, _MOST_IDS_PER_CALL)
+        return replace(self, at_once=most, per_call=most)
+
+    def after_refusal(self) -> _IdGroup:
+        if self.per_call == self.at_once == _IDS_AT_ONCE:
+            return replace(self, per_call=IDS_PER_CALL, refused=True)
+        half = self.at_once // 2
+        return _IdGroup(half, min(half, self.per_call), refused=True)
+
+
 class _LogsHopelessError(Exception):
     """So few blocks at once that asking for every id's owner is far quicker."""
 
@@ -116,6 +142,7 @@ class PositionSearch:
         self._began = client.monotonic()
         self._worked = 0
         self._next_id: int | None = None
+        self._group = _IdGroup()
         self._at: BlockRef = "latest"
 
     async def run(self, head: int) -> None:
@@ -248,7 +275,8 @@ class PositionSearch:
 
     async def _owners(self, tokens: Sequence[int]) -> dict[int, Address | None]:
         """Their owners, at the newest block as long as the node has its state; None for no one."""
-        groups = [tokens[at : at + IDS_PER_CALL] for at in range(0, len(tokens), IDS_PER_CALL)]
+        size = self._group.per_call
+        groups = [tokens[at : at + size] for at in range(0, len(tokens), size)]
         try:
             answers = await self._client.together(*map(self._owners_request, groups))
         except StatePruned:
@@ -285,16 +313,16 @@ class PositionSearch:
 
     async def _asked(self, first: int, last: int, newest: int) -> AsyncIterator[int]:
         """The lowest id of every group, newest first, once its owners are known."""
-        at_once = IDS_PER_CALL * _ID_CALLS_AT_ONCE
         while last >= first and not self._is_done:
-            group = range(max(first, last - at_once + 1), last + 1)
+            group = range(max(first, last - self._group.at_once + 1), last + 1)
             try:
                 owners = await self._patiently(partial(self._owners, group))
             except _TOO_MANY_IDS:
-                at_once //= 2
-                if at_once < _FEWEST_IDS:
+                self._group = self._group.after_refusal()
+                if self._group.at_once < _FEWEST_IDS:
                     return
                 continue
+            self._group = self._group.after_answer()
             for one in self._wallets:
                 one.mine |= {token for token, owner in owners.items() if owner == one.owner}
                 one.state = replace(one.state, found=one.state.found | one.mine)

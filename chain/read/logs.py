@@ -42,7 +42,8 @@ _MOST_LIMITS = 12
 """Rate limits in a row, each waited out longer, before the endpoint counts as closed."""
 
 _PATIENT = 50
-"""The same at a limit that was only guessed: where logs are fewer it may lie higher."""
+"""The same at a limit that was only guessed: where logs are fewer it may lie higher. Each time more
+was refused the next try waits for twice as many."""
 
 MANY_LOGS = 3_000
 """Ranges are made narrower where one holds more, so that memory and answers stay small."""
@@ -60,6 +61,8 @@ class Width(Struct, frozen=True):
     good: int = 0
     """The widest that was given; 0 before any was."""
     refused: bool = False
+    tries: int = 0
+    """How often more than a guessed limit was refused."""
 
     @classmethod
     def of(cls, most: int, known: KnownRange | None, at_first: int | None = None) -> Width:
@@ -89,11 +92,15 @@ class Width(Struct, frozen=True):
         return [(max(first, end - self.blocks + 1), end) for end in ends]
 
     def after_answer(self, asked: int, found: int) -> Width:
-        return replace(self, good=max(self.good, asked))._after_answer(found)
+        width = replace(self, good=max(self.good, asked))
+        if found > MANY_LOGS:
+            return replace(width, blocks=max(1, min(self.blocks, asked) // 2), answered=0)
+        if asked < self.blocks == self.ceiling:
+            # Of the request in which it grew that far: narrower ranges say nothing of the limit.
+            return width
+        return width._after_answer(found)
 
     def _after_answer(self, found: int) -> Width:
-        if found > MANY_LOGS:
-            return replace(self, blocks=max(1, self.blocks // 2), answered=0)
         if 2 * found > MANY_LOGS:
             return replace(self, answered=1)
         answered = self.answered + 1
@@ -101,7 +108,8 @@ class Width(Struct, frozen=True):
             return replace(self, blocks=min(self.blocks * _GROWTH, self.ceiling), answered=0)
         if self.blocks < self.ceiling and answered >= _STEADY:
             return replace(self, blocks=min(self.blocks * 2, self.ceiling), answered=0)
-        if self.blocks == self.ceiling and answered >= _PATIENT and not self.firm:
+        patience = _PATIENT << self.tries
+        if self.blocks == self.ceiling and answered >= patience and not self.firm:
             return replace(self, blocks=self.blocks * 2, ceiling=self.ceiling * 2, answered=0)
         return replace(self, answered=answered)
 
@@ -117,7 +125,8 @@ class Width(Struct, frozen=True):
             return Width(span, span, firm=True, answered=answered, good=proved, refused=True)
         if 0 < self.good < asked:
             good = self.good
-            return Width(good, ceiling=good, answered=1, good=good, refused=True)
+            tries = self.tries + 1
+            return Width(good, good, answered=1, good=good, refused=True, tries=tries)
         if refusal.suggested is not None:
             first, last = refusal.suggested
             half = min(half, last - first + 1) if last >= first else half
@@ -131,6 +140,14 @@ class ScannedRange(Struct, frozen=True):
     last: Block
     logs: tuple[Log, ...]
     """In chain order, each once, whichever of the filters caught it."""
+
+
+class ScannedPart(Struct, frozen=True):
+    end: int
+    """The last block of it."""
+    header: Block | None
+    """That block's; None where a later part of the same request has one."""
+    logs: tuple[Log, ...]
 
 
 class ScanProgress(Struct, frozen=True):
@@ -159,24 +176,53 @@ async def scan_logs(
 
     Raises `LogsTooNarrow` where the node's limit makes it take more calls than that.
     """
+    async for part in scan_parts(
+        client,
+        address,
+        filters,
+        first,
+        last,
+        blocks_at_first=blocks_at_first,
+        most_calls=most_calls,
+        every_header=True,
+    ):
+        yield ScannedRange(expected(part.header, Block), part.logs)
+
+
+async def scan_parts(
+    client: RpcClient,
+    address: Address,
+    filters: Sequence[Topics],
+    first: int,
+    last: int,
+    *,
+    blocks_at_first: int | None = None,
+    most_calls: int | None = None,
+    every_header: bool = False,
+) -> AsyncIterator[ScannedPart]:
+    """The same for who needs to know but now and then at which block it stands."""
     width = Width.of(last - first + 1, client.log_range, blocks_at_first)
     limits = 0
     while first <= last:
         _refuse_hopeless(client, width, last - first + 1, most_calls)
-        ranges = width.ranges(first, last, client.calls_at_once // (len(filters) + 1))
-        wanted = [
-            [requests.block(end), *(_logs(address, topics, start, end) for topics in filters)]
-            for start, end in ranges
-        ]
+        most = client.calls_at_once
+        count = most // (len(filters) + 1) if every_header else (most - 1) // len(filters)
+        ranges = width.ranges(first, last, count)
+        headed = ranges if every_header else ranges[-1:]
+        headers = [requests.block(end) for _, end in headed]
+        wanted = [_logs(address, topics, *one) for one in ranges for topics in filters]
         asked = ranges[0][1] - first + 1
         try:
-            answers = iter(await client.settle([one for each in wanted for one in each]))
+            outcomes = await client.settle([*headers, *wanted])
             limits = 0
+            told = dict(zip(headed, outcomes, strict=False))
+            answers = iter(outcomes[len(headed) :])
             for start, end in ranges:
                 asked = end - start + 1
-                header, *found = itertools.islice(answers, len(filters) + 1)
+                found = itertools.islice(answers, len(filters))
                 logs = in_chain_order([expected(answer, tuple) for answer in found])
-                yield ScannedRange(expected(header, Block), logs)
+                header = told.get((start, end))
+                yield ScannedPart(end, None if header is None else expected(header, Block), logs)
                 first = end + 1
                 width = width.after_answer(asked, len(logs))
         except RateLimited as limit:

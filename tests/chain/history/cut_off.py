@@ -1,16 +1,20 @@
-"""A process that reads a pool's past and is killed at one chosen moment of it."""
+"""A process that reads the past and is killed at one chosen moment of it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.chain.history.busy_pool import BusyNode
+from tests.fakes.providers.provider import Provider
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from chain.base.http import HttpAnswer
     from chain.base.store import Store
     from chain.rpc.requests import Request
+    from tests.fakes.providers.profile import Profile
+    from tests.fakes.providers.virtual_chain import VirtualChain
 
 
 class CutOffError(Exception):
@@ -39,6 +43,10 @@ class WrittenStore:
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._store, name)
+
+    def put(self, namespace: str, key: str, value: object, *, now: float) -> None:
+        self._moments.pass_one()
+        self._store.put(namespace, key, value, now=now)
 
     def put_many(self, namespace: str, values: Mapping[str, object], *, now: float) -> None:
         self._moments.pass_one()
@@ -71,7 +79,37 @@ class AskedNode(BusyNode):
         return answers
 
 
+class AskedProvider(Provider):
+    """The same behind a provider's habits, of the logs with one topic."""
+
+    def __init__(self, profile: Profile, chain: VirtualChain, moments: Moments, topic: str) -> None:
+        super().__init__(profile, chain, chain.clock)
+        self._moments = moments
+        self._topic = topic
+        self.told: list[list[range]] = []
+
+    def respond(self, body: bytes, seconds: float) -> HttpAnswer | None:
+        self._given: list[range] = []
+        answer = super().respond(body, seconds)
+        if self._given:
+            self.told.append(self._given)
+        self._moments.pass_one()
+        return answer
+
+    def _reply(self, call: dict[str, Any]) -> tuple[dict[str, Any], int]:
+        reply, status = super()._reply(call)
+        if call["method"] == "eth_getLogs" and "result" in reply:
+            [query] = call["params"]
+            if query["topics"][0] == self._topic:
+                self._given.append(_range_of(query))
+        return reply, status
+
+
 def _blocks(request: Request[object]) -> range:
     query = request.params[0]
     assert isinstance(query, dict)
+    return _range_of(query)
+
+
+def _range_of(query: Mapping[str, object]) -> range:
     return range(int(str(query["fromBlock"]), 16), int(str(query["toBlock"]), 16) + 1)

@@ -312,3 +312,13 @@ async def test_an_endpoint_of_few_blocks_is_not_asked_for_landmarks_at_every_loo
                 )
                 assert (await discovery.read(HOLDER)).complete
     assert provider.methods == ["eth_getBlockByNumber", "eth_call"]
+
+
+async def test_owners_are_asked_for_in_ever_larger_calls_until_one_is_refused() -> None:
+    calls = []
+    for gas in (50_000_000, 15_000_000, 8_000_000):
+        profile = replace(profile_named("pruned geth"), call_gas=gas)
+        looked = await looked_through(profile, chain_of(profile, [700.0]))
+        assert looked.wallet.found == 1
+        calls.append(looked.first.calls)
+    assert calls[0] < calls[1] < calls[2]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chain.read.logs import ScanProgress, Width, scan_logs
+from chain.read.logs import ScanProgress, Width, scan_logs, scan_parts
 from chain.rpc.endpoint_memory import KnownRange
 from chain.rpc.errors import LogsTooNarrow, RangeTooWide, RpcError, TimedOut, TooLarge, Unreachable
 from chain.rpc.records import Block, Log
@@ -123,6 +123,27 @@ async def test_ranges_that_proved_good_share_a_request() -> None:
     await scanned(node, 0, 3_999)
     assert node.asked == [4_000, *[100] * 40]
     assert node.requests == 2 + 8
+
+
+async def test_a_limit_that_is_not_named_is_tried_again_ever_more_seldom() -> None:
+    """One range at a time: what is refused in a request of many was asked for in vain."""
+    node = Node(frozenset(), 5_000, 10, log_range=KnownRange(5_000, most=True), calls_at_once=100)
+    await scanned(node, 0, 5_000 * 2_000 - 1)
+    refused = [width for width in node.asked if width > 5_000]
+    assert set(refused) == {10_000}
+    assert len(refused) == 5, "after some 50, 100, 200, 400 and 800 that were given"
+    assert len(node.asked) == 2_000 + 5
+
+
+async def test_a_header_for_each_request_is_enough_for_who_wants_logs_alone() -> None:
+    node = Node(frozenset({5, 2_500}), 100, 10, log_range=KnownRange(100, most=True))
+    scan = scan_parts(cast("RpcClient", node), ADDRESS, [(TOPIC,)], 0, 3_599)
+    parts = [part async for part in scan]
+    assert [part.end for part in parts] == list(range(99, 3_600, 100))
+    assert [log.block_number for part in parts for log in part.logs] == [5, 2_500]
+    headers = [part.header for part in parts if part.header is not None]
+    assert [one.number for one in headers] == [899, 1_799, 2_699, 3_599]
+    assert node.requests == 4
 
 
 async def test_a_limit_that_is_known_is_not_found_out_again() -> None:

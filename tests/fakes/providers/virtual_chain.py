@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chain.contracts.networks import Address, Network
+    from chain.positions.identity import PositionIdentity
     from tests.fakes.providers.clock import VirtualClock
 
 _WORD = 32
@@ -84,7 +85,7 @@ class VirtualChain:
         self._manager = contracts.position_manager
         self._pool_manager = contracts.pool_manager
         self._market = VirtualMarket(self.swaps_a_day, self.network.block_seconds)
-        pool = layout_of(identify(1, self._key, *_SPAN), self._manager).pool
+        pool = layout_of(self.identity(1), self._manager).pool
         slot0 = sqrt_price_at_tick(TICK) | TICK % (1 << 24) << 160 | 500 << 208
         self._words = {pool.slot0: slot0, pool.liquidity: LIQUIDITY}
         self._fees_slot = pool.fee_growth_global0
@@ -95,8 +96,11 @@ class VirtualChain:
         fact = TransferFact(token_id, sender, receiver, block)
         self.transfers.append(fact)
         self._moves.setdefault(token_id, []).append(fact)
-        position = layout_of(identify(token_id, self._key, *_SPAN), self._manager).position
+        position = layout_of(self.identity(token_id), self._manager).position
         self._words[position.liquidity] = 10**15
+
+    def identity(self, token_id: int) -> PositionIdentity:
+        return identify(token_id, self._key, *_SPAN)
 
     def allow(self, owner: Address, operator: Address, block: int) -> None:
         """Let a stranger move every position of the owner from this block on."""
@@ -176,6 +180,8 @@ class VirtualChain:
     def _height(self, ref: str, newest: int) -> int:
         if ref == "finalized":
             return newest - 1000
+        if ref == "earliest":
+            return 0
         return newest if ref == "latest" else int(ref, 16)
 
     def _by_hash(self, wanted: str, newest: int) -> int | None:
