@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from chain.history.events import MODIFY_LIQUIDITY, modify_liquidity_event
 from chain.positions.change_memory import PastChanges, is_whole
 from chain.positions.circumstances import accounted, read_circumstances
+from chain.positions.mint_search import find_mint_block, is_worth_searching
 from chain.positions.profit import SinceEntry, since_entry
 from chain.read.block_reader import sound_answers
 from chain.read.logs import ScanProgress, scan_parts
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 Seen: TypeAlias = "tuple[ModifyLiquidityEvent, ChangeCircumstances]"
 
-_MOST_CALLS = 15_000
-"""For the logs of a life: a quarter of an hour of them."""
+_MOST_CALLS = 7_000
+"""For the logs of a life: some minutes of them."""
 
 
 class ChangeReader:
@@ -77,7 +78,7 @@ class ChangeReader:
     ) -> dict[int, tuple[LiquidityChange, ...]]:
         identities = tuple(liquidity)
         past, final = await self._still_valid(identities)
-        minted = self._positions.minted(one.token_id for one in identities)
+        minted = await self._minted(identities, past, until)
         seen = await self._changes_of(identities, until, past, minted, final)
         astray = [one for one in identities if not _adds_up(liquidity[one], seen[one.token_id])]
         if any(_events(past, one) or one.token_id in minted for one in astray):
@@ -89,6 +90,26 @@ class ChangeReader:
         # A node that tells nothing of a position may lack its logs: the next look begins anew.
         self._changes_memory.forget(one for one in identities if not seen[one.token_id])
         return {one.token_id: accounted(one, seen[one.token_id]) for one in identities}
+
+    async def _minted(
+        self, identities: Sequence[PositionIdentity], past: Mapping[int, PastChanges], until: int
+    ) -> dict[int, int]:
+        """A block at or before which each came to be, of those of which that is known.
+
+        Where an endpoint gives few blocks at once the oldest is looked for: ids are given one after
+        the other, so no other is older.
+        """
+        minted = self._positions.minted(one.token_id for one in identities)
+        unknown = {one.token_id for one in identities} - minted.keys() - past.keys()
+        blocks = until - self._network.first_block + 1
+        if not unknown or not is_worth_searching(self._client, blocks):
+            return minted
+        oldest = min(unknown)
+        found = await find_mint_block(self._client, self._network, oldest, until)
+        if found is None:
+            return minted
+        self._positions.remember_minted({oldest: found})
+        return minted | dict.fromkeys(unknown, found)
 
     async def _still_valid(
         self, identities: Sequence[PositionIdentity]

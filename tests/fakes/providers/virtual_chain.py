@@ -50,6 +50,9 @@ _FEES = {
 }
 _FEE_GROWTH = 10**30
 """Of a swap, for each unit of liquidity."""
+_STRANGER = "0x" + "57" * 20
+_FIRST_IDS = 100
+"""Opened in the first block."""
 _SPAN = (TICK - 1_000, TICK + 1_000)
 """The ticks of every position."""
 
@@ -111,7 +114,7 @@ class VirtualChain:
         if moved:
             last = max(moved, key=lambda one: one.block).receiver
             return None if last == NATIVE else last
-        return "0x" + "57" * 20 if 0 < token_id < self.next_id else None
+        return _STRANGER if 0 < token_id < self.next_id else None
 
     def owned(self, owner: Address, at: int) -> set[int]:
         return {token for token in self._moves if self.owner(token, at) == owner}
@@ -200,7 +203,10 @@ class VirtualChain:
 
     def _logs(self, first: int, last: int, topics: object) -> Iterator[dict[str, object]]:
         assert isinstance(topics, list)
-        for place, one in enumerate(sorted(self.transfers, key=lambda one: one.block)):
+        facts = self.transfers
+        if topics == [TRANSFER, _topic(NATIVE)]:
+            facts = [*facts, *self._strangers(first, last)]
+        for place, one in enumerate(sorted(facts, key=lambda one: one.block)):
             told = [TRANSFER, _topic(one.sender), _topic(one.receiver), f"0x{one.token_id:064x}"]
             if first <= one.block <= last and _matches(told, topics):
                 yield log_of(self._manager, told, "0x", one.block, place)
@@ -208,6 +214,19 @@ class VirtualChain:
             told = [APPROVAL_FOR_ALL, _topic(owner), _topic(operator)]
             if first <= block <= last and _matches(told, topics):
                 yield log_of(self._manager, told, "0x" + _word(1).hex(), block, 9)
+
+    def _strangers(self, first: int, last: int) -> Iterator[TransferFact]:
+        """Positions that others opened, evenly since the first block."""
+        begin, newest = self.network.first_block, self.next_id - 1
+        blocks, ids = self.first_head - begin, newest - _FIRST_IDS
+
+        def opened(block: int) -> int:
+            return _FIRST_IDS + (block - begin) * ids // blocks
+
+        for token_id in range(opened(first), min(newest, opened(last)) + 1):
+            block = begin + -(-(token_id - _FIRST_IDS) * blocks // ids)
+            if first <= block <= last and token_id not in self._moves:
+                yield TransferFact(token_id, NATIVE, _STRANGER, block)
 
     def _pool_logs(self, first: int, last: int, topics: object) -> Iterator[dict[str, object]]:
         """What changed the pool: positions as they came to be, and swaps."""
