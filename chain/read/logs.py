@@ -105,13 +105,18 @@ class Width(Struct, frozen=True):
             return replace(self, answered=1)
         answered = self.answered + 1
         if not self.refused and self.blocks < self.ceiling:
-            return replace(self, blocks=min(self.blocks * _GROWTH, self.ceiling), answered=0)
+            return self._widened(_GROWTH)
         if self.blocks < self.ceiling and answered >= _STEADY:
-            return replace(self, blocks=min(self.blocks * 2, self.ceiling), answered=0)
+            return self._widened(2)
         patience = _PATIENT << self.tries
         if self.blocks == self.ceiling and answered >= patience and not self.firm:
             return replace(self, blocks=self.blocks * 2, ceiling=self.ceiling * 2, answered=0)
         return replace(self, answered=answered)
+
+    def _widened(self, times: int) -> Width:
+        """Up to the limit; what was given before needs no proof."""
+        blocks = min(self.blocks * times, self.ceiling)
+        return replace(self, blocks=blocks, answered=int(blocks <= self.good))
 
     def after_refusal(self, refusal: RpcError, asked: int) -> Width:
         half = max(1, asked // 2)
@@ -125,7 +130,7 @@ class Width(Struct, frozen=True):
             return Width(span, span, firm=True, answered=answered, good=proved, refused=True)
         if 0 < self.good < asked:
             good = self.good
-            tries = self.tries + 1
+            tries = self.tries + int(self.refused)
             return Width(good, good, answered=1, good=good, refused=True, tries=tries)
         if refusal.suggested is not None:
             first, last = refusal.suggested

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from chain.base.http import HttpAnswer
 from chain.rpc.client import RpcClient
-from chain.rpc.errors import TimedOut
+from chain.rpc.errors import TimedOut, TooLarge
 from tests.fakes.honest_node import NodeRefusalError
 from tests.fakes.providers.clock import VirtualClock
 
@@ -199,7 +199,8 @@ class ProviderTransport:
         answer = self._providers[endpoint.host].respond(body, seconds)
         if answer is None:
             raise TimedOut(seconds, endpoint=endpoint.label)
-        assert len(answer.body) <= most_bytes
+        if len(answer.body) > most_bytes:
+            raise TooLarge(most_bytes, endpoint=endpoint.label)
         return answer
 
     async def close(self) -> None:

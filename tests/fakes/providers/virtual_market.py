@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from chain.history.events import MODIFY_LIQUIDITY, SWAP
@@ -79,15 +80,20 @@ def log_of(address: str, topics: list[str], data: str, block: int, place: int) -
 
 def _swap_data(number: int) -> str:
     noise = int.from_bytes(hashlib.blake2b(str(number).encode(), digest_size=4).digest(), "big")
-    root = _ROOT + _ROOT * (noise % 4_001 - 2_000) // 1_000_000
     paid = 10**15 + noise
     amounts = (
         (-paid, paid * _ROOT * _ROOT >> 192)
         if noise % 2
         else (paid, -(paid * _ROOT * _ROOT >> 192) - 1)
     )
-    fields = (*amounts, root, LIQUIDITY, tick_at_sqrt_price(root), _FEE)
-    return "0x" + "".join(map(_word, fields))
+    return "0x" + "".join(map(_word, amounts)) + _place_words(noise % 4_001 - 2_000)
+
+
+@lru_cache(maxsize=4_001)
+def _place_words(millionths: int) -> str:
+    """Where a swap ended, so far from the one price: a busy week has many swaps and few places."""
+    root = _ROOT + _ROOT * millionths // 1_000_000
+    return "".join(map(_word, (root, LIQUIDITY, tick_at_sqrt_price(root), _FEE)))
 
 
 def _word(value: int) -> str:
