@@ -108,6 +108,25 @@ def test_what_a_slip_hides_is_asked_for_and_never_more(
     assert found.choices == choices
 
 
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "add the fees of 27 to 33",
+        "close everything older than 30",
+        "close half of my positions",
+        "buy 1 eth and put it in 33",
+        "close my position on arbitrum",
+        "withdraw usdc",
+    ],
+)
+def test_what_may_be_meant_otherwise_is_asked_without_an_offer(phrase: str) -> None:
+    found = interpret(phrase, DESK)
+
+    assert not found.intents
+    assert found.question
+    assert not any(_leads_to_money(one) for one in found.choices)
+
+
 @pytest.mark.parametrize("phrase", ["ty", "please", "thanks lol", "ok ok", "the"])
 def test_courtesies_alone_ask_for_nothing(phrase: str) -> None:
     assert not interpret(phrase, DESK).intents

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 _OWN_DOING = frozenset(("myself", "ourselves"))
 _REST = frozenset(("rest", "others", "remaining", "remainder"))
+_PART_OF_THEM = re.compile(
+    r"\b(?:half|third|quarter|thirds|quarters) (?:of )?(?:my |our )?positions\b"
+)
+_INTO_ANOTHER = re.compile(r"\b#?[0-9]+ (?:back )?(?:to|into|in) (?:position )?#?[0-9]+\b")
 _EXCEPTING = re.compile(
     r"\b(?:but not|except|excluding|besides|other than|apart from|instead of)\b"
 )
@@ -61,6 +65,25 @@ def _tried(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
     return AskedBack(shown, change.phrases)
 
 
+def _unclear_several(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
+    """`close everything older than 30`, `close half of my positions`, `fees of 27 into 33`."""
+    verbs = {phrase.split()[0] for phrase in change.phrases}
+    compared = "than" in sentence.words and bool(sentence.ids)
+    halved = sentence.part and _PART_OF_THEM.search(sentence.text) is not None
+    across = "compound" in verbs and _INTO_ANOTHER.search(sentence.text) is not None
+    if not (compared or halved or across):
+        return None
+    return AskedBack("Which are meant, and what of each? Type their numbers, one at a time.")
+
+
+def _bought_first(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
+    """`buy 1 eth and put it in 33`: what is bought is there only afterwards."""
+    adding = all(phrase.startswith("increase ") for phrase in change.phrases)
+    if not adding or not sentence.has(Topic.BUY):
+        return None
+    return AskedBack("One after the other: what is bought first, and with what?")
+
+
 def _left_out(_change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
     """`collect 27 but not the other`: of what is named, something is not meant."""
     every = sentence.has(Topic.ALL, Topic.POSITIONS, Topic.ONES)
@@ -99,4 +122,13 @@ def _wholly_left(change: Rephrased) -> bool:
     return any(phrase.startswith("close ") for phrase in change.phrases)
 
 
-_DOUBTS: tuple[DoubtRule, ...] = (_not_now, _dropped, _tried, _left_out, _stays, _unread)
+_DOUBTS: tuple[DoubtRule, ...] = (
+    _not_now,
+    _dropped,
+    _tried,
+    _unclear_several,
+    _bought_first,
+    _left_out,
+    _stays,
+    _unread,
+)

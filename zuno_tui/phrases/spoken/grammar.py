@@ -63,14 +63,19 @@ def _elsewhere(
 ) -> SpokenMeaning | None:
     """`collect 27 on base`: a number is another position on another network."""
     named = sentence.network
-    if named is None or named == context.network or not isinstance(found, Rephrased):
+    if named is None or named == context.network or found is None:
         return found
-    if all(phrase.split()[0] in _ANYWHERE for phrase in found.phrases):
+    phrases = () if isinstance(found, AnsweredPhrase) else _phrases(found)
+    if all(phrase.split()[0] in _ANYWHERE for phrase in phrases):
         return found
     return AskedBack(
         f"That is said of another network. Switch to {named} first, then say it again?",
         (f"switch to {named}",),
     )
+
+
+def _phrases(found: Rephrased | AskedBack) -> tuple[str, ...]:
+    return found.phrases if isinstance(found, Rephrased) else found.choices
 
 
 def _meaning(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:

@@ -40,6 +40,11 @@ _DUMPED_INTO = re.compile(
 """`dump 500 usdc into 33` puts in, though to dump a position is to leave it."""
 _BROUGHT_TO = re.compile(r"\b(?:take|bring|get|pull) (?:position )?#?[0-9]+ (?:to|into|back to) ")
 _BACK_IN = re.compile(r"\bback (?:in|into it|into position)$")
+_WHOLLY = (
+    *(Topic.LEAVE, Topic.ALL, Topic.WHOLE),
+    *(Topic.POSITION, Topic.POSITIONS, Topic.ONE, Topic.ONES),
+)
+"""Without any of these `withdraw usdc` says not that all of a position is meant."""
 _UPWARDS = frozenset(("up", "down", "higher", "lower", "upwards", "downwards"))
 _COINS = {"ETH": "WETH", "BNB": "WBNB", "POL": "WPOL"}
 """A network's own coin and what wraps it."""
@@ -156,6 +161,8 @@ def _unclear_leaving(sentence: Sentence, context: PhraseContext) -> AskedBack | 
     """Where one or every position may be meant, or tokens of the wallet."""
     if sentence.ids or sentence.pairs:
         return None
+    if sentence.symbols and not sentence.has(*_WHOLLY):
+        return AskedBack("Of which position, and how much? Like: decrease 7 25%")
     if " it all " in f" {sentence.text} " and context.it is not None and not sentence.symbols:
         if sentence.has(*STATE_TOPICS, *RANK_TOPICS) or sentence.fee is not None:
             return None
