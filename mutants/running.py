@@ -31,7 +31,7 @@ _OUTSIDE = (
     "hypothesis.stateful", "openai", "pydantic", "pytest", "pytest_asyncio", "rich", "eth.abc",
     "sqlite3", "textual.app",
 )  # fmt: skip
-_SHARES = (4.0, 16.0, 64.0)
+_SHARES = (4.0, 16.0, 180.0)
 """Seconds of tests in each try; the next is made only if the one before failed to notice."""
 _PATIENCE = 30.0
 """Seconds beyond twice what the tests took, before a try may be endless."""

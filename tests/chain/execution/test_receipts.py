@@ -173,3 +173,43 @@ async def test_an_endpoint_that_fails_once_does_not_make_the_coin_unknown(
     _, did = await read_realised(ToldReader(told), RECEIPT.transaction_hash, WALLET, BASE)
     assert did.native.amount == (1_000 if known else None)
     assert bool(did.native.reason) is not known
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that were to be waited, each of them over at once."""
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr("chain.execution.outbox.receipts.asyncio.sleep", sleep)
+    return waits
+
+
+async def test_an_endpoint_that_keeps_failing_is_given_up_within_three_seconds(
+    slept: list[float],
+) -> None:
+    def told(method: str, _params: tuple[Json, ...]) -> object:
+        if method == "eth_getTransactionReceipt":
+            return RECEIPT
+        return BLOCK if method == "eth_getBlockByHash" else TimedOut(1.0, endpoint="node")
+
+    _, did = await read_realised(ToldReader(told), RECEIPT.transaction_hash, WALLET, BASE)
+
+    assert did.native.amount is None
+    assert did.native.reason
+    assert slept == sorted(slept)
+    assert len(slept) >= 3
+    assert slept[0] == 0
+    assert sum(slept) < 3
+
+
+async def test_a_block_that_is_gone_leaves_the_coin_unknown(slept: list[float]) -> None:
+    def told(method: str, _params: tuple[Json, ...]) -> object:
+        return RECEIPT if method == "eth_getTransactionReceipt" else None
+
+    _, did = await read_realised(ToldReader(told), RECEIPT.transaction_hash, WALLET, BASE)
+
+    assert did.native == NativeChange(None, "its block is no longer part of the chain")
+    assert slept

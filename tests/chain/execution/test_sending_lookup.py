@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from msgspec.structs import replace
 
@@ -11,6 +13,9 @@ from chain.rpc.errors import Malformed, RpcError, RpcRefused, StatePruned
 from chain.rpc.records import Block, Transaction
 from tests.chain.execution.told_node import DEADLINE, HEAD, NONCE, Node, block, receipt_in, sent
 from tests.fakes.told_reader import ToldReader
+
+if TYPE_CHECKING:
+    from chain.rpc.records import Json
 
 BROKEN = Malformed("nothing", endpoint="the RPC")
 
@@ -118,6 +123,22 @@ async def test_a_nonce_that_went_on_is_asked_about_again() -> None:
     assert unsure.final_nonce == 0
     behind = await looked(Node(nonce=NONCE + 1, knows_head=False))
     assert (behind.nonce, behind.final_nonce) == (NONCE, NONCE)
+
+
+class ForgetfulNode(Node):
+    """Several machines behind one name: only the first that is asked again has the newest block."""
+
+    def __call__(self, method: str, params: tuple[Json, ...]) -> object:
+        answer = super().__call__(method, params)
+        if method == "eth_getBlockByHash":
+            self.knows_head = False
+        return answer
+
+
+async def test_a_head_that_one_of_several_machines_has_is_there() -> None:
+    seen = await looked(ForgetfulNode(nonce=NONCE + 1))
+
+    assert (seen.receipt, seen.nonce, seen.final_nonce) == (None, NONCE + 1, NONCE)
 
 
 def pooled(block_hash: str | None) -> Transaction:

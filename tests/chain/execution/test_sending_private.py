@@ -102,7 +102,9 @@ async def test_what_no_public_pool_shows_is_not_dropped_before_its_deadline(
     assert dispatch.steps[0].state is StepState.SENT
     assert len(set(keeper.kept)) == 1
     sends_before = len(keeper.kept)
-    assert (await looked(bench)).situation is StepSituation.NOT_SENT
+    finding = await looked(bench)
+    assert finding.situation is StepSituation.NOT_SENT
+    assert private.host in finding.sentence
     assert len(keeper.kept) == sends_before
     assert bench.outbox.dispatch("hash").steps[0].state is StepState.SENT
     bench.moves.rpc("evm_setNextBlockTimestamp", deadline)
