@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.contracts.networks import NATIVE
 from chain.execution.build.facts import PoolFacts
 from chain.execution.build.requests import QuotedSwap, SwapRequest
 from chain.pools.candidates import plain_pools
@@ -80,11 +79,9 @@ async def order_to_swap(sources: Sources, amount: Numeral, sold: str, bought: st
 
 
 def token_named(network: Network, named: str) -> Address:
-    """By its address, by the network's coin, or by a symbol that is vouched for."""
+    """By its address, or by a symbol that is vouched for, the network's own coin among them."""
     if named.lower().startswith("0x") and len(named) == _ADDRESS_LENGTH:
         return named.lower()
-    if named.lower() == network.native_symbol.lower():
-        return NATIVE
     for token in (item.token for item in named_tokens(network)):
         if token.symbol.lower() == named.lower():
             return token.address
