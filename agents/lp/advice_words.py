@@ -80,27 +80,27 @@ def unpaid_words(advice: Advice, *, inside: bool) -> str:
     return f"{words}, and staying costs about {usd(-advice.week)} a week"
 
 
-def move_words(told: MoveAdvice) -> str:
+def move_words(move: MoveAdvice) -> str:
     """Why a move wins or does not, with its gain and its cost."""
-    reason = told.advice.reasons[0]
-    gain, span = told.gain, f"in {hours(told.hours)}"
-    if gain is None or told.cost is None:
+    reason = move.advice.reasons[0]
+    gain, span = move.gain, f"in {hours(move.hours)}"
+    if gain is None or move.cost is None:
         return _PLAIN[AdviceReason.MOVE_UNKNOWN]
     if reason is AdviceReason.MOVE_PAYS:
         return (
-            f"the move wins: it gains {usd(gain)} over HOLD {span} and costs {usd(told.cost)}, "
-            f"and the pool {edge_words(told.advice.edge_7d)}"
+            f"the move wins: it gains {usd(gain)} over HOLD {span} and costs {usd(move.cost)}, "
+            f"and the pool {edge_words(move.advice.edge_7d)}"
         )
     if gain <= 0:
-        return f"HOLD wins: the move loses {usd(-gain)} to HOLD {span} and costs {usd(told.cost)}"
-    if gain <= COST_MULTIPLE * told.cost:
+        return f"HOLD wins: the move loses {usd(-gain)} to HOLD {span} and costs {usd(move.cost)}"
+    if gain <= COST_MULTIPLE * move.cost:
         return (
             f"HOLD wins: the move gains {usd(gain)} over HOLD {span}, less than twice its cost of "
-            f"{usd(told.cost)}"
+            f"{usd(move.cost)}"
         )
     return (
-        f"HOLD wins: the pool {edge_words(told.advice.edge_7d)}, too little for a move that costs "
-        f"{usd(told.cost)}"
+        f"HOLD wins: the pool {edge_words(move.advice.edge_7d)}, too little for a move that costs "
+        f"{usd(move.cost)}"
     )
 
 

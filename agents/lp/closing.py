@@ -86,10 +86,10 @@ def stance_sentence(
     return f"{would_be}: {usd(told.gain)} more than HOLD in {_span(told)}, for {usd(told.cost)}."
 
 
-def _span(told: MoveAdvice) -> str:
+def _span(move: MoveAdvice) -> str:
     """The hours a gain is counted for, which are not the card's week where a range lives less."""
-    lasts = hours(told.hours)
-    return lasts if told.hours >= HOURS_PER_WEEK else f"the {lasts} its range should last"
+    lasts = hours(move.hours)
+    return lasts if move.hours >= HOURS_PER_WEEK else f"the {lasts} its range should last"
 
 
 def closing_sentence(context: Context, plan: Plan, judged: JudgedRound) -> str:

@@ -58,8 +58,8 @@ async def liquidity(
     brief = _brief(context, case)
     band = desk_limits(case.question.settings).entry_band
 
-    def bounded(reply: LiquidityReply, told: Brief) -> AnyFinding:
-        return liquidity_opinion(reply, by_rules, told, case.market.mark, band)
+    def bounded(reply: LiquidityReply, brief: Brief) -> AnyFinding:
+        return liquidity_opinion(reply, by_rules, brief, case.market.mark, band)
 
     async for said in _argued(context, brief, LiquidityReply, by_rules, bounded):
         yield said
@@ -75,8 +75,8 @@ async def microstructure(
     by_rules = microstructure_finding(case.market.book, case.triage, limits)
     brief = None if case.market.book is None else _brief(context, case)
 
-    def bounded(reply: MicrostructureReply, told: Brief) -> AnyFinding:
-        return microstructure_opinion(reply, by_rules, told)
+    def bounded(reply: MicrostructureReply, brief: Brief) -> AnyFinding:
+        return microstructure_opinion(reply, by_rules, brief)
 
     async for said in _argued(context, brief, MicrostructureReply, by_rules, bounded):
         yield said
@@ -92,8 +92,8 @@ async def macro(
     known = _is_known(case.context, SectionName.OPTIONS, SectionName.MACRO)
     brief = _brief(context, case) if known else None
 
-    def bounded(reply: MacroReply, told: Brief) -> AnyFinding:
-        return macro_opinion(reply, by_rules, told)
+    def bounded(reply: MacroReply, brief: Brief) -> AnyFinding:
+        return macro_opinion(reply, by_rules, brief)
 
     async for said in _argued(context, brief, MacroReply, by_rules, bounded):
         yield said
@@ -131,8 +131,8 @@ async def geometry(
         brief = chart_brief(context.role, case, artist.picture(case.picture))
     truth = tuple(PriceLevel(*level) for level in case.levels)
 
-    def bounded(reply: GeometryReply, told: Brief) -> AnyFinding:
-        return geometry_opinion(reply, truth, case.market.mark, told)
+    def bounded(reply: GeometryReply, brief: Brief) -> AnyFinding:
+        return geometry_opinion(reply, truth, case.market.mark, brief)
 
     async for said in _argued(context, brief, GeometryReply, by_rules, bounded):
         yield said

@@ -50,16 +50,16 @@ class SetPriceAlert(Intent, frozen=True):
     level: str | None = None
 
 
-async def _answer(session: Session, asked: SetPriceAlert) -> CommandAnswer:
+async def _answer(session: Session, intent: SetPriceAlert) -> CommandAnswer:
     from zuno_tui.commands.running.alert import kept, removed, told
 
-    match asked.symbol:
+    match intent.symbol:
         case None | "list":
             return told(session)
         case "remove":
-            return removed(session, asked.side)
+            return removed(session, intent.side)
         case symbol:
-            return await kept(session, symbol, asked.side, asked.level)
+            return await kept(session, symbol, intent.side, intent.level)
 
 
 def _read(said: Remaining) -> SetPriceAlert:

@@ -70,22 +70,22 @@ class MuteAlert(Intent, frozen=True):
     until: str | None = None
 
 
-async def _list(session: Session, asked: ListAlerts) -> CommandAnswer:
+async def _list(session: Session, intent: ListAlerts) -> CommandAnswer:
     from zuno_tui.commands.running.alerts import listed
 
-    return listed(session, ended=asked.ended)
+    return listed(session, ended=intent.ended)
 
 
-async def _acknowledge(session: Session, asked: Acknowledge) -> CommandAnswer:
+async def _acknowledge(session: Session, intent: Acknowledge) -> CommandAnswer:
     from zuno_tui.commands.running.alerts import acknowledged
 
-    return acknowledged(session, asked.alert_id)
+    return acknowledged(session, intent.alert_id)
 
 
-async def _mute(session: Session, asked: MuteAlert) -> CommandAnswer:
+async def _mute(session: Session, intent: MuteAlert) -> CommandAnswer:
     from zuno_tui.commands.running.alerts import muted
 
-    return muted(session, asked.alert_id, asked.seconds, asked.until)
+    return muted(session, intent.alert_id, intent.seconds, intent.until)
 
 
 def _read(said: Remaining) -> Show:

@@ -27,22 +27,22 @@ class Approve(Intent, frozen=True):
     """A move's letter or number, or `exit`, instead of what is recommended."""
 
 
-def _order(session: Session, asked: Approve) -> OrderMaker | None:
+def _order(session: Session, intent: Approve) -> OrderMaker | None:
     from zuno_tui.commands.running.plans import is_trade_plan
 
-    if is_trade_plan(session, asked.plan_id):
+    if is_trade_plan(session, intent.plan_id):
         return None  # it is sent to a venue, not signed: approved by its answer
     from zuno_tui.commands.running.approve import order_of_candidate
     from zuno_tui.commands.running.plans import stored_plan
 
-    plan = stored_plan(session, asked.plan_id).plan
-    return order_of_candidate(session, plan, asked.candidate)
+    plan = stored_plan(session, intent.plan_id).plan
+    return order_of_candidate(session, plan, intent.candidate)
 
 
-async def _answer(session: Session, asked: Approve) -> CommandAnswer:
+async def _answer(session: Session, intent: Approve) -> CommandAnswer:
     from zuno_tui.commands.running.trade import approved
 
-    return await approved(session, asked.plan_id)
+    return await approved(session, intent.plan_id)
 
 
 def _read(said: Remaining) -> Approve:

@@ -160,14 +160,14 @@ def _run(arguments: Namespace) -> int:
     return print_answer(answer, as_json=bool(arguments.json))
 
 
-async def _answer(session: Session, asked: RunBacktest) -> CommandAnswer:
+async def _answer(session: Session, intent: RunBacktest) -> CommandAnswer:
     import asyncio
 
     from zuno_tui.commands.running.backtest import backtest_of_file, backtest_of_pool
 
-    if asked.bars is not None:
-        return await asyncio.to_thread(backtest_of_file, asked.bars, _options(asked))
-    return await backtest_of_pool(session, asked.pool or "", asked.days, _options(asked))
+    if intent.bars is not None:
+        return await asyncio.to_thread(backtest_of_file, intent.bars, _options(intent))
+    return await backtest_of_pool(session, intent.pool or "", intent.days, _options(intent))
 
 
 def _options(asked: Namespace | RunBacktest) -> BacktestOptions:

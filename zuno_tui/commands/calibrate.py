@@ -65,12 +65,12 @@ def _run(arguments: Namespace) -> int:
     return print_answer(scored, as_json=bool(arguments.json))
 
 
-async def _answer(_session: Session, asked: Calibrate) -> CommandAnswer:
+async def _answer(_session: Session, intent: Calibrate) -> CommandAnswer:
     import asyncio
 
     from zuno_tui.commands.running.calibrate import calibrated
 
-    return await asyncio.to_thread(calibrated, asked.hours, asked.begin, asked.end, asked.png)
+    return await asyncio.to_thread(calibrated, intent.hours, intent.begin, intent.end, intent.png)
 
 
 def _read(said: Remaining) -> Calibrate:

@@ -21,10 +21,10 @@ class ClosePosition(Intent, frozen=True):
     token_id: int
 
 
-def _order(session: Session, asked: ClosePosition) -> OrderMaker:
+def _order(session: Session, intent: ClosePosition) -> OrderMaker:
     from zuno_tui.gate.orders.position import order_to_close
 
-    return lambda sources: order_to_close(sources, asked.token_id, session.address)
+    return lambda sources: order_to_close(sources, intent.token_id, session.address)
 
 
 def _read(said: Remaining) -> ClosePosition:

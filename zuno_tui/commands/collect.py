@@ -21,10 +21,10 @@ class CollectFees(Intent, frozen=True):
     token_id: int
 
 
-def _order(session: Session, asked: CollectFees) -> OrderMaker:
+def _order(session: Session, intent: CollectFees) -> OrderMaker:
     from zuno_tui.gate.orders.position import order_to_collect
 
-    return lambda sources: order_to_collect(sources, asked.token_id, session.address)
+    return lambda sources: order_to_collect(sources, intent.token_id, session.address)
 
 
 def _read(said: Remaining) -> CollectFees:

@@ -22,12 +22,12 @@ class CompleteShell(Intent, frozen=True):
     shell: Literal["bash", "zsh", "fish", "ids"]
 
 
-async def _answer(session: Session, asked: CompleteShell) -> CommandAnswer:
+async def _answer(session: Session, intent: CompleteShell) -> CommandAnswer:
     from zuno_tui.commands.running.completion import completion_script, known_positions
 
-    if asked.shell == "ids":
+    if intent.shell == "ids":
         return known_positions(session)
-    return completion_script(asked.shell)
+    return completion_script(intent.shell)
 
 
 COMMAND = Command(

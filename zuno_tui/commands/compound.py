@@ -21,10 +21,10 @@ class CompoundFees(Intent, frozen=True):
     token_id: int
 
 
-def _order(session: Session, asked: CompoundFees) -> OrderMaker:
+def _order(session: Session, intent: CompoundFees) -> OrderMaker:
     from zuno_tui.gate.orders.position import order_to_compound
 
-    return lambda sources: order_to_compound(sources, asked.token_id, session.address)
+    return lambda sources: order_to_compound(sources, intent.token_id, session.address)
 
 
 def _read(said: Remaining) -> CompoundFees:

@@ -53,10 +53,10 @@ class CheckDebates(Intent, frozen=True):
     records: Path | None = None
 
 
-async def _answer(session: Session, asked: CheckDebates) -> CommandAnswer:
+async def _answer(session: Session, intent: CheckDebates) -> CommandAnswer:
     from zuno_tui.commands.running.debate_check import DebateCheckOptions, checked_debates
 
-    options = DebateCheckOptions(asked.record, asked.situations, asked.times, asked.records)
+    options = DebateCheckOptions(intent.record, intent.situations, intent.times, intent.records)
     return await checked_debates(session, options)
 
 

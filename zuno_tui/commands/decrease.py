@@ -27,11 +27,11 @@ class DecreasePosition(Intent, frozen=True):
     percent: int
 
 
-def _order(session: Session, asked: DecreasePosition) -> OrderMaker:
+def _order(session: Session, intent: DecreasePosition) -> OrderMaker:
     from zuno_tui.gate.orders.position import order_to_decrease
 
     return lambda sources: order_to_decrease(
-        sources, asked.token_id, session.address, asked.percent
+        sources, intent.token_id, session.address, intent.percent
     )
 
 

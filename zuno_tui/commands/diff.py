@@ -22,10 +22,10 @@ class DiffPlan(Intent, frozen=True):
     candidate: str | None = None
 
 
-async def _answer(session: Session, asked: DiffPlan) -> CommandAnswer:
+async def _answer(session: Session, intent: DiffPlan) -> CommandAnswer:
     from zuno_tui.commands.running.diff import plan_difference
 
-    return await plan_difference(session, asked.plan_id, asked.candidate)
+    return await plan_difference(session, intent.plan_id, intent.candidate)
 
 
 def _read(said: Remaining) -> DiffPlan:

@@ -28,11 +28,11 @@ class Doctor(Intent, frozen=True):
     forget: str | None = None
 
 
-async def _answer(session: Session, asked: Doctor) -> CommandAnswer:
+async def _answer(session: Session, intent: Doctor) -> CommandAnswer:
     from zuno_tui.commands.running.doctor import checked, forgotten
 
-    if asked.forget is not None:
-        return forgotten(session, asked.forget)
+    if intent.forget is not None:
+        return forgotten(session, intent.forget)
     return await checked(session)
 
 

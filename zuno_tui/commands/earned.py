@@ -25,10 +25,10 @@ class ShowEarned(Intent, frozen=True):
     period: EarningPeriod | None = None
 
 
-async def _answer(session: Session, asked: ShowEarned) -> CommandAnswer:
+async def _answer(session: Session, intent: ShowEarned) -> CommandAnswer:
     from zuno_tui.commands.running.earned import wallet_earned
 
-    return await wallet_earned(session, asked.period or "week")
+    return await wallet_earned(session, intent.period or "week")
 
 
 def _read(said: Remaining) -> ShowEarned:

@@ -21,11 +21,11 @@ class ExplainPlan(Intent, frozen=True):
     plan_id: str | None = None
 
 
-async def _answer(session: Session, asked: ExplainPlan) -> CommandAnswer:
+async def _answer(session: Session, intent: ExplainPlan) -> CommandAnswer:
     from zuno_tui.commands.running.explain import explanation
     from zuno_tui.commands.running.plans import stored_plan
 
-    return explanation(stored_plan(session, asked.plan_id))
+    return explanation(stored_plan(session, intent.plan_id))
 
 
 _ASKED = ("did", "do", "does", "you", "recommend", "recommended", "choose", "chose", "pick")

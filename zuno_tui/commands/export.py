@@ -32,10 +32,10 @@ class ExportPlan(Intent, frozen=True):
     format: str = _SAFE
 
 
-async def _answer(session: Session, asked: ExportPlan) -> CommandAnswer:
+async def _answer(session: Session, intent: ExportPlan) -> CommandAnswer:
     from zuno_tui.commands.running.export import exported
 
-    return await exported(session, asked.plan_id, for_safe=asked.format == _SAFE)
+    return await exported(session, intent.plan_id, for_safe=intent.format == _SAFE)
 
 
 def _read(said: Remaining) -> ExportPlan:

@@ -23,10 +23,10 @@ class LookUpTerm(Intent, frozen=True):
     term: str | None = None
 
 
-async def _answer(_session: Session, asked: LookUpTerm) -> CommandAnswer:
+async def _answer(_session: Session, intent: LookUpTerm) -> CommandAnswer:
     from zuno_tui.commands.running.glossary import glossary_answer
 
-    return glossary_answer(asked.term)
+    return glossary_answer(intent.term)
 
 
 def _read(said: Remaining) -> LookUpTerm:

@@ -24,10 +24,10 @@ class Hedge(Intent, frozen=True):
     emergency: bool = False
 
 
-async def _answer(session: Session, asked: Hedge) -> CommandAnswer:
+async def _answer(session: Session, intent: Hedge) -> CommandAnswer:
     from zuno_tui.commands.running.trade import hedged
 
-    return await hedged(session, asked.token_id, asked.mode, emergency=asked.emergency)
+    return await hedged(session, intent.token_id, intent.mode, emergency=intent.emergency)
 
 
 def _read(said: Remaining) -> Hedge:

@@ -41,12 +41,12 @@ class ShowHistory(Intent, frozen=True):
     until: str | None = None
 
 
-async def _answer(session: Session, asked: ShowHistory) -> CommandAnswer:
+async def _answer(session: Session, intent: ShowHistory) -> CommandAnswer:
     from zuno_tui.commands.running.history import history_filter, told_history
 
-    named = () if asked.wallet is None else (asked.wallet,)
-    form = asked.form or ("csv" if asked.csv else None)
-    told = history_filter(asked.token_id, asked.since, asked.until)
+    named = () if intent.wallet is None else (intent.wallet,)
+    form = intent.form or ("csv" if intent.csv else None)
+    told = history_filter(intent.token_id, intent.since, intent.until)
     return await told_history(session, named, form, told)
 
 

@@ -37,11 +37,11 @@ class IncreasePosition(Intent, frozen=True):
 _WORDS = 2
 
 
-def _order(session: Session, asked: IncreasePosition) -> OrderMaker:
+def _order(session: Session, intent: IncreasePosition) -> OrderMaker:
     from zuno_tui.gate.orders.position import order_to_increase
 
-    token_id = asked.token_id
-    amount, symbol = _amount(f"{asked.amount} {asked.token or ''}".strip(), token_id)
+    token_id = intent.token_id
+    amount, symbol = _amount(f"{intent.amount} {intent.token or ''}".strip(), token_id)
     return lambda sources: order_to_increase(sources, token_id, session.address, amount, symbol)
 
 

@@ -21,10 +21,10 @@ class Inspect(Intent, frozen=True):
     token_id: int
 
 
-async def _answer(session: Session, asked: Inspect) -> CommandAnswer:
+async def _answer(session: Session, intent: Inspect) -> CommandAnswer:
     from zuno_tui.commands.running.inspect import position_answer
 
-    return await position_answer(session, asked.token_id)
+    return await position_answer(session, intent.token_id)
 
 
 def _read(said: Remaining) -> Inspect:

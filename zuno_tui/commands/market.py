@@ -32,10 +32,10 @@ class SetMarketClock(Intent, frozen=True):
         return f"market: {self.action}"
 
 
-async def _answer(session: Session, asked: SetMarketClock) -> CommandAnswer:
+async def _answer(session: Session, intent: SetMarketClock) -> CommandAnswer:
     from zuno_tui.commands.running.market import market_turned
 
-    return await market_turned(session, asked.action)
+    return await market_turned(session, intent.action)
 
 
 def _verb(action: MarketAction, does: str, *spoken: str) -> Verb:

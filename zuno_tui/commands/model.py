@@ -41,10 +41,10 @@ async def _list(session: Session, _asked: ListModels) -> CommandAnswer:
     return listed(session)
 
 
-async def _test(session: Session, asked: AskModels) -> CommandAnswer:
+async def _test(session: Session, intent: AskModels) -> CommandAnswer:
     from zuno_tui.commands.running.model_test import tested
 
-    return await tested(session, asked.role)
+    return await tested(session, intent.role)
 
 
 def _keep(arguments: Namespace) -> int:

@@ -21,16 +21,16 @@ class ShowPlan(Intent, frozen=True):
     plan_id: str | None = None
 
 
-async def _answer(session: Session, asked: ShowPlan) -> CommandAnswer:
+async def _answer(session: Session, intent: ShowPlan) -> CommandAnswer:
     from zuno_tui.commands.running.plans import is_trade_plan, stored_plan
 
-    if is_trade_plan(session, asked.plan_id):
+    if is_trade_plan(session, intent.plan_id):
         from zuno_tui.commands.running.trade import shown
 
-        return shown(session, asked.plan_id)
+        return shown(session, intent.plan_id)
     from zuno_tui.shown.plan_card import plan_answer
 
-    argued = stored_plan(session, asked.plan_id)
+    argued = stored_plan(session, intent.plan_id)
     with session.open_store() as store:
         return plan_answer(argued, store)
 

@@ -26,10 +26,10 @@ class ListPools(Intent, frozen=True):
     pays: bool = False
 
 
-async def _answer(session: Session, asked: ListPools) -> CommandAnswer:
+async def _answer(session: Session, intent: ListPools) -> CommandAnswer:
     from zuno_tui.commands.running.pools import surveyed_pools
 
-    return await surveyed_pools(session, asked.token, refresh=asked.refresh, pays=asked.pays)
+    return await surveyed_pools(session, intent.token, refresh=intent.refresh, pays=intent.pays)
 
 
 def _read(said: Remaining) -> ListPools:

@@ -28,10 +28,10 @@ class ShowPortfolio(Intent, frozen=True):
     wallets: tuple[str, ...] = ()
 
 
-async def _answer(session: Session, asked: ShowPortfolio) -> CommandAnswer:
+async def _answer(session: Session, intent: ShowPortfolio) -> CommandAnswer:
     from zuno_tui.commands.running.portfolio import whole_portfolio
 
-    return await whole_portfolio(session, asked.wallets)
+    return await whole_portfolio(session, intent.wallets)
 
 
 def _read(said: Remaining) -> ShowPortfolio:

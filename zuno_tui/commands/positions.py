@@ -22,10 +22,10 @@ class ListPositions(Intent, frozen=True):
     since_entry: bool = False
 
 
-async def _answer(session: Session, asked: ListPositions) -> CommandAnswer:
+async def _answer(session: Session, intent: ListPositions) -> CommandAnswer:
     from zuno_tui.commands.running.positions import wallet_positions
 
-    return await wallet_positions(session, since_entry=asked.since_entry)
+    return await wallet_positions(session, since_entry=intent.since_entry)
 
 
 def _read(said: Remaining) -> Show:

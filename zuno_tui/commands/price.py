@@ -21,10 +21,10 @@ class ShowPrice(Intent, frozen=True):
     symbol: str
 
 
-async def _answer(session: Session, asked: ShowPrice) -> CommandAnswer:
+async def _answer(session: Session, intent: ShowPrice) -> CommandAnswer:
     from zuno_tui.commands.running.price import token_price
 
-    return await token_price(session, asked.symbol)
+    return await token_price(session, intent.symbol)
 
 
 def _read(said: Remaining) -> ShowPrice:

@@ -57,10 +57,10 @@ class ChooseRange(Intent, frozen=True):
         return None if found is None else int(found[0].removeprefix("#"))
 
 
-async def _answer(session: Session, asked: ChooseRange) -> CommandAnswer:
+async def _answer(session: Session, intent: ChooseRange) -> CommandAnswer:
     from zuno_tui.commands.running.range import range_answer
 
-    return await range_answer(session, asked.question, lambda *of: planning(*of).twin)
+    return await range_answer(session, intent.question, lambda *of: planning(*of).twin)
 
 
 def planning(form: RangeForm, ticks: TickRange) -> MovePosition | CreatePosition:

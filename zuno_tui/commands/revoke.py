@@ -45,12 +45,12 @@ async def _answer(session: Session, _asked: Revoke) -> CommandAnswer:
     return await allowances(session)
 
 
-def _order(session: Session, asked: Revoke) -> OrderMaker | None:
-    if asked == Revoke():
+def _order(session: Session, intent: Revoke) -> OrderMaker | None:
+    if intent == Revoke():
         return None
     from zuno_tui.commands.running.revoke import order_to_take_back
 
-    return order_to_take_back(session, asked.token, asked.spender, everything=asked.everything)
+    return order_to_take_back(session, intent.token, intent.spender, everything=intent.everything)
 
 
 def _read(said: Remaining) -> Revoke:

@@ -46,10 +46,10 @@ class ChangeSetting(Intent, frozen=True):
         return super().twin
 
 
-async def _answer(session: Session, asked: ChangeSetting) -> CommandAnswer:
+async def _answer(session: Session, intent: ChangeSetting) -> CommandAnswer:
     from zuno_tui.commands.running.setting import settings_answer
 
-    return settings_answer(session, asked.name, asked.value)
+    return settings_answer(session, intent.name, intent.value)
 
 
 COMMAND = Command(

@@ -22,10 +22,10 @@ class SimulatePlan(Intent, frozen=True):
     candidate: str | None = None
 
 
-async def _answer(session: Session, asked: SimulatePlan) -> CommandAnswer:
+async def _answer(session: Session, intent: SimulatePlan) -> CommandAnswer:
     from zuno_tui.commands.running.approve import simulated
 
-    return await simulated(session, asked.plan_id, asked.candidate)
+    return await simulated(session, intent.plan_id, intent.candidate)
 
 
 def _read(said: Remaining) -> SimulatePlan:

@@ -27,10 +27,10 @@ class SwapTokens(Intent, frozen=True):
     bought: str
 
 
-def _order(_session: Session, asked: SwapTokens) -> OrderMaker:
+def _order(_session: Session, intent: SwapTokens) -> OrderMaker:
     from zuno_tui.gate.orders.swap import order_to_swap
 
-    return lambda sources: order_to_swap(sources, asked.amount, asked.sold, asked.bought)
+    return lambda sources: order_to_swap(sources, intent.amount, intent.sold, intent.bought)
 
 
 def _read(said: Remaining) -> SwapTokens:

@@ -51,10 +51,10 @@ class Trade(Intent, frozen=True):
     emergency: bool = False
 
 
-async def _answer(session: Session, asked: Trade) -> CommandAnswer:
+async def _answer(session: Session, intent: Trade) -> CommandAnswer:
     from zuno_tui.commands.running import trade
 
-    match asked.subject:
+    match intent.subject:
         case "status":
             return await trade.status(session)
         case "report":
@@ -64,7 +64,7 @@ async def _answer(session: Session, asked: Trade) -> CommandAnswer:
         case "why":
             return trade.why(session)
         case coin:
-            return await trade.argued(session, coin, asked.mode, emergency=asked.emergency)
+            return await trade.argued(session, coin, intent.mode, emergency=intent.emergency)
 
 
 def _read(said: Remaining) -> Trade:

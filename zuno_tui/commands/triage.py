@@ -43,12 +43,12 @@ def _run(arguments: Namespace) -> int:
     return print_answer(counted(arguments.hours), as_json=bool(arguments.json))
 
 
-async def _answer(_session: Session, asked: CountSpikes) -> CommandAnswer:
+async def _answer(_session: Session, intent: CountSpikes) -> CommandAnswer:
     import asyncio
 
     from zuno_tui.commands.running.triage import counted
 
-    return await asyncio.to_thread(counted, asked.hours)
+    return await asyncio.to_thread(counted, intent.hours)
 
 
 def _read(said: Remaining) -> CountSpikes:

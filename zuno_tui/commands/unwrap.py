@@ -21,10 +21,10 @@ class UnwrapEth(Intent, frozen=True):
     amount: Numeral
 
 
-def _order(_session: Session, asked: UnwrapEth) -> OrderMaker:
+def _order(_session: Session, intent: UnwrapEth) -> OrderMaker:
     from zuno_tui.gate.orders.wallet import order_to_unwrap
 
-    return lambda sources: order_to_unwrap(sources, asked.amount)
+    return lambda sources: order_to_unwrap(sources, intent.amount)
 
 
 def _read(said: Remaining) -> UnwrapEth:

@@ -23,10 +23,10 @@ class WatchIds(Intent, frozen=True):
     token_ids: tuple[int, ...]
 
 
-async def _answer(session: Session, asked: WatchIds) -> CommandAnswer:
+async def _answer(session: Session, intent: WatchIds) -> CommandAnswer:
     from zuno_tui.commands.running.watch_ids import remember_ids
 
-    return await remember_ids(session, asked.token_ids)
+    return await remember_ids(session, intent.token_ids)
 
 
 COMMAND = Command(

@@ -52,10 +52,10 @@ class WhatIf(Intent, frozen=True):
     at: str | None = None
 
 
-async def _answer(session: Session, asked: WhatIf) -> CommandAnswer:
+async def _answer(session: Session, intent: WhatIf) -> CommandAnswer:
     from zuno_tui.commands.running.what_if import positions_at
 
-    return await positions_at(session, asked.symbol, asked.change, asked.at)
+    return await positions_at(session, intent.symbol, intent.change, intent.at)
 
 
 def _read(said: Remaining) -> WhatIf:

@@ -21,10 +21,10 @@ class WrapEth(Intent, frozen=True):
     amount: Numeral
 
 
-def _order(_session: Session, asked: WrapEth) -> OrderMaker:
+def _order(_session: Session, intent: WrapEth) -> OrderMaker:
     from zuno_tui.gate.orders.wallet import order_to_wrap
 
-    return lambda sources: order_to_wrap(sources, asked.amount)
+    return lambda sources: order_to_wrap(sources, intent.amount)
 
 
 def _read(said: Remaining) -> WrapEth:

@@ -46,18 +46,18 @@ class Approvals:
         shown = self._card.view
         return shown.plan_id if shown is not None and shown.options else None
 
-    def approve(self, asked: Approve) -> None:
-        argued = self._plan(asked.plan_id)
-        make_order = order_of_candidate(self._desk_context.session, argued.plan, asked.candidate)
+    def approve(self, intent: Approve) -> None:
+        argued = self._plan(intent.plan_id)
+        make_order = order_of_candidate(self._desk_context.session, argued.plan, intent.candidate)
         if self._card.view is None or self._card.view.plan_id != argued.plan.plan_id:
             self._show(argued)
-        self.begin(make_order, asked.twin, _approved_words(self._card.view, asked.candidate))
+        self.begin(make_order, intent.twin, _approved_words(self._card.view, intent.candidate))
 
-    def show(self, asked: ShowPlan) -> None:
-        self._show(self._plan(asked.plan_id))
+    def show(self, intent: ShowPlan) -> None:
+        self._show(self._plan(intent.plan_id))
 
-    def explain(self, asked: ExplainPlan) -> None:
-        self._explain(self._plan(asked.plan_id))
+    def explain(self, intent: ExplainPlan) -> None:
+        self._explain(self._plan(intent.plan_id))
 
     def _plan(self, named: str | None) -> ArguedPlan:
         """The plan named, the one on the card, or the newest."""

@@ -42,33 +42,33 @@ class Debates:
             found = mesh_not_asked(self._desk_context.session.home)
             self._desk_context.status.meshed(found, None)
 
-    def recommend(self, asked: Recommend) -> None:
+    def recommend(self, intent: Recommend) -> None:
         from agents.lp.payloads import FlowStart
 
-        settings = self._settings(asked.profile)
+        settings = self._settings(intent.profile)
         start = FlowStart(
-            token_id=asked.token_id, profile=settings.profile, max_rounds=settings.max_rounds
+            token_id=intent.token_id, profile=settings.profile, max_rounds=settings.max_rounds
         )
-        self._begin(settings, start, f"position #{asked.token_id}", asked.twin)
+        self._begin(settings, start, f"position #{intent.token_id}", intent.twin)
 
-    def move(self, asked: MovePosition) -> None:
+    def move(self, intent: MovePosition) -> None:
         from agents.lp.payloads import FlowStart
 
         settings = self._settings(None)
         start = FlowStart(
-            token_id=asked.token_id,
+            token_id=intent.token_id,
             profile=settings.profile,
             max_rounds=1,
-            own_prices=(asked.low, asked.high),
+            own_prices=(intent.low, intent.high),
         )
-        self._begin(settings, start, f"position #{asked.token_id}", asked.twin)
+        self._begin(settings, start, f"position #{intent.token_id}", intent.twin)
 
-    def create(self, asked: CreatePosition) -> None:
+    def create(self, intent: CreatePosition) -> None:
         from agents.lp.payloads import FlowCreateStart
         from zuno_tui.phrases.create_phrase import parse_create
 
         network = self._desk_context.session.network
-        phrase = parse_create(asked.phrase, network)
+        phrase = parse_create(intent.phrase, network)
         if phrase.network != network:
             self._desk_context.tell(
                 Said(
@@ -79,7 +79,7 @@ class Debates:
             )
             return
         named = None if phrase.profile is None else phrase.profile.value
-        settings = self._settings(named or asked.profile)
+        settings = self._settings(named or intent.profile)
         start = FlowCreateStart(
             goal=phrase.goal,
             owner=self._desk_context.wallet,
@@ -88,7 +88,7 @@ class Debates:
             own_range=phrase.own_range,
         )
         self._desk_context.tell(Said(f"Understood: {phrase.understood}"))
-        self._begin(settings, start, "a new position", asked.twin)
+        self._begin(settings, start, "a new position", intent.twin)
 
     def _settings(self, profile: str | None) -> DebateSettings:
         from zuno_tui.settings.debates import debate_settings

@@ -149,13 +149,13 @@ class Desk:
             case _:
                 await (await self._post.counter()).take(intent)
 
-    def _cancel(self, asked: Cancel, jobs: Jobs) -> None:
+    def _cancel(self, intent: Cancel, jobs: Jobs) -> None:
         words = "Nothing is under way."
-        if ended := jobs.cancel(asked.job):
+        if ended := jobs.cancel(intent.job):
             words = f"Ended: {', '.join(ended)}."
         elif jobs.is_running(_SIGNING):
             words = "What is signed and sent cannot be called back. See: outbox"
-        self._tell(Said(words, twin=asked.twin))
+        self._tell(Said(words, twin=intent.twin))
 
     async def _move(self, session: Session, intent: SwitchNetwork | UseWallet) -> None:
         """Leave one post for another, unless the other names no wallet or endpoint."""
@@ -167,7 +167,7 @@ class Desk:
             await self._open_as(session)
         self._tell(Said(f"The desk is on {session.network.title} now.", "good", intent.twin))
 
-    async def _change(self, place: str, asked: ChangeSetting) -> None:
+    async def _change(self, place: str, intent: ChangeSetting) -> None:
         """Where the desk must open anew for it, nothing may be under way."""
         from zuno_tui.session.settings_change import session_after
         from zuno_tui.shown.settings_change import change_words
@@ -177,15 +177,15 @@ class Desk:
         anew = not place.startswith(_READ_ANEW)
         if anew and jobs:
             words = f"{jobs[0].name} is under way: wait for it, or cancel. Nothing was changed."
-            self._tell(Said(words, "warn", asked.twin))
+            self._tell(Said(words, "warn", intent.twin))
             return
-        session = session_after(self._session, opening.environment, place, asked.value or "")
+        session = session_after(self._session, opening.environment, place, intent.value or "")
         if anew:
             await self._open_as(session)
         self._session = session
         self._show_settings()
         words, counts = change_words(session, opening.environment, place, demo=opening.demo)
-        self._tell(Said(words, "good" if counts else "warn", asked.twin))
+        self._tell(Said(words, "good" if counts else "warn", intent.twin))
 
     async def _open_as(self, session: Session) -> None:
         """Leave the desk as it is, and open it with what holds now."""
@@ -198,12 +198,12 @@ class Desk:
         self._tell(PlanChanged(None))
         await self.open()
 
-    async def _examine(self, asked: Doctor) -> None:
+    async def _examine(self, intent: Doctor) -> None:
         """What a desk that is not open can still be told: why, and what is missing."""
         from zuno_tui.commands.running.doctor import checked
         from zuno_tui.desk.pages import page_of
 
-        self._tell(await page_of(lambda session, _: checked(session), self._session, asked))
+        self._tell(await page_of(lambda session, _: checked(session), self._session, intent))
 
     def _show_settings(self) -> None:
         from zuno_tui.shown.settings_rows import setting_rows
@@ -211,24 +211,24 @@ class Desk:
         rows = setting_rows(self._session, self._opening.environment)
         self._tell(SettingsReady(rows, str(self._session.home.settings)))
 
-    def _on_network(self, asked: SwitchNetwork) -> Session:
+    def _on_network(self, intent: SwitchNetwork) -> Session:
         try:
-            network = network_named(asked.name)
+            network = network_named(intent.name)
         except UnknownNetworkError as error:
             raise SettingsError(str(error)) from error
         settings = replace(self._session.settings, network=network.name)
         return replace(self._session, settings=settings, network=network)
 
-    async def _with_wallet(self, asked: UseWallet) -> Session:
+    async def _with_wallet(self, intent: UseWallet) -> Session:
         from chain.wallet.address_book import change_book, read_book
         from chain.wallet.errors import NoSuchWalletError
 
         keystore = self._session.home.keystore
         try:
-            address = read_book(keystore).find(asked.wallet).address
+            address = read_book(keystore).find(intent.wallet).address
             change_book(keystore, lambda book: book.choosing(address))
         except NoSuchWalletError:
-            address = await self._address(asked.wallet)
+            address = await self._address(intent.wallet)
         return replace(self._session, settings=replace(self._session.settings, address=address))
 
     async def _address(self, text: str) -> Address:

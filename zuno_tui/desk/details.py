@@ -155,20 +155,20 @@ class Details:
     def __init__(self, desk_context: DeskContext) -> None:
         self._desk_context = desk_context
 
-    def inspect(self, asked: Inspect) -> None:
+    def inspect(self, intent: Inspect) -> None:
         self._desk_context.jobs.start(
             "inspect",
-            f"Reading position #{asked.token_id}",
-            lambda progress: self._read(asked, progress),
+            f"Reading position #{intent.token_id}",
+            lambda progress: self._read(intent, progress),
             seconds=_PATIENCE,
         )
 
-    async def _read(self, asked: Inspect, progress: Progress) -> None:
+    async def _read(self, intent: Inspect, progress: Progress) -> None:
         desk_context, session = self._desk_context, self._desk_context.session
-        one = await read_one(desk_context.sources, asked.token_id, session.settings.unit)
+        one = await read_one(desk_context.sources, intent.token_id, session.settings.unit)
         if one is None:
-            words = f"{session.network.title} has no position #{asked.token_id}, or it was burned."
-            desk_context.tell(Said(words, "warn", asked.twin))
+            words = f"{session.network.title} has no position #{intent.token_id}, or it was burned."
+            desk_context.tell(Said(words, "warn", intent.twin))
             return
         performance = await read_performance(desk_context.sources, [one.snapshot])
         pair = self._pair(one)

@@ -189,34 +189,34 @@ class Dispatcher:
             self._trades = Trades(self._desk_context, self._deciding)
         return self._trades
 
-    def _trade(self, asked: Trade) -> None:
-        if asked.subject in ASKED:
-            self._take_as_declared(asked)
+    def _trade(self, intent: Trade) -> None:
+        if intent.subject in ASKED:
+            self._take_as_declared(intent)
         else:
-            self._trade_desk.trade(asked)
+            self._trade_desk.trade(intent)
 
-    def _hedge(self, asked: Hedge) -> None:
-        self._trade_desk.hedge(asked)
+    def _hedge(self, intent: Hedge) -> None:
+        self._trade_desk.hedge(intent)
 
-    def _show_plan(self, asked: ShowPlan) -> None:
-        if asked.plan_id is not None and is_trade_plan(self._desk_context.session, asked.plan_id):
-            self._trade_desk.show(asked.plan_id)
+    def _show_plan(self, intent: ShowPlan) -> None:
+        if intent.plan_id is not None and is_trade_plan(self._desk_context.session, intent.plan_id):
+            self._trade_desk.show(intent.plan_id)
         else:
-            self._approvals.show(asked)
+            self._approvals.show(intent)
 
-    def _approve(self, asked: Approve) -> None:
-        plan_id = None if asked.candidate else self._meant_trade(asked.plan_id)
+    def _approve(self, intent: Approve) -> None:
+        plan_id = None if intent.candidate else self._meant_trade(intent.plan_id)
         if plan_id is None:
-            self._approvals.approve(asked)
+            self._approvals.approve(intent)
         else:
-            self._trade_desk.approve(asked, plan_id)
+            self._trade_desk.approve(intent, plan_id)
 
-    def _apply(self, asked: Apply) -> None:
-        plan_id = self._meant_trade(asked.plan_id)
+    def _apply(self, intent: Apply) -> None:
+        plan_id = self._meant_trade(intent.plan_id)
         if plan_id is None:
-            self._signing.ask(asked)
+            self._signing.ask(intent)
         else:
-            self._trade_desk.ask(asked, plan_id)
+            self._trade_desk.ask(intent, plan_id)
 
     def _meant_trade(self, named: str | None) -> str | None:
         """The trade plan that is meant: named, or what was shown last where none is."""
@@ -227,19 +227,19 @@ class Dispatcher:
             return None
         return trades.plan_id
 
-    def _open_outbox(self, asked: OpenOutbox) -> None:
-        match asked.action:
+    def _open_outbox(self, intent: OpenOutbox) -> None:
+        match intent.action:
             case None:
                 self._outbox.show()
             case "resume":
-                self._signing.ask_resume(asked)
+                self._signing.ask_resume(intent)
             case "resolve":
-                self._outbox.resolve(asked.plan_id)
+                self._outbox.resolve(intent.plan_id)
             case action:
-                self._signing.ask_replacement(action, asked.plan_id)
+                self._signing.ask_replacement(action, intent.plan_id)
 
-    def _show(self, asked: Show) -> None:
-        match asked.view:
+    def _show(self, intent: Show) -> None:
+        match intent.view:
             case "outbox":
                 self._outbox.show()
             case "records":
@@ -248,13 +248,13 @@ class Dispatcher:
                 self._trade_desk.show()
             case "positions":
                 self._positions.soon()
-        self._desk_context.tell(ViewAsked(asked.view))
+        self._desk_context.tell(ViewAsked(intent.view))
 
-    async def _turn_market(self, asked: SetMarketClock) -> None:
+    async def _turn_market(self, intent: SetMarketClock) -> None:
         if self._market is None:
             self._desk_context.tell(Said("Only the embedded chain's market can be paused.", "warn"))
             return
-        await self._market.turn(asked)
+        await self._market.turn(intent)
         self._positions.soon()
 
     async def _happened(self) -> None:

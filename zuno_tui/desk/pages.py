@@ -21,22 +21,22 @@ _PATIENCE = 180.0
 _MOST_LINES = 2_000
 
 
-async def page_of(answering: Answering, session: Session, asked: Intent) -> PageReady:
+async def page_of(answering: Answering, session: Session, intent: Intent) -> PageReady:
     """A command's answer, line by line."""
-    answer = await answering(session, asked)
+    answer = await answering(session, intent)
     lines = (part for line in answer.page for part in line.splitlines() or ("",))
     cleaned = tuple(clean_line(line) for line in lines)
-    return PageReady(asked.twin, cleaned[:_MOST_LINES])
+    return PageReady(intent.twin, cleaned[:_MOST_LINES])
 
 
 class Pages:
     def __init__(self, desk_context: DeskContext) -> None:
         self._desk_context = desk_context
 
-    def show(self, answering: Answering, asked: Intent) -> None:
+    def show(self, answering: Answering, intent: Intent) -> None:
         self._desk_context.jobs.start(
-            "page", asked.twin, lambda _: self._read(answering, asked), seconds=_PATIENCE
+            "page", intent.twin, lambda _: self._read(answering, intent), seconds=_PATIENCE
         )
 
-    async def _read(self, answering: Answering, asked: Intent) -> None:
-        self._desk_context.tell(await page_of(answering, self._desk_context.session, asked))
+    async def _read(self, answering: Answering, intent: Intent) -> None:
+        self._desk_context.tell(await page_of(answering, self._desk_context.session, intent))

@@ -20,7 +20,7 @@ class PhraseProposals:
     def __init__(self, desk_context: DeskContext) -> None:
         self._desk_context = desk_context
 
-    def propose(self, asked: SayPhrase) -> None:
+    def propose(self, intent: SayPhrase) -> None:
         """Nothing happens where no model is set, or one is asked about another phrase."""
         from zuno_tui.settings.debates import debate_settings
 
@@ -36,7 +36,7 @@ class PhraseProposals:
         self._desk_context.jobs.start(
             "phrase",
             "Asking the model what is meant",
-            lambda _: self._ask(settings, asked.phrase),
+            lambda _: self._ask(settings, intent.phrase),
             seconds=_PATIENCE,
         )
 

@@ -18,13 +18,13 @@ class RangeForms:
     def __init__(self, desk_context: DeskContext) -> None:
         self._desk_context = desk_context
 
-    def open(self, asked: ChooseRange) -> None:
-        what = f"position #{asked.token_id}" if asked.token_id is not None else "the pools"
+    def open(self, intent: ChooseRange) -> None:
+        what = f"position #{intent.token_id}" if intent.token_id is not None else "the pools"
         self._desk_context.jobs.start(
-            "range", f"Reading {what}", lambda told: self._read(asked, told), seconds=_PATIENCE
+            "range", f"Reading {what}", lambda told: self._read(intent, told), seconds=_PATIENCE
         )
 
-    async def _read(self, asked: ChooseRange, progress: Progress) -> None:
+    async def _read(self, intent: ChooseRange, progress: Progress) -> None:
         # What a debate is made of takes a while to import, and is needed for the first form.
         from zuno_tui.commands.running.range import read_range_forms
 
@@ -32,10 +32,10 @@ class RangeForms:
         forms = await read_range_forms(
             desk_context.session,
             desk_context.sources,
-            asked.question,
+            intent.question,
             desk_context.opening.environment,
             progress,
         )
         for form in forms:
             form.preview(form.begins)  # the tables behind it are made here, not under a key
-        desk_context.tell(RangeReady(asked, forms))
+        desk_context.tell(RangeReady(intent, forms))

@@ -33,18 +33,18 @@ class Records:
             "records", "Reading the records", lambda _: self._list(), seconds=_PATIENCE
         )
 
-    def replay(self, asked: Replay) -> None:
+    def replay(self, intent: Replay) -> None:
         self._desk_context.jobs.start(
-            "replay", "Reading the record", lambda _: self._hear(asked), seconds=_PATIENCE
+            "replay", "Reading the record", lambda _: self._hear(intent), seconds=_PATIENCE
         )
 
     async def _list(self) -> None:
         rows = await asyncio.to_thread(record_rows, self._desk_context.session.home.records)
         self._desk_context.tell(RecordsReady(rows))
 
-    async def _hear(self, asked: Replay) -> None:
+    async def _hear(self, intent: Replay) -> None:
         session = self._desk_context.session
-        path = record_path(session, asked.record)
+        path = record_path(session, intent.record)
         again = await replayed(session.home, path)
         words = f"{again.words} Its last hash is {again.judged.last_hash}."
         turns = () if again.ended is None else again.ended.transcript
@@ -56,7 +56,7 @@ class Records:
         )
         self._desk_context.tell(ViewAsked("debate"))
         self._desk_context.tell(
-            Said(again.words, "good" if again.judged.holds else "bad", asked.twin)
+            Said(again.words, "good" if again.judged.holds else "bad", intent.twin)
         )
 
 

@@ -93,12 +93,12 @@ class Signing:
         """Told whenever something may have happened on the chain."""
         self._question: _Question | None = None
 
-    def ask(self, asked: Apply) -> None:
+    def ask(self, intent: Apply) -> None:
         """Show once more what is approved, read from its bytes, and wait for the word."""
         self._desk_context.jobs.start(
             "confirm",
             "Reading what is approved",
-            lambda _: self._ask(asked.plan_id),
+            lambda _: self._ask(intent.plan_id),
             seconds=_READ_PATIENCE,
         )
 

@@ -96,19 +96,19 @@ class Trades:
         if self._deciding is not None:
             self._deciding.cancel()
 
-    def trade(self, asked: Trade) -> None:
+    def trade(self, intent: Trade) -> None:
         self._start(
-            _RunSubject(asked.subject, asked.mode, asked.emergency, asked.twin, asked.subject)
+            _RunSubject(intent.subject, intent.mode, intent.emergency, intent.twin, intent.subject)
         )
 
-    def hedge(self, asked: Hedge) -> None:
+    def hedge(self, intent: Hedge) -> None:
         self._start(
             _RunSubject(
-                f"hedge of #{asked.token_id}",
-                asked.mode,
-                asked.emergency,
-                asked.twin,
-                token_id=asked.token_id,
+                f"hedge of #{intent.token_id}",
+                intent.mode,
+                intent.emergency,
+                intent.twin,
+                token_id=intent.token_id,
             )
         )
 
@@ -120,11 +120,11 @@ class Trades:
             view = self._pictured(run_of_plan(plan, str(document.get("requestId", ""))))
         self._opened(view)
 
-    def approve(self, asked: Approve, plan_id: str) -> None:
+    def approve(self, intent: Approve, plan_id: str) -> None:
         self._desk_context.jobs.start(
             "approve",
             f"Looking at the orders of {plan_id} again",
-            lambda _: self._approve(plan_id, asked.twin),
+            lambda _: self._approve(plan_id, intent.twin),
             seconds=_READ_PATIENCE,
         )
 

@@ -130,14 +130,14 @@ class Watching:
                 await asyncio.wait_for(monitor, _LAST_MOMENTS)
             self._book.close()
 
-    def acknowledge(self, asked: Acknowledge) -> None:
+    def acknowledge(self, intent: Acknowledge) -> None:
         now = self._desk_context.clock()
-        if asked.alert_id == ALL_ALERTS:
+        if intent.alert_id == ALL_ALERTS:
             self._book.ack_all({one.id for one in self._book.current() if one.active}, now)
-            self._say("All alerts are acknowledged.", asked.twin)
+            self._say("All alerts are acknowledged.", intent.twin)
             return
-        alert = self._book.ack(_number(asked.alert_id), now)
-        self._say(f"Alert {alert.id} is acknowledged.", asked.twin)
+        alert = self._book.ack(_number(intent.alert_id), now)
+        self._say(f"Alert {alert.id} is acknowledged.", intent.twin)
 
     def mute(self, asked: AskedMute) -> None:
         now, length = self._desk_context.clock(), age_text(asked.seconds)

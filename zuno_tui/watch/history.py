@@ -32,7 +32,7 @@ SentPlans = dict[tuple[int, str], dict[str, str]]
 async def read_whole_history(
     session: Session,
     named: Sequence[str] = (),
-    told: HistoryFilter | None = None,
+    selection: HistoryFilter | None = None,
     *,
     watch: Callable[[ScanProgress], None] = lambda _: None,
 ) -> WholeHistory:
@@ -41,7 +41,7 @@ async def read_whole_history(
     plans = sent_plans(session)
     chapters = await asyncio.gather(*(_chapters(session, one, plans, watch) for one in watched))
     every = tuple(chapter for some in chapters for chapter in some)
-    return WholeHistory(every, told or HistoryFilter())
+    return WholeHistory(every, selection or HistoryFilter())
 
 
 def sent_plans(session: Session) -> SentPlans:

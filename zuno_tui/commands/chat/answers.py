@@ -165,13 +165,13 @@ async def _in_plain_words(session: Session, text: str) -> ChatReply:
     return await _page(session, meant)
 
 
-async def _page(session: Session, asked: Intent) -> ChatReply:
-    if asked == Trade("report"):
+async def _page(session: Session, intent: Intent) -> ChatReply:
+    if intent == Trade("report"):
         return _report(session)
-    answer = registry().command_of(asked).answer
+    answer = registry().command_of(intent).answer
     if answer is None:
         return ChatReply(_NEVER)
-    told = await answer(session, asked)
+    told = await answer(session, intent)
     lines = (part for line in told.page for part in line.splitlines())
     return ChatReply("\n".join(unclickable(line) for line in lines) or "Nothing is known.")
 

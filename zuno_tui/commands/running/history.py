@@ -29,16 +29,16 @@ def history_filter(token_id: int | None, since: str | None, until: str | None) -
 
 
 async def told_history(
-    session: Session, named: Sequence[str], form: CsvFormat | None, told: HistoryFilter
+    session: Session, named: Sequence[str], form: CsvFormat | None, selection: HistoryFilter
 ) -> CommandAnswer:
     watch = reading_progress(session.narrate, what="what happened to positions")
-    whole = await read_whole_history(session, named, told, watch=watch)
+    whole = await read_whole_history(session, named, selection, watch=watch)
     lines = history_lines(whole) if form is None else _csv_lines(history_csv(whole, form))
     heading = history_heading(whole)
     seen = any(one.history is not None for one in whole.chapters)
     code = DONE if seen else NETWORK
-    if seen and told.position is not None and not any(whole.results()):
-        heading, lines = (*heading, f"No wallet looked at ever held #{told.position}."), ()
+    if seen and selection.position is not None and not any(whole.results()):
+        heading, lines = (*heading, f"No wallet looked at ever held #{selection.position}."), ()
         code = FAILED
     return CommandAnswer(
         heading=heading,
