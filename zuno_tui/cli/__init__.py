@@ -77,11 +77,12 @@ def _at_demo(parsed: Namespace) -> Namespace:
 
 
 def _run_command(command: Command | None, parsed: Namespace) -> int:
-    if command is None or command.name in ("desk", "init"):
+    words = ("desk",) if command is None else command.intent.command
+    if command is None or words in (("desk",), ("init",)):
         from zuno_tui.cli import desk
 
-        return desk.run(parsed, asks=command is not None and command.name == "init")
-    if command.name == "demo":
+        return desk.run(parsed, asks=words == ("init",))
+    if words == ("demo",):
         from zuno_tui.cli import demo
 
         return demo.run(parsed)
