@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.commands.arguments import read_token_id
-from zuno_tui.commands.command import Argument, Command, Group, Intent
+from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.commands.possible import with_positions
 
 if TYPE_CHECKING:
+    from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.session.session import Session
     from zuno_tui.shown.answer import CommandAnswer
+
+_NUMBER = re.compile(r"#?[0-9]{1,77}", re.ASCII)
 
 
 class WatchIds(Intent, frozen=True):
@@ -29,10 +34,28 @@ async def _answer(session: Session, intent: WatchIds) -> CommandAnswer:
     return await remember_ids(session, intent.token_ids)
 
 
+def _read(said: Remaining) -> WatchIds:
+    token_ids = [said.position()]
+    while (named := said.matching(_NUMBER)) is not None:
+        token_ids.append(read_token_id(named))
+    said.end("position", "positions", "only", "just")
+    return WatchIds(tuple(token_ids))
+
+
 COMMAND = Command(
     name="watch-ids",
     does="name positions of the wallet that its endpoint cannot find",
     group=Group.POSITION,
     intent=WatchIds,
     answer=_answer,
+    verbs=(
+        Verb(
+            "watch-ids",
+            _read,
+            "watch-ids ID…",
+            spoken=("watch ids",),
+            names="positions",
+            possible=with_positions,
+        ),
+    ),
 )

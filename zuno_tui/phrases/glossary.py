@@ -6,6 +6,8 @@ from functools import cache
 
 from msgspec import Struct
 
+from chain.base.spelling import nearest
+
 
 class GlossaryTerm(Struct, frozen=True):
     name: str
@@ -25,7 +27,7 @@ GLOSSARY = (
         "IL",
         "Impermanent loss: how much less a position is worth than the tokens that went into it "
         "would be, had they been held. Fees are not counted in it.",
-        ("impermanent loss", "divergence loss"),
+        ("impermanent loss", "divergence loss", "impairment loss", "temporary loss"),
     ),
     GlossaryTerm(
         "buffer",
@@ -176,6 +178,11 @@ GLOSSARY = (
 @cache
 def _by_name() -> dict[str, GlossaryTerm]:
     return {name: term for term in GLOSSARY for name in (term.name.lower(), *term.also)}
+
+
+def term_like(said: str) -> GlossaryTerm | None:
+    """The term that is spelled nearly so, like impermament loss."""
+    return None if (near := nearest(said.lower(), _by_name())) is None else _by_name()[near]
 
 
 def term_named(said: str) -> GlossaryTerm | None:

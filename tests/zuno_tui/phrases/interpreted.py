@@ -36,6 +36,7 @@ LISTS = {
     "own_words_seventh": 127,
     "own_words_eighth": 126,
     "own_words_ninth": 123,
+    "strangers_third": 110,
 }
 """How many of 150 were understood, or asked back rightly, the first time."""
 

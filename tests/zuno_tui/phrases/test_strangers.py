@@ -1,6 +1,6 @@
 """Phrases with what they meant, written down before they were tried, and how that first try went.
 
-Those of `strangers.jsonl` and `strangers_second.jsonl` were written by people who had not seen the
+Those of the three `strangers` lists were written by people who had not seen the
 grammar, the others by its author. All of them have been used since to mend the grammar with: their
 figures are of then.
 """

@@ -53,6 +53,11 @@ def leads_to_signature(intent: Intent) -> bool:
     return command.order is not None or any(verb.money for verb in command.verbs)
 
 
+def is_question(text: str) -> bool:
+    """Whether it ends as one and is no order that is asked for politely."""
+    return text.rstrip().endswith("?") and _ASKED_POLITELY.match(text) is None
+
+
 def questioned(found: Interpretation, text: str, context: PhraseContext) -> Interpretation:
     """A question where the words are understood, but not surely meant: `close 26?`."""
     if not found.intents:
@@ -63,8 +68,7 @@ def questioned(found: Interpretation, text: str, context: PhraseContext) -> Inte
     doubt = _misspelt(found, context) or _far_from_price(found, text, context)
     if doubt is not None:
         return doubt
-    asking = text.rstrip().endswith("?") and _ASKED_POLITELY.match(text) is None
-    if asking and any(map(leads_to_signature, found.intents)):
+    if is_question(text) and any(map(leads_to_signature, found.intents)):
         return Interpretation(
             question="Is that a question, or is it to be prepared?",
             choices=tuple(intent.twin for intent in found.intents),

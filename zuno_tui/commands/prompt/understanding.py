@@ -23,10 +23,13 @@ from zuno_tui.commands.inspect import Inspect
 from zuno_tui.commands.price import ShowPrice
 from zuno_tui.commands.prompt.interpretation import (
     Interpretation,
+    is_question,
     is_readable,
     leads_to_signature,
     questioned,
 )
+from zuno_tui.commands.prompt.large_amounts import not_too_much
+from zuno_tui.commands.prompt.offering import only_named
 from zuno_tui.commands.prompt.several import SeveralIntents
 from zuno_tui.commands.range import ChooseRange
 from zuno_tui.commands.registry import registry
@@ -119,7 +122,8 @@ def interpret(text: str, context: PhraseContext) -> Interpretation:
     if (refused := _refused(text, words)) is not None:
         return Interpretation(misunderstood=refused)
     found = _interpreted(words, spoken_words(text), context)
-    return questioned(found, text, context)
+    sure = not_too_much(questioned(found, text, context), text, context)
+    return only_named(sure, spoken_words(text), asking=is_question(text))
 
 
 def _interpreted(

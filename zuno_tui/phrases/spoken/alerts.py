@@ -154,7 +154,18 @@ def _acknowledge(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | 
         return Rephrased(tuple(f"ack {one}" for one in numbers))
     if sentence.has(Topic.ALL, Topic.ALERTS) and not numbers:
         return Rephrased(("ack all",))
-    return None
+    return None if numbers else _which_alert(sentence, context)
+
+
+def _which_alert(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    """`acknowledge it`: the one under the cursor, else a question which."""
+    alone = set(sentence.topics) <= {Topic.ACKNOWLEDGE, Topic.IT, Topic.ONE, Topic.ALERT}
+    counted = sentence.tokens or sentence.percents
+    if not alone or len(sentence.words) == 1 or sentence.unknown or counted:
+        return None
+    if context.selected_alert is not None:
+        return Rephrased((f"ack {context.selected_alert}",))
+    return AskedBack("Which alert?", tuple(f"ack {one}" for one in context.alerts))
 
 
 def _numbered(sentence: Sentence, context: PhraseContext) -> tuple[str, ...]:

@@ -76,6 +76,14 @@ def _unclear_several(change: Rephrased, sentence: Sentence) -> SpokenMeaning | N
     return AskedBack("Which are meant, and what of each? Type their numbers, one at a time.")
 
 
+def _emptied(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
+    """`empty out everything`: what is empty may be meant to be kept."""
+    leaving = all(phrase.startswith("close ") for phrase in change.phrases)
+    if not leaving or "empty out" not in sentence.text:
+        return None
+    return AskedBack("To leave what is named whole, one after the other?", change.phrases)
+
+
 def _bought_first(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
     """`buy 1 eth and put it in 33`: what is bought is there only afterwards."""
     adding = all(phrase.startswith("increase ") for phrase in change.phrases)
@@ -127,6 +135,7 @@ _DOUBTS: tuple[DoubtRule, ...] = (
     _dropped,
     _tried,
     _unclear_several,
+    _emptied,
     _bought_first,
     _left_out,
     _stays,

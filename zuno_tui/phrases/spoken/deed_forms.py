@@ -19,7 +19,9 @@ DEED_FORMS: dict[Topic, str] = {
         "take down, dissolve, wipe out, retire, flatten, cash me out, close off, done with, i am "
         "done with, finished with, through with, wrap up, unload, offload, quit position, end "
         "position, tear down, close entirely, get me out, get me completely out, take me out, "
-        "exit out, close, closing, close out, close down, exit, exiting, unwind, liquidate, "
+        "wind it down, wind this down, wind that down, wind them down, shut it down, close it out, "
+        "close it down, wrap it up, empty out, exit out, close, closing, close out, close down, "
+        "exit, exiting, unwind, liquidate, "
         "kill, nuke, bail, bail out, dump, terminate, shut, shut down, get out, getting out, get "
         "rid, pull out, pull plug, cash out, wind down, eject, burn, i want out, want out, "
         "abandon, scrap, ditch, zero out, stop lping, stop providing, close up, drain"
@@ -59,7 +61,7 @@ DEED_FORMS: dict[Topic, str] = {
         "in range, get back in range, rebalance, rebalancing, re-balance, recenter, recentre, "
         "re-center, re-centre, re-range, rerange, move, moving, shift, reposition, adjust, "
         "readjust, optimise, optimize, optimizing, fix, fixing, realign, tune, roll, back in "
-        "range, back into range, relocate, slide, center, centre"
+        "range, back into range, relocate, slide, center, centre, mv, to cover, reset"
     ),
     Topic.WIDTH: (
         "extend, stretch, widen, narrow, tighten, broaden, wide, tight, wider, narrower, "
@@ -93,7 +95,10 @@ DEED_FORMS: dict[Topic, str] = {
         "trade, sell, selling, flip, turn"
     ),
     Topic.BUY: "buy, buying, purchase",
-    Topic.WRAP: "wrapped, wrapping, wrap",
+    Topic.WRAP: (
+        "wrapped, wrapping, wrap, wrapped kind, wrapped version, wrapped form, with kind, with "
+        "version"
+    ),
     Topic.UNWRAP: "unwrapped, unwrapping, unwrap",
     Topic.ALERT: (
         "lmk, holler, give a shout, give me a shout, flag, alert, notify, warn, ping, remind, "
@@ -109,6 +114,9 @@ DEED_FORMS: dict[Topic, str] = {
         "bother, do not disturb, stop bothering, do not notify, do not alert, do not ping, do "
         "not tell, no more alerts, no more notifications, stop notifications, stop spamming, "
         "silent, shush, mute, muting, silence, snooze, quiet, hush, shut up, turn off, disable, "
+        "stop nagging, stop annoying, stop shouting, stop yelling, stop pestering, stop beeping, "
+        "stop buzzing, stop texting, stop messaging, stop reminding, stop harassing, stop talking, "
+        "no more nagging, leave in peace about, "
         "stop alerting, stop pinging, stop notifying, stop telling, stop warning, stop bugging, "
         "stop alerts"
     ),
@@ -126,12 +134,14 @@ DEED_FORMS: dict[Topic, str] = {
         "list view, screen, chart, table, watchlist"
     ),
     Topic.KEEP: (
-        "keep open, stay open, leave open, remain open, leave as it is, leave as is, hold, keep, "
+        "leave deposit, keep deposit, leave principal, keep principal, leave capital, keep "
+        "open, stay "
+        "open, leave open, remain open, leave as it is, leave as is, hold, keep, "
         "leave, do nothing, do not touch, sit tight, stay, hands off, leave alone, let it be, "
         "let be, let it ride, let ride, do not mess with, do not change, do not do anything, "
         "untouched, as it is, as is"
     ),
-    Topic.UNDO: "undo, revert, rollback, roll back, take back, reverse",
+    Topic.UNDO: "undo, revert, rollback, roll back, take back, reverse, unsend, un-do",
     Topic.CANCEL: (
         "reject, decline, throw away, throw it away, refuse, changed my mind, change my mind, "
         "stop wait, wait wait, wait no, no no, on second thought, drop it, drop that, nvm, "
@@ -163,12 +173,18 @@ DEED_FORMS: dict[Topic, str] = {
         "through, fire away, fire it off, pull the trigger, pull trigger, sign and send, run it "
         "without asking, sign transaction, sign tx, apply, applying"
     ),
-    Topic.APPROVE: "approved, approve, approving, approve of",
+    Topic.APPROVE: (
+        "approved, approve, approving, approve of, sign off on, signing off on, i sign off on, "
+        "signed off, signed off on, give my blessing, green light, greenlight, rubber stamp"
+    ),
     Topic.QUIT: (
         "log off, logging off, sign off, signing off, done for today, done for now, done for "
         "day, all for today, all for now, call it day, call it a day, see you, see ya, cya, good "
         "night, goodnight, gn, close app, close desk, close program, close window, close "
-        "terminal, exit app, exit program, exit desk, exit terminal, leave desk, leave app, shut "
+        "terminal, closing laptop, close laptop, closing my laptop, close my laptop, shut laptop, "
+        "closing computer, close computer, closing app, closing desk, closing terminal, closing "
+        "window, going offline, heading out, heading off, off to bed, going to bed, exit app, "
+        "exit program, exit desk, exit terminal, leave desk, leave app, shut "
         "app, shut down app, quit app, quit program, that is all for today, that is it for "
         "today, that is all, bye, quit, leave the desk, log out, logout"
     ),

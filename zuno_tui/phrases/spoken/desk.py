@@ -79,12 +79,16 @@ def _diff(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
 
 
 def _backtest(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    return Rephrased(("backtest",)) if sentence.has(Topic.BACKTEST) else None
+    if not sentence.has(Topic.BACKTEST):
+        return None
+    return AskedBack("Over the past of which pool? `pools` lists them; then: backtest POOL")
 
 
-def _replay(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    asked = sentence.has(Topic.REPLAY) and not sentence.ids
-    return Rephrased(("replay",)) if asked else None
+def _replay(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    if not sentence.has(Topic.REPLAY) or sentence.ids or len(sentence.words) == 1:
+        return None
+    choices = tuple(f"replay {one}" for one in context.records)
+    return AskedBack("Which debate? `records` lists them; then: replay RECORD", choices)
 
 
 def _debate(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:

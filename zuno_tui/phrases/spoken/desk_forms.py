@@ -47,7 +47,8 @@ DESK_FORMS: dict[Topic, str] = {
         "historical test"
     ),
     Topic.REPLAY: (
-        "replay, play back, playback, play again, play it back, rewatch, re-watch, watch again, "
+        "replay, play it again, play back, playback, play again, play it back, rewatch, "
+        "re-watch, watch again, "
         "rewind"
     ),
     Topic.DEBATES: "past debates, old debates, records, transcripts",
@@ -87,7 +88,10 @@ DESK_FORMS: dict[Topic, str] = {
         "suggest, your recommendation, steps"
     ),
     Topic.SENT: (
-        "sent, been sent, it been confirmed, been confirmed, it confirmed, is it confirmed, is "
+        "waiting to be signed, waiting to sign, waiting for signature, waiting for signatures, "
+        "to be "
+        "signed, still to sign, needs signing, need signing, to sign, unsigned, sent, been "
+        "sent, it been confirmed, been confirmed, it confirmed, is it confirmed, is "
         "it mined, is it done, has it landed, mined, mined yet, been mined, included yet, been "
         "included, landed yet, stuck, resend, rebroadcast, did you send, was it sent, has it "
         "been sent, confirmed on chain, mempool, unconfirmed, transaction, transactions, tx, "

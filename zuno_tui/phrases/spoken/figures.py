@@ -118,7 +118,9 @@ def earned(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     if not (sentence.has(Topic.EARNED) or fees_then) or named:
         return None
     taken = sentence.first in (*_TAKING, Topic.COMPOUND, Topic.PUT)
-    if sentence.has(Topic.TRACK_RECORD, Topic.POOLS, Topic.POSITION) or sentence.symbols or taken:
+    lping = bool(period) and "lp" in sentence.words
+    one = sentence.has(Topic.POSITION) and not lping
+    if sentence.has(Topic.TRACK_RECORD, Topic.POOLS) or one or sentence.symbols or taken:
         return None
     ranked = sentence.has(Topic.ONE) and sentence.has(*RANK_TOPICS)
     if ranked or (sentence.first_word in ("positions", "lps") and period is None):
@@ -156,7 +158,8 @@ def price(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     asked = priced or asking or alone
     if not tokens and sentence.has(Topic.PRICE):
         return _price_of_none(sentence, context)
-    if not asked or not tokens or set(sentence.unknown) - {"today"}:
+    plainly = priced and asking and len(tokens) == 1
+    if not asked or not tokens or (set(sentence.unknown) - {"today"} and not plainly):
         return None
     if priced and len(tokens) > 1:
         tokens = tuple(one for one in tokens if one not in ("USDC", "USDT")) or tokens

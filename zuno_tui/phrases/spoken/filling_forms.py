@@ -6,7 +6,8 @@ from zuno_tui.phrases.spoken.topics import Topic
 
 FILLING_FORMS: dict[Topic, str] = {
     Topic.FILLING: (
-        "today, otherwise, discussed, end, wen, longer, any more, anymore, any longer, any, "
+        "dear, darling, love, pal, my friend, today, otherwise, discussed, end, wen, longer, "
+        "any more, anymore, any longer, any, "
         "whichever, myself, whatever you do, no matter what, please do, plain, native, raw, "
         "normal, regular, free, play it, play, we are, dollars, dollar, in dollars, usd price, "
         "done, finished, sick, tired, i am, thank you, thank you very much, much appreciated, "

@@ -22,6 +22,7 @@ from zuno_tui.phrases.spoken.negation import (
 )
 from zuno_tui.phrases.spoken.opening import OPENING_RULES
 from zuno_tui.phrases.spoken.questions import FIRST_RULES, LAST_RULES, QUESTION_RULES
+from zuno_tui.phrases.spoken.seldom import SELDOM_RULES
 from zuno_tui.phrases.spoken.sentence_reader import read_sentence
 from zuno_tui.phrases.spoken.targets import RANK_TOPICS, STATE_TOPICS, positions_meant
 from zuno_tui.phrases.spoken.topics import DEEDS, QUESTIONS, Topic
@@ -39,6 +40,7 @@ _ASKING: tuple[SentenceRule, ...] = (
     corrected,
     declined,
     *FIRST_RULES,
+    *SELDOM_RULES,
     *ALERT_RULES,
     *QUESTION_RULES,
 )

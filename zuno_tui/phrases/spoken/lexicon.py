@@ -30,8 +30,14 @@ _FORMS: dict[Topic, str] = {
     Topic.POSITION: (
         "position, pos, lp position, nft, positon, bag, stake, number, id, lp, lps position"
     ),
-    Topic.LIQUIDITY: "exposure, liquidity, funds, money, capital, tokens, liq",
-    Topic.RANGE: "range, price range, bounds, edges, width, ticks",
+    Topic.LIQUIDITY: (
+        "exposure, liquidity, funds, money, capital, tokens, liq, leave deposit, keep deposit, "
+        "leave principal, keep principal, leave capital, principal, my deposit, original deposit, "
+        "initial deposit"
+    ),
+    Topic.RANGE: (
+        "range, price range, bounds, edges, width, ticks, tick bounds, borders, boundaries"
+    ),
     Topic.POOLS: (
         "best place, best place to put, good place to put, best place for, where to put, where "
         "to park, where should i put, where do i put, where could i put, where best to put, any "
@@ -65,7 +71,9 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.WORTH: "worth, value, tvl, size",
     Topic.EARNED: (
-        "fees collected, collected so far, earn, earned, earning money, earnings, made, make "
+        "pocket money, side income, passive income, brought in, bring in, fees collected, "
+        "collected "
+        "so far, earn, earned, earning money, earnings, made, make "
         "money, did i make, do i make, did we make, have i made, am i making, making, profit, "
         "profits, profitable, pnl, p&l, p/l, return, returns, gain, gained, gains, income, "
         "revenue, roi, performance, lost, lose, losses, won, result, results, up or down, making "
@@ -108,7 +116,8 @@ _FORMS: dict[Topic, str] = {
         "leaving range, leaving its range, falls out of range, fall out of range, fell out of "
         "range, fallen out of range, went out of range, go out of range, gone out of range, out "
         "of the range, off-range, out of range, oor, outside range, outside of range, outside "
-        "its range, not in range, idle, inactive, not earning, out-of-range, out range, out of "
+        "its range, out of their range, outside their range, out of their bounds, not in range, "
+        "idle, inactive, not earning, out-of-range, out range, out of "
         "its range, leaves its range, leaves range, goes out of range, off range, out of bounds, "
         "stopped earning"
     ),

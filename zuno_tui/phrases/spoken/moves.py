@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from zuno_tui.phrases.phrase_error import NotReadYetError
 from zuno_tui.phrases.spoken.asking import for_each, no_such_position, one_position
 from zuno_tui.phrases.spoken.meaning import AskedBack, Rephrased
+from zuno_tui.phrases.spoken.number_words import PARTS, ROUNDED_DOWN
 from zuno_tui.phrases.spoken.sentence import names_symbol
 from zuno_tui.phrases.spoken.targets import RANK_TOPICS, STATE_TOPICS, held_as, positions_meant
 from zuno_tui.phrases.spoken.topics import DEEDS, Topic
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.targets import PositionsMeant
 
 _WHOLE = 100
+_PART_WORDS = frozenset(words[0] for words, _ in PARTS)
 _FEW_WORDS = 3
 _EDGES = 2
 _TAKING = (Topic.TAKE, Topic.LEAVE, Topic.LESS, Topic.REMOVE, Topic.SWAP, Topic.EMPTY)
@@ -39,6 +41,9 @@ _DUMPED_INTO = re.compile(
 )
 """`dump 500 usdc into 33` puts in, though to dump a position is to leave it."""
 _BROUGHT_TO = re.compile(r"\b(?:take|bring|get|pull) (?:position )?#?[0-9]+ (?:to|into|back to) ")
+_ALL_OF_IT = re.compile(
+    r"\b(?:it all|all (?:of )?(?:it|this|that)|everything (?:of|in) (?:it|this))\b"
+)
 _BACK_IN = re.compile(r"\bback (?:in|into it|into position)$")
 _WHOLLY = (
     *(Topic.LEAVE, Topic.ALL, Topic.WHOLE),
@@ -163,7 +168,8 @@ def _unclear_leaving(sentence: Sentence, context: PhraseContext) -> AskedBack | 
         return None
     if sentence.symbols and not sentence.has(*_WHOLLY):
         return AskedBack("Of which position, and how much? Like: decrease 7 25%")
-    if " it all " in f" {sentence.text} " and context.it is not None and not sentence.symbols:
+    every = _ALL_OF_IT.search(sentence.text) is not None
+    if every and context.it is not None and not sentence.symbols:
         if sentence.has(*STATE_TOPICS, *RANK_TOPICS) or sentence.fee is not None:
             return None
         return AskedBack(
@@ -191,6 +197,8 @@ def _perhaps_leave(sentence: Sentence) -> SpokenMeaning | None:
 def _part(sentence: Sentence, percent: Fraction, context: PhraseContext) -> SpokenMeaning:
     meant = positions_meant(sentence, context)
     staying = _stays(sentence)
+    if staying and sentence.part and percent in ROUNDED_DOWN:
+        percent += 1
     taken = _WHOLE - percent if staying else percent
     if not 0 < taken <= _WHOLE:
         return AskedBack(f"{float(percent):g} % of a position cannot be taken out. Which part?")
@@ -229,14 +237,14 @@ def _stays(sentence: Sentence) -> bool:
 
 
 def _begins_part(word: str) -> bool:
-    return word[:1].isdigit() or word in ("half", "quarter", "third", "one", "two", "three")
+    return word[:1].isdigit() or word in _PART_WORDS
 
 
 def _how_much_less(sentence: Sentence, context: PhraseContext, *, whole: bool) -> SpokenMeaning:
     if sentence.has(Topic.FEES):
         return AskedBack("The fee is the pool's own. What waits of fees is taken with: collect 7")
     if sentence.numbers:
-        return _unheld(sentence, context) or AskedBack("How many percent? Like: decrease 7 25%")
+        return _unheld(sentence, context) or _of_one_of_them(sentence)
     chosen = one_position("decrease", positions_meant(sentence, context), context, " 25")
     if isinstance(chosen, AskedBack):
         return AskedBack("Of which position, and how much? Like: decrease 7 25%")
@@ -244,6 +252,16 @@ def _how_much_less(sentence: Sentence, context: PhraseContext, *, whole: bool) -
     if whole:
         choices.append(f"close {chosen}")
     return AskedBack(f"How much of #{chosen}?", tuple(choices))
+
+
+def _of_one_of_them(sentence: Sentence) -> AskedBack:
+    """`decrease 26 or 27 by 40`."""
+    (number, *others) = sentence.numbers
+    part = number.isdigit() and 0 < int(number) < _WHOLE and not others
+    if not (part and sentence.has(Topic.OR) and len(sentence.ids) > 1):
+        return AskedBack("How many percent? Like: decrease 7 25%")
+    choices = tuple(f"decrease {one} {number}" for one in sentence.ids)
+    return AskedBack("Of which position, in percent?", choices)
 
 
 def _more(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:

@@ -40,10 +40,20 @@ PARTS = (
     (("quarter",), 25),
     # Never more than was said.
     (("third",), 33),
+    (("two", "fifths"), 40),
+    (("three", "fifths"), 60),
+    (("four", "fifths"), 80),
+    (("one", "fifth"), 20),
+    (("nine", "tenths"), 90),
+    (("one", "tenth"), 10),
     (("fifth",), 20),
+    (("sixth",), 16),
+    (("eighth",), 12),
     (("tenth",), 10),
 )
 """Parts of something, in percent."""
+ROUNDED_DOWN = frozenset((66, 33, 16, 12))
+"""Of what is to stay, one percent more: never less than was said."""
 
 
 def with_scales(words: Sequence[str]) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ _PAID_WITH = re.compile(r"\b(?:for|with|using) [0-9.]")
 _WITH_DOLLARS = re.compile(
     r"\b(?:with|and|against|vs|versus) (?:usd|dollars?|stables?|stablecoins?)\b"
 )
+_HELD_ALREADY = re.compile(r"\btop(?: |-)?(?:up|off)\b|\b(?:into|in|to) (?:all )?(?:my|our)\b")
 _OUT_OF_WALLET = (Topic.POSITION, Topic.POSITIONS, Topic.IT, Topic.ONE, Topic.ONES)
 
 
@@ -289,6 +290,13 @@ def _new_or_more(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | 
     amount = sentence.amounts[0]
     meant = positions_meant(sentence, context)
     more = tuple(f"increase {one} {amount.number} {amount.symbol}" for one in meant.ids)
+    if more and _HELD_ALREADY.search(sentence.text):
+        sure = meant.sure and len(more) == 1
+        return (
+            Rephrased(more)
+            if sure
+            else AskedBack("More is put into one position at a time. Which?", more)
+        )
     created_too = f"create {created(sentence)}"
     return AskedBack("Into a position you have, or a new one?", (*more, created_too))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from zuno_tui.phrases.spoken.number_words import with_scales
+from zuno_tui.phrases.spoken.number_words import with_scales, worded_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -80,6 +80,8 @@ _CONTRACTIONS = {
     "@": "at",
     "&": "and",
     "+": "and",
+    "+=": "add",
+    "-=": "decrease",
     "=": "at",
     ">": "above",
     ">=": "above",
@@ -140,6 +142,12 @@ _OPENINGS = tuple(
         *("i feel like", "i decided to", "i have decided to", "you can", "you may"),
     )
 )
+_OF_THAT = re.compile(r"\b(\$?[0-9][0-9.,]*[km]?) of (?:it|them|that)$", re.ASCII)
+"""So many of a token that was named before."""
+_WRAPPED = (
+    (re.compile(r"\bwrapped (?:eth|ether|ethereum)\b"), "weth"),
+    (re.compile(r"\bwrapped (?:btc|bitcoin)\b"), "wbtc"),
+)
 _SUPPOSING = frozenset(("say", "assume", "suppose", "imagine", "pretend"))
 _HOMEWARDS = re.compile(
     r" (?:and |then )+(?:send|transfer|put|return|move|give|get|bring) "
@@ -160,6 +168,7 @@ _CLOSING = re.compile(
     r"|(?:show|tell) (?:plan|it|result|how it goes|what happens))$"
 )
 """What is so by itself, at the end of a sentence."""
+_ADDED_PARTS = {"half": "5", "quarter": "25", "tenth": "1", "fifth": "2"}
 _HALVED = (("a",), ("an",))
 _BETWEEN_NUMBERS = re.compile(
     r"(?<=[0-9km%])(?:\.\.+|–|—|−|~|-|(?<=[0-9]{3})/(?=[0-9]{3}|[0-9]+\.[0-9])|(?<=[0-9]k)/(?=[0-9.]+k))(?=\$?[0-9.])",
@@ -182,7 +191,9 @@ def plain_words(words: Iterable[str]) -> tuple[str, ...]:
     spread = tuple(word for typed in words for word in _spread(typed.lower()))
     kept = tuple(word for word in _halved(_numbers_apart(spread)) if word not in COURTESIES)
     said = _without_opening(with_scales(kept))
-    text = " ".join(said)
+    text = _OF_THAT.sub(r"\1", " ".join(said))
+    for wrapped, symbol in _WRAPPED:
+        text = wrapped.sub(symbol, text)
     for tail in (_REASON, _CLOSING, _HOMEWARDS):
         text = tail.sub("", text)
     return tuple(text.split())
@@ -198,8 +209,22 @@ def _numbers_apart(words: tuple[str, ...]) -> tuple[str, ...]:
 
 def _halved(words: tuple[str, ...]) -> Iterator[str]:
     """`half an eth` is 0.5 of one; `half my eth` is a part of what there is."""
+    words = _and_a_half(words)
     for place, word in enumerate(words):
         yield "0.5" if word == "half" and words[place + 1 : place + 2] in _HALVED else word
+
+
+def _and_a_half(words: tuple[str, ...]) -> tuple[str, ...]:
+    """`one and a half eth`, `2 and a quarter`."""
+    for place in range(1, len(words) - 2):
+        added = _ADDED_PARTS.get(words[place + 2 : place + 3][0])
+        if words[place : place + 2] != ("and", "a") or added is None:
+            continue
+        found = worded_number(words[place - 1 : place])
+        whole = str(found[0]) if found is not None else words[place - 1]
+        if whole.isascii() and whole.isdigit():
+            return (*words[: place - 1], f"{whole}.{added}", *words[place + 3 :])
+    return words
 
 
 def _spread(word: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from zuno_tui.phrases.glossary import term_named
+from zuno_tui.phrases.glossary import term_like, term_named
 from zuno_tui.phrases.named_networks import network_called, network_names
 from zuno_tui.phrases.pieces import listed
 from zuno_tui.phrases.spoken.desk import DESK_RULES, FIRST_DESK_RULES
@@ -27,6 +27,7 @@ _SIGNED_ELSEWHERE = frozenset(
     ("safe", "multisig", "gnosis", "ledger", "trezor", "hardware", "unsigned", "calldata")
 )
 _FEW_WORDS = 2
+_LONGEST_TERM = 3
 _NFTS = frozenset(("nfts", "lps", "positions"))
 _ASKING_WORDS = frozenset(
     (
@@ -38,6 +39,17 @@ _ASKING_WORDS = frozenset(
     )
 )
 _MY_POOL = re.compile(r"\b(?:my|our) (?:[a-z/]+ )?(?:pool|tier)\b")
+_REGRETTED = re.compile(
+    r"\b(?:i|we) (?:have )?(?:accidentally )?(?:collected|claimed|closed|swapped|sold|bought|moved"
+    r"|added|compounded|withdrew|removed|opened|sent|wrapped|unwrapped|did)\b"
+    r".*\b(?:wrong|mistake|accident|accidentally|back|not mean to|too much|oops)\b"
+    r"|\b(?:accidentally|by (?:mistake|accident)|oops i)\b"
+)
+"""Of what was done: nothing is asked for by it but to have it not done."""
+_HELD_IN_POOLS = re.compile(
+    r"\b(?:am|are|do|have) (?:i|we)\b.*\bpools?\b|\b(?:i|we) (?:am|are|have|hold|own)\b.*\bpools?\b"
+)
+_DEFINED = re.compile(r"\b(?:means?|meaning|meant|define|definition|stands? for|glossary|called)\b")
 _RATED = frozenset(("better", "good", "other", "another", "decent", "alternative", "deeper"))
 _ASKING_WHY = (Topic.WHY, Topic.SHOW, Topic.MEANS, Topic.TELL, Topic.WHAT)
 _DEEDS = (Topic.LEAVE, Topic.TAKE, Topic.COLLECT, Topic.MORE, Topic.LESS, Topic.MOVE)
@@ -65,7 +77,7 @@ def _glossary(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | No
     listing = sentence.has(*STATE_TOPICS) and not sentence.has(Topic.MEANS)
     if not defining or listing or "my" in sentence.words:
         return None
-    term = _term_in(sentence.words)
+    term = _term_in(sentence)
     if term is None:
         return None
     # "What's the plan?" asks for the one there is, not for the word.
@@ -74,11 +86,28 @@ def _glossary(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | No
     return Rephrased((asked,))
 
 
-def _term_in(words: tuple[str, ...]) -> GlossaryTerm | None:
+def _term_in(sentence: Sentence) -> GlossaryTerm | None:
     """What stands between the words that ask, and else what is left without any of them."""
+    words = sentence.words
     told = [place for place, word in enumerate(words) if word not in _ASKING_WORDS]
     between = words[told[0] : told[-1] + 1] if told else ()
-    return term_named(" ".join(between)) or term_named(" ".join(words[place] for place in told))
+    left = " ".join(words[place] for place in told)
+    found = term_named(" ".join(between)) or term_named(left)
+    if found is not None or sentence.ids or sentence.tokens:
+        return found
+    if _DEFINED.search(sentence.text):
+        return _term_among(words)
+    return term_like(left) if sentence.unknown else None
+
+
+def _term_among(words: tuple[str, ...]) -> GlossaryTerm | None:
+    """`prof said tick spacing, meaning?`: the longest term that is named anywhere."""
+    spans = (
+        words[start : start + count]
+        for count in range(_LONGEST_TERM, 0, -1)
+        for start in range(len(words) - count + 1)
+    )
+    return next(filter(None, (term_named(" ".join(span)) for span in spans)), None)
 
 
 def _balances(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
@@ -122,7 +151,9 @@ def _agree_with_plan(sentence: Sentence, context: PhraseContext) -> SpokenMeanin
 
 
 def _approve(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
-    if sentence.has(Topic.APPLY) and sentence.first not in (Topic.WHETHER, Topic.HOW):
+    asking = sentence.first in (Topic.WHETHER, Topic.HOW)
+    waiting = sentence.first is Topic.WHAT and sentence.has(Topic.SENT)
+    if sentence.has(Topic.APPLY) and not (asking or waiting):
         return AskedBack(
             "Nothing is signed or sent by a sentence: `apply` is typed by hand, alone, and asks "
             "again."
@@ -136,7 +167,8 @@ def _approve(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
 
 
 def _undo(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    if not sentence.has(Topic.UNDO) or sentence.has(Topic.ALLOWANCES):
+    regretted = _REGRETTED.search(sentence.text) is not None and not sentence.ids
+    if not (sentence.has(Topic.UNDO) or regretted) or sentence.has(Topic.ALLOWANCES):
         return None
     return AnsweredPhrase(
         "What is on the chain cannot be undone. `cancel transaction` takes back what waits unsent, "
@@ -200,6 +232,9 @@ def _portfolio(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | N
 
 def _alerts(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     troubled = sentence.has(Topic.TROUBLE) and not sentence.ids
+    # "Which of mine fell out of range overnight?" asks for those.
+    listing = sentence.first_word == "which" and sentence.has(*STATE_TOPICS)
+    troubled = troubled and not listing
     asked = sentence.has(Topic.ALERTS) or (troubled and not sentence.has(*_DEEDS))
     return Rephrased(("alerts",)) if asked else None
 
@@ -238,11 +273,15 @@ def _pools(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     judged = judged or "find" in sentence.words
     which = about and not mine and judged and not sentence.has(*DEEDS)
     listed_ones = sentence.has(Topic.POOLS) and not sentence.ids
+    looking = not sentence.has(*DEEDS, Topic.PUT, Topic.SHOULD, Topic.BEST)
+    if listed_ones and looking and _HELD_IN_POOLS.search(sentence.text):
+        return Rephrased(("positions",))
     return Rephrased(("pools",)) if listed_ones or where or which else None
 
 
 def _why(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    asked = sentence.has(Topic.WHY) and sentence.first in _ASKING_WHY
+    planned = sentence.first in _ASKING_WHY or sentence.has(Topic.PLAN)
+    asked = sentence.has(Topic.WHY) and planned
     return Rephrased(("why",)) if asked and not sentence.ids else None
 
 

@@ -19,6 +19,8 @@ ALIASES = {
     "ETHER": ("ETH", "WETH"),
     "ETHEREUM": ("ETH", "WETH"),
     "BTC": ("BTC", "WBTC", "CBBTC", "TBTC"),
+    "TETHER": ("USDT",),
+    "CIRCLE": ("USDC",),
     "BITCOIN": ("BTC", "WBTC", "CBBTC", "TBTC"),
 }
 """What people call a token by, and what they may mean."""

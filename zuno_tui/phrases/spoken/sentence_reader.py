@@ -16,6 +16,7 @@ from zuno_tui.phrases.spoken.sentence import STABLE, Sentence, SpokenAmount
 from zuno_tui.phrases.spoken.slips import topics_but_for_slip, without_slips
 from zuno_tui.phrases.spoken.token_words import is_symbol, pair_at
 from zuno_tui.phrases.spoken.topics import DEEDS, Topic
+from zuno_tui.phrases.spoken.units import BIPS, DOLLARS, PERCENT, TIMES
 from zuno_tui.phrases.spoken.whole_sentence import in_order, topics_of_whole
 
 if TYPE_CHECKING:
@@ -27,15 +28,6 @@ _NUMBER = re.compile(r"\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)[km]?", re.ASCII
 _SIGNED = re.compile(r"[+-](?:[0-9]+(?:\.[0-9]+)?)", re.ASCII)
 _ID = re.compile(r"#([0-9]{1,77})", re.ASCII)
 _INTEGER = re.compile(r"[0-9]{1,77}", re.ASCII)
-_PERCENT = frozenset(("%", "percent", "percents"))
-_BIPS = frozenset(("bps", "bp", "bips"))
-_DOLLARS = frozenset(("dollars", "dollar", "bucks", "usd"))
-_TIMES = {
-    **dict.fromkeys(("minute", "minutes", "min", "mins"), 60),
-    **dict.fromkeys(("hour", "hours", "h", "hr", "hrs"), 3_600),
-    **dict.fromkeys(("day", "days", "d"), 86_400),
-    **dict.fromkeys(("week", "weeks", "w"), 604_800),
-}
 _RANGE_JOINS = frozenset(("-", "to", "and", "through", "until"))
 _COUNTING = (Topic.MORE, Topic.PUT, Topic.SWAP, Topic.BUY, Topic.OPEN, Topic.WRAP, Topic.UNWRAP)
 _PARTED = (Topic.LESS, Topic.TAKE, Topic.REMOVE)
@@ -126,9 +118,9 @@ class _Reader:
         if (named := _ID.fullmatch(word)) is not None:
             self._ids.append(int(named[1]))
             return 1
-        if word in _TIMES and self._word(-1) == "for":
+        if word in TIMES and self._word(-1) == "for":
             # Articles are gone by now: "for a day" came as "for day".
-            self._seconds = _TIMES[word]
+            self._seconds = TIMES[word]
             return 1
         if (taken := self._worded() or self._added(word) or self._signed(word)) > 0:
             return taken
@@ -138,11 +130,11 @@ class _Reader:
 
     def _signed(self, word: str) -> int:
         """`-10%`, `minus 10%`."""
-        if _SIGNED.fullmatch(word) and self._word(1) in _PERCENT:
+        if _SIGNED.fullmatch(word) and self._word(1) in PERCENT:
             self._percents.append(Fraction(word))
             return 2
         sign = {"minus": -1, "plus": 1}.get(word)
-        if sign and _NUMBER.fullmatch(self._word(1)) and self._word(2) in _PERCENT:
+        if sign and _NUMBER.fullmatch(self._word(1)) and self._word(2) in PERCENT:
             self._percents.append(sign * Fraction(plain_number(self._word(1))))
             return 3
         return 0
@@ -155,7 +147,7 @@ class _Reader:
         number, taken = found
         # "The one USDC position" counts nothing, "add one USDC" does.
         told = forms().get((self._word(-1),), ()) if self._word() == "one" else _COUNTING
-        counted = (*_PERCENT, *_TIMES, *_DOLLARS)
+        counted = (*PERCENT, *TIMES, *DOLLARS)
         if number in self._context.positions and self._calls_position(taken, counted):
             self._ids.append(number)
             return taken
@@ -196,7 +188,7 @@ class _Reader:
         if join not in _RANGE_JOINS or _NUMBER.fullmatch(second) is None:
             return 0
         introduced = self._word(-1) in ("between", "from")
-        if self._word(joined + 2) in (*_PERCENT, *_TIMES):
+        if self._word(joined + 2) in (*PERCENT, *TIMES):
             return 0
         if join == "and" and self._word(-1) != "between":
             return 0
@@ -210,23 +202,31 @@ class _Reader:
 
     def _with_unit(self, word: str) -> int:
         unit = self._word(1)
-        if unit in _PERCENT:
+        if unit in PERCENT:
             self._share(Fraction(plain_number(word)))
             return 2
-        if unit in _BIPS:
-            self._fee = Fraction(plain_number(word)) / 100
-            return 2
-        lasts = unit in _TIMES and _NUMBER.fullmatch(self._word(2)) is None
+        if unit in BIPS:
+            return self._in_bips(Fraction(plain_number(word)) / 100)
+        lasts = unit in TIMES and _NUMBER.fullmatch(self._word(2)) is None
         if lasts and _INTEGER.fullmatch(word):
-            self._seconds = int(word) * _TIMES[unit]
+            self._seconds = int(word) * TIMES[unit]
             return 2
-        if word.startswith("$") or unit in _DOLLARS:
+        if word.startswith("$") or unit in DOLLARS:
             return self._in_dollars(plain_number(word.removeprefix("$")), unit)
         return self._of_token(word, unit)
 
+    def _in_bips(self, percent: Fraction) -> int:
+        """A fee, or a part where something is taken: `reduce 26 by 3000 bps`."""
+        beside = {self._word(2), self._word(3)} & {"pool", "tier", "fee", "one"}
+        if percent >= 1 and not beside and any(one in _PARTED for one in self._topics):
+            self._percents.append(percent)
+        else:
+            self._fee = percent
+        return 2
+
     def _in_dollars(self, number: str, unit: str) -> int:
         """`100 dollars of usdc` is an amount of that token; of any other it is a worth."""
-        taken = 2 if unit in _DOLLARS else 1
+        taken = 2 if unit in DOLLARS else 1
         while self._word(taken) in ("of", "in", "worth"):
             taken += 1
         token = self._word(taken).upper()
@@ -234,7 +234,7 @@ class _Reader:
             self._amounts.append(SpokenAmount(number, token))
             return taken + 1
         self._dollars.append(number)
-        return 2 if unit in _DOLLARS else 1
+        return 2 if unit in DOLLARS else 1
 
     def _of_token(self, word: str, unit: str) -> int:
         if (pair := self._pair_at(1)) is not None:
@@ -243,6 +243,10 @@ class _Reader:
                 return 1
             self._amounts.append(SpokenAmount(plain_number(word), pair[0][0]))
             return 1
+        taken = 3 if self._word(2) == "my" else 2
+        if unit == "of" and self._is_symbol(self._word(taken)) and not self._is_position(word):
+            self._amounts.append(SpokenAmount(plain_number(word), self._word(taken).upper()))
+            return taken + 1
         if self._is_symbol(unit):
             if self._word(2) in _WORDS_FOR_DIGITS and self._is_symbol(self._word(3)):
                 # "Trade .02 btc 4 weth".
@@ -385,7 +389,8 @@ class _Reader:
         word = self._word()
         topics = topics_but_for_slip(word)
         # "So i can sleep" is no sweep where something else is to be done.
-        second = DEEDS.intersection(self._topics) and DEEDS.intersection(topics or ())
+        doing = {*DEEDS, Topic.PUT}.intersection(self._topics)
+        second = doing and DEEDS.intersection(topics or ())
         if topics is not None and not second:
             self._topics.extend(topics)
             self._mended.append(word)

@@ -39,7 +39,13 @@ _RANKS: tuple[tuple[Topic, Callable[[SpokenPosition], Fraction | None]], ...] = 
     (Topic.NEWEST, lambda one: Fraction(one.token_id)),
     (Topic.OLDEST, lambda one: -Fraction(one.token_id)),
 )
-_COMMON_NAMES = {"ETHER": "ETH", "ETHEREUM": "ETH", "BITCOIN": "BTC"}
+_COMMON_NAMES = {
+    "ETHER": "ETH",
+    "ETHEREUM": "ETH",
+    "BITCOIN": "BTC",
+    "TETHER": "USDT",
+    "CIRCLE": "USDC",
+}
 _EXCLUDING = tuple(
     tuple(form.split())
     for form in (

@@ -37,6 +37,7 @@ _BEGINNINGS = (
     (re.compile(r"free (?:half|third|quarter|[0-9])"), Topic.LESS),
 )
 """What these say only where they begin a sentence."""
+_PLAYED_BACK = re.compile(r"\bplay\b.* back\b")
 _REPAIRED = re.compile(
     r"^(?:get|make|bring|put|have)\b.*"
     r"\b(?:earning|working|active|earn(?:$| again)|"
@@ -48,6 +49,8 @@ def topics_of_whole(words: tuple[str, ...]) -> Iterator[Topic]:
     text = " ".join(words)
     if _UNDECIDED.search(text):
         yield Topic.SHOULD
+    if _PLAYED_BACK.search(text):
+        yield Topic.REPLAY
     if _LACKING.search(text):
         yield Topic.WALLET
     if _REPAIRED.search(text):

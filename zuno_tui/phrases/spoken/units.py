@@ -1,0 +1,13 @@
+"""The words that say what a number counts: parts, dollars, times in seconds."""
+
+from __future__ import annotations
+
+PERCENT = frozenset(("%", "percent", "percents"))
+BIPS = frozenset(("bps", "bp", "bips"))
+DOLLARS = frozenset(("dollars", "dollar", "bucks", "usd"))
+TIMES = {
+    **dict.fromkeys(("minute", "minutes", "min", "mins"), 60),
+    **dict.fromkeys(("hour", "hours", "h", "hr", "hrs"), 3_600),
+    **dict.fromkeys(("day", "days", "d"), 86_400),
+    **dict.fromkeys(("week", "weeks", "w"), 604_800),
+}
