@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.commands.portfolio import ShowPortfolio
 from zuno_tui.desk.events import PortfolioChanged
+from zuno_tui.settings.load import Flags
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +27,10 @@ async def test_what_all_earned_is_told_and_what_cannot_be_read_says_so(
     settings = tmp_path / "settings.toml"
     settings.write_text(f'[rpc]\nbase = "{_NOWHERE}"\n', "utf-8")
     settings.chmod(0o600)
-    async with sitting(opening(tmp_path, devnet.url, address=DEMO_WALLET.address)) as desk:
+    here = opening(tmp_path, devnet.url, address=DEMO_WALLET.address)
+    # What a run names by its flags is looked at alone.
+    everywhere = replace(here, session=replace(here.session, flags=Flags()))
+    async with sitting(everywhere) as desk:
         await desk.ask(ShowPortfolio())
         await desk.desk.idle()
         told = desk.all_heard(PortfolioChanged)
