@@ -53,7 +53,8 @@ def test_pane_and_file_always_agree(tmp_path: Path, minutes: float) -> None:
                 watch.look()
                 time.sleep(BETWEEN_LOOKS)
             terminal.send(" ")
-            terminal.wait_for("· acked", PATIENCE)
+            # What is acknowledged is open again as soon as it gets worse, at this speed at once.
+            terminal.wait_for(r"Alert \d+ is acknowledged", PATIENCE)
             watch.look()
             terminal.send("\x11")
             assert terminal.end() == 0

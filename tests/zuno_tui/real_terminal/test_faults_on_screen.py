@@ -94,7 +94,7 @@ def test_a_node_that_is_slow_gone_back_again_and_another(
             down = terminal.wait_for("cannot be read", PATIENCE)
             # What is under way just then is broken off; who asks a moment later finds nobody.
             assert "is not reachable" in down or "broke the connection off" in down
-            assert row in down
+            terminal.wait_for(row, PATIENCE)
             _until(terminal, lambda: terminal.ink(row.strip()) != fresh, "what is old is greyed")
             with proxy:
                 terminal.send("\x12")
