@@ -6,8 +6,10 @@ import ast
 import re
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,6 +17,9 @@ from chain.contracts.public_keys import address_of, recovered_address
 from chain.devnet import launch
 from zuno_tui.cli import main
 from zuno_tui.shown.exit_codes import FAILED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("zuno_tui", "agents", "chain")
@@ -54,7 +59,7 @@ def _names(requirements: list[str]) -> set[str]:
 
 def _distributions(sources: set[Path]) -> set[str]:
     """The packages these files import, early or late, by the names they are installed by."""
-    known = packages_distributions()
+    known = _installed()
     outside = {
         module
         for path in sources
@@ -63,6 +68,12 @@ def _distributions(sources: set[Path]) -> set[str]:
     }
     # What is not installed here, as coincurve on the newest Python, is called by its module.
     return {known.get(module, [module])[0].lower().replace("_", "-") for module in outside}
+
+
+@cache
+def _installed() -> Mapping[str, list[str]]:
+    """By module the packages that bring it; to look takes seconds."""
+    return packages_distributions()
 
 
 def _imported(path: Path) -> set[str]:
