@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -31,7 +32,15 @@ NAMED_BY: dict[str, tuple[Topic, ...]] = {
         *(Topic.SWAP, Topic.EMPTY),
     ),
     "increase": (Topic.MORE, Topic.PUT, Topic.DOUBLE, Topic.INTO),
-    "move": (Topic.MOVE, Topic.WIDTH, Topic.RANGE, Topic.BOUND, Topic.SET, Topic.AROUND),
+    "move": (
+        Topic.MOVE,
+        Topic.WIDTH,
+        Topic.RANGE,
+        Topic.BOUND,
+        Topic.SET,
+        Topic.AROUND,
+        Topic.BETWEEN,
+    ),
     "outbox": (Topic.SENT,),
     "revoke": (Topic.ALLOWANCES,),
     "speed up": (Topic.SENT,),
@@ -40,6 +49,7 @@ NAMED_BY: dict[str, tuple[Topic, ...]] = {
     "wrap": (Topic.WRAP, Topic.SWAP, Topic.MORE, Topic.PUT),
 }
 """What the words say by which each verb that moves tokens is named."""
+_NUMBER = re.compile(r"[0-9.]+")
 _MOST_WORDS = 5
 _SHORTEST_MENDED = 4
 _ASKED = "Is that a question, or is it to be prepared? An order ends without a question mark."
@@ -57,7 +67,11 @@ def only_named(
     named = frozenset() if asking else _named_in(typed)
     exact = " ".join(typed).lower()
     choices = tuple(one for one in found.choices if _may_offer(one, named, exact))
-    if found.misunderstood is not None and not _may_offer(found.misunderstood.offer, named, exact):
+    offer = found.misunderstood.offer if found.misunderstood is not None else ""
+    invented = bool(deed_in(offer)) and not set(_NUMBER.findall(offer)) <= set(
+        _NUMBER.findall(exact)
+    )
+    if found.misunderstood is not None and (invented or not _may_offer(offer, named, exact)):
         return replace(found, misunderstood=replace(found.misunderstood, offer=""))
     if found.choices and not choices:
         return replace(found, question=_ASKED if asking else _UNNAMED, choices=())

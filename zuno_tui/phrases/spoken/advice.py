@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.meaning import SpokenMeaning
     from zuno_tui.phrases.spoken.sentence import Sentence
 
+_OF_POSITION = (Topic.FEES, Topic.RANGE, Topic.LIQUIDITY, Topic.WORTH, Topic.BOUND, Topic.EARNED)
 _ADVICE = (Topic.ADVISE, Topic.MOVE, Topic.SHOULD)
 
 
@@ -74,7 +75,8 @@ def _inspect(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
             else None
         )
     looking = sentence.has(Topic.SHOW, Topic.WHAT, Topic.HOW, Topic.WHETHER, Topic.TELL)
-    if sentence.unknown and not looking:
+    listing = bool(sentence.ids) and sentence.has(*_OF_POSITION) and not sentence.has(*DEEDS)
+    if sentence.unknown and not (looking or listing):
         return None
     named = bool(sentence.ids or sentence.tokens)
     one = sentence.has(Topic.ONE, Topic.POSITION, Topic.IT, *RANK_TOPICS)

@@ -38,9 +38,10 @@ _WATCHED = (
 
 def _price_alert(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     listing = sentence.has(Topic.PRICE_ALERTS)
-    telling = sentence.has(Topic.ALERT) or (sentence.has(Topic.TELL) and sentence.has(Topic.IF))
+    told = sentence.has(Topic.TELL) and sentence.has(Topic.IF) and not sentence.has(Topic.COMPARE)
+    telling = sentence.has(Topic.ALERT) or told
     setting = sentence.has(Topic.SET, Topic.OPEN, Topic.MORE) and sentence.has(Topic.ALERTS)
-    if not (listing or telling or setting):
+    if not (listing or telling or setting) or sentence.words == ("open", "alerts"):
         return None
     if sentence.has(Topic.GAS):
         return AnsweredPhrase("Alerts are set at prices of tokens. What gas costs now: gas")

@@ -13,18 +13,21 @@ DEED_FORMS: dict[Topic, str] = {
         "fold, fold back, feed back, loop back, reuse, re-use, comp, cmpd, re-add, recycle, "
         "plough, plow, reinvesting, compounded in, compound, compounding, recompound, "
         "re-compound, reinvest, re-invest, restake, autocompound, auto-compound, auto compound, "
-        "plow back, plough back, roll back in"
+        "plow back, plough back, roll back in, snowball, eat its own fees, eat its fees, feed "
+        "itself"
     ),
     Topic.LEAVE: (
         "take down, dissolve, wipe out, retire, flatten, cash me out, close off, done with, i am "
         "done with, finished with, through with, wrap up, unload, offload, quit position, end "
         "position, tear down, close entirely, get me out, get me completely out, take me out, "
-        "wind it down, wind this down, wind that down, wind them down, shut it down, close it out, "
-        "close it down, wrap it up, empty out, exit out, close, closing, close out, close down, "
-        "exit, exiting, unwind, liquidate, "
-        "kill, nuke, bail, bail out, dump, terminate, shut, shut down, get out, getting out, get "
-        "rid, pull out, pull plug, cash out, wind down, eject, burn, i want out, want out, "
-        "abandon, scrap, ditch, zero out, stop lping, stop providing, close up, drain"
+        "wind it down, wind this down, wind that down, wind them down, shut it down, close it "
+        "out, close it down, wrap it up, empty out, exit out, close, closing, close out, close "
+        "down, exit, exiting, unwind, liquidate, kill, nuke, bail, bail out, dump, terminate, "
+        "shut, shut down, get out, getting out, get rid, pull out, pull plug, cash out, wind "
+        "down, eject, burn, i want out, want out, abandon, scrap, ditch, zero out, stop lping, "
+        "stop providing, close up, drain, bin, trash, chuck out, toss out, get shot of, say "
+        "goodbye to, part with, let go of, be done with, be rid of, nothing to do with, nothing "
+        "more to do with, no more of"
     ),
     Topic.TAKE: (
         "pay out, payout, withdraw, withdrawing, take, taking, pull, pulling, take out, redeem, "
@@ -35,15 +38,15 @@ DEED_FORMS: dict[Topic, str] = {
         "pare back, ease out, decreasing, lowering, trimming, decrease, reduce, reducing, cut, "
         "trim, lower, shrink, shave, lighten, downsize, halve, split, scale down, scale back, "
         "scale out, dial down, derisk, de-risk, cut back, slim down, cut down, size down, scale, "
-        "sell down"
+        "sell down, smaller, thinner, lighter, cut in half"
     ),
     Topic.MORE: (
-        "more money, more capital, more funds, more cash, more "
-        "size, ape, ape in, bigger, enlarge, top-off, adding, increasing, pour, dump in, stack, "
-        "reinforce, allocate, chuck, toss, pile, add, increase, supply, invest, boost, inject, "
-        "throw, feed, zap, top up, top-up, topup, top, scale up, beef up, size up, contribute, "
-        "grow, fund, deposit, bump, load, fill, top off, all in, max out, buff, raise, more "
-        "liquidity, more into, more in"
+        "more money, more capital, more funds, more cash, more size, ape, ape in, bigger, "
+        "enlarge, top-off, adding, increasing, pour, dump in, stack, reinforce, allocate, chuck, "
+        "toss, pile, add, increase, supply, invest, boost, inject, throw, feed, zap, top up, "
+        "top-up, topup, top, scale up, beef up, size up, contribute, grow, fund, deposit, bump, "
+        "load, fill, top off, all in, max out, buff, raise, more liquidity, more into, more in, "
+        "fatten, fatten up, bulk up, plump up, beef, pump more into"
     ),
     Topic.PUT: "put, stick, park, place",
     Topic.DOUBLE: "double, double down, triple",
@@ -53,7 +56,8 @@ DEED_FORMS: dict[Topic, str] = {
         "lp, set up an lp, go in with, enter position, spin up, establish, open, opening, "
         "create, creating, mint, provide, providing, start, deploy, launch, set up a position, "
         "set up position, make a position, make position, enter, lping, start lping, lp into, to "
-        "lp, go lp"
+        "lp, go lp, make lp, want lp, make me lp, build lp, pair it with, pair with, pair that "
+        "with, pair them with"
     ),
     Topic.NEW: "new, fresh, another position",
     Topic.MOVE: (
@@ -61,7 +65,8 @@ DEED_FORMS: dict[Topic, str] = {
         "in range, get back in range, rebalance, rebalancing, re-balance, recenter, recentre, "
         "re-center, re-centre, re-range, rerange, move, moving, shift, reposition, adjust, "
         "readjust, optimise, optimize, optimizing, fix, fixing, realign, tune, roll, back in "
-        "range, back into range, relocate, slide, center, centre, mv, to cover, reset"
+        "range, back into range, relocate, slide, center, centre, mv, to cover, reset, to span, "
+        "span, spanning, stretch from"
     ),
     Topic.WIDTH: (
         "extend, stretch, widen, narrow, tighten, broaden, wide, tight, wider, narrower, "
@@ -88,7 +93,9 @@ DEED_FORMS: dict[Topic, str] = {
         "move, best course, best thing to do, verdict, worth doing, recommend, recommendation, "
         "recommendations, suggest, suggestion, suggestions, advise, advice, opinion, thoughts, "
         "think, what now, what next, analyse, analyze, evaluate, review, assess, argue, debate, "
-        "worth it, make sense, time to, good idea"
+        "worth it, make sense, time to, good idea, need anything, needs anything, need anything "
+        "from, need doing, talk to agents, talk to agents about, agents about, agents look at, "
+        "agents have look"
     ),
     Topic.SWAP: (
         "ape, rotate, change into, swapping, converting, offload into, swap, convert, exchange, "
@@ -99,7 +106,7 @@ DEED_FORMS: dict[Topic, str] = {
         "wrapped, wrapping, wrap, wrapped kind, wrapped version, wrapped form, with kind, with "
         "version"
     ),
-    Topic.UNWRAP: "unwrapped, unwrapping, unwrap",
+    Topic.UNWRAP: ("unwrapped, unwrapping, unwrap, unpack, un-wrap"),
     Topic.ALERT: (
         "lmk, holler, give a shout, give me a shout, flag, alert, notify, warn, ping, remind, "
         "message, text, buzz, wake, wake up, let know, heads up, shout, alarm, notification "
@@ -123,7 +130,9 @@ DEED_FORMS: dict[Topic, str] = {
     Topic.UNMUTE: "unmute, unsilence, unsnooze, turn on, enable",
     Topic.ACKNOWLEDGE: (
         "as seen, mark, as read, mark read, mark seen, mark as seen, i saw, saw it, seen it, "
-        "read it, ack, acknowledge, dismiss, clear, mark as read, got it, seen, noted"
+        "read it, ack, acknowledge, dismiss, clear, mark as read, got it, seen, noted, i have "
+        "read, have read, i have seen, have seen, already read, already seen, read alert, seen "
+        "alert, saw alert"
     ),
     Topic.SHOW: (
         "summarize, summarise, sum up, zoom in on, zoom in, zoom into, zoom, focus on, focus, "
@@ -141,15 +150,23 @@ DEED_FORMS: dict[Topic, str] = {
         "let be, let it ride, let ride, do not mess with, do not change, do not do anything, "
         "untouched, as it is, as is"
     ),
-    Topic.UNDO: "undo, revert, rollback, roll back, take back, reverse, unsend, un-do",
+    Topic.UNDO: (
+        "undo, revert, rollback, roll back, take back, reverse, unsend, un-do, take that back, "
+        "take it back, take this back, get that back, want it back, can i undo, i regret, "
+        "regret, regret that"
+    ),
     Topic.CANCEL: (
         "reject, decline, throw away, throw it away, refuse, changed my mind, change my mind, "
         "stop wait, wait wait, wait no, no no, on second thought, drop it, drop that, nvm, "
         "nevermind, never mind, forget it, forget, forget about, scratch that, scratch it, "
         "discard, call it off, call off, back out of plan, disregard, cancel that, cancel, "
-        "abort, no wait, no wait stop, wait stop, no stop, hold on"
+        "abort, no wait, no wait stop, wait stop, no stop, hold on, stop what you are doing, "
+        "stop that, stop this, stop it"
     ),
-    Topic.HURRY: "faster, quicker, speed up, speed-up, accelerate, bump",
+    Topic.HURRY: (
+        "faster, quicker, speed up, speed-up, accelerate, bump, speed it up, speed this up, "
+        "speed that up, hurry, hurry up, hurry it up"
+    ),
     Topic.REMOVE: "remove, delete, drop",
     Topic.SEND: "send, transfer, bridge",
     Topic.SWITCH: (
@@ -171,21 +188,26 @@ DEED_FORMS: dict[Topic, str] = {
         "send transaction, send tx, submit transaction, submit tx, send my transaction, "
         "broadcast, execute, submit, sign, sign it, send it, send it off, push it, push it "
         "through, fire away, fire it off, pull the trigger, pull trigger, sign and send, run it "
-        "without asking, sign transaction, sign tx, apply, applying"
+        "without asking, sign transaction, sign tx, apply, applying, push button, press button, "
+        "hit button, hit send, do everything yourself, do it all yourself, do it yourself, "
+        "autopilot, on autopilot"
     ),
     Topic.APPROVE: (
         "approved, approve, approving, approve of, sign off on, signing off on, i sign off on, "
-        "signed off, signed off on, give my blessing, green light, greenlight, rubber stamp"
+        "signed off, signed off on, give my blessing, green light, greenlight, rubber stamp, my "
+        "blessing, blessing"
     ),
     Topic.QUIT: (
         "log off, logging off, sign off, signing off, done for today, done for now, done for "
         "day, all for today, all for now, call it day, call it a day, see you, see ya, cya, good "
         "night, goodnight, gn, close app, close desk, close program, close window, close "
-        "terminal, closing laptop, close laptop, closing my laptop, close my laptop, shut laptop, "
-        "closing computer, close computer, closing app, closing desk, closing terminal, closing "
-        "window, going offline, heading out, heading off, off to bed, going to bed, exit app, "
-        "exit program, exit desk, exit terminal, leave desk, leave app, shut "
-        "app, shut down app, quit app, quit program, that is all for today, that is it for "
-        "today, that is all, bye, quit, leave the desk, log out, logout"
+        "terminal, closing laptop, close laptop, closing my laptop, close my laptop, shut "
+        "laptop, closing computer, close computer, closing app, closing desk, closing terminal, "
+        "closing window, going offline, heading out, heading off, off to bed, going to bed, exit "
+        "app, exit program, exit desk, exit terminal, leave desk, leave app, shut app, shut down "
+        "app, quit app, quit program, that is all for today, that is it for today, that is all, "
+        "bye, quit, leave the desk, log out, logout, laters, ttyl, gtg, peace out, i am leaving, "
+        "i am leaving now, leaving now, heading home, out for today, i am out for today, i am "
+        "off, that will be all, see you later, see you tomorrow, logging out"
     ),
 }

@@ -54,7 +54,8 @@ def _settings(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | No
 def _cancel(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     """Work and plans that are not sent: what is sent is `cancel transaction`."""
     about = sentence.has(Topic.SENT, Topic.ALERT, Topic.ALERTS, Topic.PRICE_ALERTS)
-    dropping = sentence.has(Topic.PLAN) and sentence.has(Topic.REMOVE)
+    left = sentence.first is Topic.LEAVE and not sentence.has(Topic.APPROVE)
+    dropping = sentence.has(Topic.PLAN) and (sentence.has(Topic.REMOVE) or left)
     asked = sentence.first is Topic.CANCEL or dropping
     kept = not sentence.has(*DEEDS) or sentence.has(Topic.KEEP)
     if asked and sentence.ids and _FORGOTTEN & {*sentence.words} and kept:
@@ -74,7 +75,8 @@ def _diff(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     planned = planned or bool({"after", "before"} & set(sentence.words))
     other = sentence.tokens or sentence.fee is not None or "pool" in sentence.words
     planned = planned or not other
-    asked = sentence.has(Topic.COMPARE) and planned and not sentence.ids
+    held = sentence.ids or sentence.has(Topic.PORTFOLIO)
+    asked = sentence.has(Topic.COMPARE) and planned and not held
     return Rephrased(("diff",)) if asked else None
 
 

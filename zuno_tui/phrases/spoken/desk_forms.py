@@ -13,13 +13,16 @@ DESK_FORMS: dict[Topic, str] = {
         "max, set limit, set my limit, settings, preferences, config, configure, configuration, "
         "where do i set, where do i change, where can i set, where can i change, max gas, "
         "maximum gas, gas limit, max slippage, slippage limit, slippage tolerance, spending "
-        "limit, my limits"
+        "limit, my limits, another rpc, different rpc, other rpc, own rpc, another endpoint, "
+        "different endpoint, own node, different node, use my own node"
     ),
     Topic.HELP: (
-        "tutorial, guide, tour, getting started, help me, help me out, i am lost, i am new, i am "
+        "guide, getting started, help me, help me out, i am lost, i am new, i am "
         "new here, i am confused, i am stuck, help please, how do i use this, how does it work, "
         "can i type, can i type here, can i say here, can i ask here, where do i start, how to "
-        "start, what can this do, what commands, which commands, commands, manual"
+        "start, what can this do, what commands, which commands, commands, manual, do not get "
+        "it, i do not get it, i do not understand, do not understand, no clue, no idea how, no "
+        "idea what to type"
     ),
     Topic.COMPARE: (
         "does it change, will it change, would it change, it changes, is different, what is "
@@ -27,7 +30,7 @@ DESK_FORMS: dict[Topic, str] = {
         "be different, be different, different afterwards, look like afterwards, look after, "
         "what changes, what would change, what will change, would change, compare, comparison, "
         "difference, differences, diff, side by side, before and after, before vs after, before "
-        "after"
+        "after, old versus new, new versus old, old and new, old to new"
     ),
     Topic.SIMULATION: (
         "it succeed, will succeed, going to work, going to succeed, would it revert, will it "
@@ -38,18 +41,22 @@ DESK_FORMS: dict[Topic, str] = {
         "even work, would that even work, even work, test plan, try plan, test it, test it "
         "first, try it first, try first, would that work, would it work, would this work, will "
         "it work, would it go through, simulate, simulation, dry run, dry-run, dryrun, preview, "
-        "test run, try it out, rehearse, rehearsal"
+        "test run, try it out, rehearse, rehearsal, even go through, that go through, this go "
+        "through, would go through, it fails, chance it fails, chance it reverts, could it fail, "
+        "might it fail, could it revert"
     ),
     Topic.BACKTEST: (
         "on old prices, on past prices, on historical prices, on past data, on old data, against "
         "past prices, backtest, back test, back-test, backtesting, have worked, have performed, "
         "have done over, have done in past, have fared, worked historically, worked in past, "
-        "historical test"
+        "historical test, would this have done, would it have done, would that have done, have "
+        "done last year, have done last month, would have returned, would it have returned, it "
+        "have made"
     ),
     Topic.REPLAY: (
         "replay, play it again, play back, playback, play again, play it back, rewatch, "
-        "re-watch, watch again, "
-        "rewind"
+        "re-watch, watch again, rewind, rerun debate, rerun last debate, debate again, last "
+        "debate once more"
     ),
     Topic.DEBATES: "past debates, old debates, records, transcripts",
     Topic.TRACK_RECORD: (
@@ -58,7 +65,8 @@ DESK_FORMS: dict[Topic, str] = {
         "how right, trustworthy, reliable, your recommendations, accurate, accuracy, trust you, "
         "your plans, hit rate, how accurate, how often are you right, how often were you right, "
         "been right, your calls, past advice, were you right, track record, scorecard, your "
-        "advice, you right, was right, how good are you"
+        "advice, you right, was right, how good are you, your predictions, predictions, "
+        "forecasts, your forecasts"
     ),
     Topic.THEME: "theme, dark mode, light mode, colours, colors",
     Topic.TROUBLE: (
@@ -69,7 +77,8 @@ DESK_FORMS: dict[Topic, str] = {
         "gone, while i was out, while away, overnight, whats new, what did i miss, did i miss, "
         "needs me, needs attention, fire, on fire, urgent, wrong, problem, problems, attention, "
         "issue, issues, anything new, warning, everything ok, is everything, everything fine, "
-        "all good, all ok, happening, should know, need to know, going on here"
+        "all good, all ok, happening, should know, need to know, going on here, trigger, "
+        "triggered, went off, go off, fired"
     ),
     Topic.CONNECTION: (
         "so slow, too slow, lagging, laggy, is slow, diagnose, diagnostics, diagnostic, nothing "
@@ -85,17 +94,18 @@ DESK_FORMS: dict[Topic, str] = {
         "card, card say, card says, you about to do, are you about to do, come up with, did you "
         "come up with, you come up with, proposed, the plan, on the table, plan, proposal, "
         "options, alternatives, did you recommend, did you say, you recommended, did you "
-        "suggest, your recommendation, steps"
+        "suggest, your recommendation, steps, what you propose, you propose, you are proposing, "
+        "what you suggest"
     ),
     Topic.SENT: (
         "waiting to be signed, waiting to sign, waiting for signature, waiting for signatures, "
-        "to be "
-        "signed, still to sign, needs signing, need signing, to sign, unsigned, sent, been "
-        "sent, it been confirmed, been confirmed, it confirmed, is it confirmed, is "
-        "it mined, is it done, has it landed, mined, mined yet, been mined, included yet, been "
-        "included, landed yet, stuck, resend, rebroadcast, did you send, was it sent, has it "
-        "been sent, confirmed on chain, mempool, unconfirmed, transaction, transactions, tx, "
-        "txs, txn, txns, outbox, did i send, waiting to be sent, waiting to send, to be sent, "
-        "queued, pending, go through, went through, confirmed yet"
+        "to be signed, still to sign, needs signing, need signing, to sign, unsigned, sent, been "
+        "sent, it been confirmed, been confirmed, it confirmed, is it confirmed, is it mined, is "
+        "it done, has it landed, mined, mined yet, been mined, included yet, been included, "
+        "landed yet, stuck, resend, rebroadcast, did you send, was it sent, has it been sent, "
+        "confirmed on chain, mempool, unconfirmed, transaction, transactions, tx, txs, txn, "
+        "txns, outbox, did i send, waiting to be sent, waiting to send, to be sent, queued, "
+        "pending, go through, went through, confirmed yet, needs my signature, need my "
+        "signature, my signature, awaiting signature, awaiting signatures"
     ),
 }

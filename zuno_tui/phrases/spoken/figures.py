@@ -57,7 +57,8 @@ def _supposes(sentence: Sentence) -> bool:
     if sentence.has(Topic.WHAT_IF) or sentence.first is Topic.IF:
         return True
     asked = sentence.has(Topic.IF) and sentence.first in QUESTIONS and not sentence.has(*DEEDS)
-    by_percent = asked and len(sentence.percents) == 1
+    halved = bool({"halves", "doubles"} & {*sentence.words})
+    by_percent = asked and (len(sentence.percents) == 1 or halved)
     portrayed = sentence.has(Topic.POSITIONS) and bool(sentence.numbers or sentence.dollars)
     to_level = portrayed and sentence.has(Topic.REACHES)
     return (by_percent or to_level) and bool(sentence.symbols)
@@ -98,8 +99,13 @@ def _of_every_token(sentence: Sentence, context: PhraseContext) -> AskedBack:
 
 
 def gas(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    costs = sentence.has(Topic.SENT) and (
-        sentence.has(Topic.PRICE) or bool({"expensive", "cheap", "pricey"} & set(sentence.words))
+    onchain = sentence.has(Topic.NETWORK) and sentence.has(Topic.FEES) and not sentence.ids
+    costs = onchain or (
+        sentence.has(Topic.SENT)
+        and (
+            sentence.has(Topic.PRICE)
+            or bool({"expensive", "cheap", "pricey"} & set(sentence.words))
+        )
     )
     advised = bool(sentence.ids) and sentence.has(*DEEDS)
     if sentence.has(Topic.HURRY) and sentence.has(Topic.SENT):

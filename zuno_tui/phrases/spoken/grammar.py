@@ -20,7 +20,7 @@ from zuno_tui.phrases.spoken.negation import (
     declined,
     without_refused_ids,
 )
-from zuno_tui.phrases.spoken.opening import OPENING_RULES
+from zuno_tui.phrases.spoken.opening import OPENING_RULES, tokens_only
 from zuno_tui.phrases.spoken.questions import FIRST_RULES, LAST_RULES, QUESTION_RULES
 from zuno_tui.phrases.spoken.seldom import SELDOM_RULES
 from zuno_tui.phrases.spoken.sentence_reader import read_sentence
@@ -44,8 +44,9 @@ _ASKING: tuple[SentenceRule, ...] = (
     *ALERT_RULES,
     *QUESTION_RULES,
 )
-_ENDING = (*ADVICE_RULES, *LAST_RULES[:-1], *INSPECTION_RULES, *LAST_RULES[-1:])
+_ENDING = (*ADVICE_RULES, *LAST_RULES[:-1], *INSPECTION_RULES, *LAST_RULES[-1:], tokens_only)
 _LOOKING = (Topic.SHOW, Topic.ALERTS, Topic.ALERT, Topic.OUT_OF_RANGE, Topic.IN_RANGE, Topic.FEES)
+_POLITE = frozenset(("can", "could"))
 _HAPPENED = (("has",), ("have",), ("did",))
 _ANYWHERE = frozenset(("switch", "create", "glossary", "help", "settings", "alert", "quit"))
 """What is the same on every network, or names its own."""
@@ -86,7 +87,7 @@ def _meaning(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
     if (asked := _first(_ASKING, sentence, context)) is not None:
         return _typed_exactly(asked, sentence)
     # "30 should go from 2850 to 3400" asks nothing.
-    named = sentence.words[1:2] if sentence.first_word == "can" else sentence.words[:1]
+    named = sentence.words[1:2] if sentence.first_word in _POLITE else sentence.words[:1]
     told = sentence.prices is not None and "".join(named).lstrip("#").isdigit()
     asking = sentence.first in QUESTIONS or sentence.has(Topic.HOW_TO)
     if not asking or told:

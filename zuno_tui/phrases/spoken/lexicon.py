@@ -13,7 +13,8 @@ from zuno_tui.phrases.spoken.topics import Topic
 _FORMS: dict[Topic, str] = {
     **DEED_FORMS,
     Topic.FEES: (
-        "fee, fees, rewards, reward, yield, interest, earnings, income, proceeds, winnings"
+        "fee, fees, rewards, reward, yield, interest, earnings, income, proceeds, winnings, "
+        "dividends, dividend"
     ),
     Topic.POSITIONS: (
         "lp status, lp overview, lp list, lp summary, lp info, is live, live right now, still "
@@ -55,7 +56,9 @@ _FORMS: dict[Topic, str] = {
         "tokens am i holding, tokens do i hold, coins am i holding, am i holding, coins do i "
         "have, what do i hold, tokens i have, can i invest, could i invest, can i spend, do i "
         "own, do i hold, bal, bals, on hand, in hand, idle tokens, cash, holdings in wallet, "
-        "wallet, balance, balances, tokens do i have, coins"
+        "wallet, balance, balances, tokens do i have, coins, dry powder, lying around, funds "
+        "available, available funds, spare cash, spare funds, unused funds, undeployed, "
+        "uninvested, sitting idle in my wallet, can i use, could i use, can we use"
     ),
     Topic.GAS: (
         "congested, congestion, network busy, chain busy, is network busy, fees like on chain, "
@@ -72,20 +75,20 @@ _FORMS: dict[Topic, str] = {
     Topic.WORTH: "worth, value, tvl, size",
     Topic.EARNED: (
         "pocket money, side income, passive income, brought in, bring in, fees collected, "
-        "collected "
-        "so far, earn, earned, earning money, earnings, made, make "
-        "money, did i make, do i make, did we make, have i made, am i making, making, profit, "
-        "profits, profitable, pnl, p&l, p/l, return, returns, gain, gained, gains, income, "
-        "revenue, roi, performance, lost, lose, losses, won, result, results, up or down, making "
-        "money, losing money overall, apr, apy, in profit, in the green overall, did i do, how "
-        "did i do, how did we do, have i done, did we do, since i started, i lost, i earned, i "
-        "made"
+        "collected so far, earn, earned, earning money, earnings, made, make money, did i make, "
+        "do i make, did we make, have i made, am i making, making, profit, profits, profitable, "
+        "pnl, p&l, p/l, return, returns, gain, gained, gains, income, revenue, roi, performance, "
+        "lost, lose, losses, won, result, results, up or down, making money, losing money "
+        "overall, apr, apy, in profit, in the green overall, did i do, how did i do, how did we "
+        "do, have i done, did we do, since i started, i lost, i earned, i made, came in, come "
+        "in, coming in, rolled in, flowed in"
     ),
     Topic.HISTORY: (
         "tx log, txs log, transaction log, transaction history, tx history, past transactions, "
         "past txs, log, logs, trade history, track of what i did, what have i done, what did i "
         "do, past moves, event log, timeline, history, everything that happened, activity, past "
-        "activity, what happened so far, ledger"
+        "activity, what happened so far, ledger, past actions, my actions, what i did, things i "
+        "did, everything i have done, all i have done, i have done so far"
     ),
     Topic.TAXES: "download, csv, tax, taxes, tax report, export, spreadsheet, excel, accountant",
     Topic.NETWORK: "network, networks, chain, chains",
@@ -96,6 +99,7 @@ _FORMS: dict[Topic, str] = {
         "spender, spending permissions, spending rights, access to my tokens, unlimited "
         "approvals, open approvals, approvals, allowances, allowance, permissions, spend my "
         "tokens, spend tokens, revoke, who can move, can move my tokens, move my tokens, can "
+        "spend, allowed to spend, allowed to take, allowed to move, can touch my, permitted to "
         "spend"
     ),
     Topic.ALL: (
@@ -117,9 +121,10 @@ _FORMS: dict[Topic, str] = {
         "range, fallen out of range, went out of range, go out of range, gone out of range, out "
         "of the range, off-range, out of range, oor, outside range, outside of range, outside "
         "its range, out of their range, outside their range, out of their bounds, not in range, "
-        "idle, inactive, not earning, out-of-range, out range, out of "
-        "its range, leaves its range, leaves range, goes out of range, off range, out of bounds, "
-        "stopped earning"
+        "idle, inactive, not earning, out-of-range, out range, out of its range, leaves its "
+        "range, leaves range, goes out of range, off range, out of bounds, stopped earning, not "
+        "making money, not making anything, makes nothing, making nothing, earns nothing, "
+        "earning nothing, doing nothing, went out, gone out, fell out, fallen out, not paying"
     ),
     Topic.IN_RANGE: (
         "working, in range, active, inside range, within range, earning, healthy, in its range"
@@ -167,12 +172,13 @@ _FORMS: dict[Topic, str] = {
     Topic.BELOW: (
         "below, under, beneath, less than, lower than, falls below, drops below, dips below, "
         "drops under, goes below, goes under, falls under, breaks below, drops to, falls to, "
-        "dips to, dips under, sinks below, sinks to, crashes to, crashes below, loses level"
+        "dips to, dips under, sinks below, sinks to, crashes to, crashes below, loses level, to "
+        "downside, from above"
     ),
     Topic.ABOVE: (
         "above, over, exceeds, higher than, more than, greater than, rises above, goes above, "
         "goes over, breaks above, climbs above, rises to, pumps to, climbs to, passes, pumps "
-        "above, moons to, crosses above, breaks over, tops out at"
+        "above, moons to, crosses above, breaks over, tops out at, to upside, from below"
     ),
     Topic.REACHES: (
         "reaches, hits, at, goes to, touches, gets to, equals, is at, to, crosses, trades at, "
@@ -237,18 +243,23 @@ _FORMS: dict[Topic, str] = {
         "were, had, got any, have any, is there any, are there any, is there, are there, is, "
         "are, am i, am, do i, does, did, did i, has, have i, will, was, do, can, are we, have, "
         "do we, did we, could, closed, exited, collected, claimed, compounded, withdrew, "
-        "removed, added, moved, opened, swapped, rebalanced, withdrawn"
+        "removed, added, moved, opened, swapped, rebalanced, withdrawn, would"
     ),
     Topic.WHY: (
         "convince, explain it to me, explain it, explain this, explain that, did you get to, did "
         "you come to, did you arrive at, speaks against, speaks for, talks against, objection, "
         "objections, critic say, critic think, strategist say, arbiter say, scout say, pros and "
         "cons, pros cons, for and against, justify, justification, what makes you think, on what "
-        "basis, what is behind, why, how come, reason, reasons, reasoning, rationale, arguments"
+        "basis, what is behind, why, how come, reason, reasons, reasoning, rationale, arguments, "
+        "critic object, critic object to, object to, argue against, thinking behind, idea "
+        "behind, logic behind, behind this, behind it, behind plan, behind proposal, how did you "
+        "come to, how did you get to, come to that conclusion, conclusion, argued against, "
+        "argued for, who argued, spoke against"
     ),
     Topic.MEANS: (
         "what is meant by, eli5, in plain english, means, mean, meaning, definition, define, "
-        "explain, stand for, stands for, explained, tell me about, wtf is, glossary"
+        "explain, stand for, stands for, explained, tell me about, wtf is, glossary, never heard "
+        "of"
     ),
     Topic.INTO: "into, in, onto, on, to my, inside",
     Topic.FOR: "for",
@@ -269,7 +280,9 @@ _FORMS: dict[Topic, str] = {
         "networks, all chains, every network, across networks, total exposure, my exposure, "
         "overall exposure, total net worth, net worth, networth, how rich, all my stuff, "
         "everything i own, everything i have, total value, total worth, overall value, am i "
-        "worth, is everything worth, whole worth, value in total, worth in total"
+        "worth, is everything worth, whole worth, value in total, worth in total, compared to "
+        "hodling, compared to holding, compared to hodl, versus holding, versus hodling, vs "
+        "hodling, against hodling"
     ),
     **FILLING_FORMS,
     **DESK_FORMS,

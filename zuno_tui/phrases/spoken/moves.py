@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from zuno_tui.phrases.phrase_error import NotReadYetError
 from zuno_tui.phrases.spoken.asking import for_each, no_such_position, one_position
 from zuno_tui.phrases.spoken.meaning import AskedBack, Rephrased
-from zuno_tui.phrases.spoken.number_words import PARTS, ROUNDED_DOWN
+from zuno_tui.phrases.spoken.number_words import ROUNDED_DOWN
 from zuno_tui.phrases.spoken.sentence import names_symbol
+from zuno_tui.phrases.spoken.staying import names_what_stays
 from zuno_tui.phrases.spoken.targets import RANK_TOPICS, STATE_TOPICS, held_as, positions_meant
 from zuno_tui.phrases.spoken.topics import DEEDS, Topic
 from zuno_tui.phrases.spoken.widths import around_price
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.targets import PositionsMeant
 
 _WHOLE = 100
-_PART_WORDS = frozenset(words[0] for words, _ in PARTS)
 _FEW_WORDS = 3
 _EDGES = 2
 _TAKING = (Topic.TAKE, Topic.LEAVE, Topic.LESS, Topic.REMOVE, Topic.SWAP, Topic.EMPTY)
@@ -196,7 +196,7 @@ def _perhaps_leave(sentence: Sentence) -> SpokenMeaning | None:
 
 def _part(sentence: Sentence, percent: Fraction, context: PhraseContext) -> SpokenMeaning:
     meant = positions_meant(sentence, context)
-    staying = _stays(sentence)
+    staying = names_what_stays(sentence)
     if staying and sentence.part and percent in ROUNDED_DOWN:
         percent += 1
     taken = _WHOLE - percent if staying else percent
@@ -224,20 +224,6 @@ def _not_empty(meant: PositionsMeant, context: PhraseContext) -> PositionsMeant:
         if (held := held_as(one, context)) is None or held.standing != "empty"
     ]
     return replace(meant, ids=tuple(holding)) if len(meant.ids) > 1 and holding else meant
-
-
-def _stays(sentence: Sentence) -> bool:
-    """Whether the part that is named is what is left: `reduce 26 to 75%`."""
-    words = tuple(word for word in sentence.words if word not in ("only", "just", "about"))
-    before = {"to", "keep", "leave", "leaving", "keeping", "but", "except"}
-    return any(
-        word in before and words[place + 1 : place + 2] and _begins_part(words[place + 1])
-        for place, word in enumerate(words)
-    )
-
-
-def _begins_part(word: str) -> bool:
-    return word[:1].isdigit() or word in _PART_WORDS
 
 
 def _how_much_less(sentence: Sentence, context: PhraseContext, *, whole: bool) -> SpokenMeaning:

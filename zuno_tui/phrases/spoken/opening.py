@@ -30,6 +30,8 @@ _WITH_DOLLARS = re.compile(
     r"\b(?:with|and|against|vs|versus) (?:usd|dollars?|stables?|stablecoins?)\b"
 )
 _HELD_ALREADY = re.compile(r"\btop(?: |-)?(?:up|off)\b|\b(?:into|in|to) (?:all )?(?:my|our)\b")
+_OWN_COIN = re.compile(r"\b(?:in)?to (?:the )?(?:native|plain|normal|raw|regular)\b")
+_TO_WORK = re.compile(r"\b(?:to|into) (?:good )?(?:work|use)\b")
 _OUT_OF_WALLET = (Topic.POSITION, Topic.POSITIONS, Topic.IT, Topic.ONE, Topic.ONES)
 
 
@@ -37,13 +39,26 @@ def _wrap(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     if (wanted := _wanted_coin(sentence)) is not None:
         return wanted
     others = [one for one in sentence.tokens if one not in _WRAPPABLE]
+    if _into_own_coin(sentence):
+        return _wrapped(sentence, "unwrap")
     if not sentence.has(Topic.WRAP, Topic.UNWRAP) or others or sentence.has(Topic.BUY):
         return None
-    verb = "unwrap" if sentence.has(Topic.UNWRAP) else "wrap"
+    return _wrapped(sentence, "unwrap" if sentence.has(Topic.UNWRAP) else "wrap")
+
+
+def _wrapped(sentence: Sentence, verb: str) -> SpokenMeaning:
     numbers = (*(one.number for one in sentence.amounts), *sentence.numbers)
     if len(numbers) != 1 or sentence.percents:
         return AskedBack(f"How much? Like: {verb} 0.5")
     return Rephrased((f"{verb} {numbers[0]}",))
+
+
+def _into_own_coin(sentence: Sentence) -> bool:
+    """`convert 1 weth to native`."""
+    wrappers = {wrapper for _, wrapper in _WRAPPING}
+    changing = sentence.has(Topic.SWAP, Topic.SET) and not sentence.ids
+    alone = len(set(sentence.tokens)) == 1 and set(sentence.tokens) <= wrappers
+    return changing and alone and _OWN_COIN.search(sentence.text) is not None
 
 
 def _wanted_coin(sentence: Sentence) -> Rephrased | None:
@@ -80,6 +95,8 @@ def _swap(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
         return _exchange(sentence) or _wanted_amount(sentence, tokens)
     if sentence.percents and sentence.pairs:
         return None
+    if not sentence.amounts and not sentence.dollars and (exchanged := _exchange(sentence)):
+        return exchanged
     return _spent_dollars(sentence, tokens, context) or _sold(sentence, tokens, context)
 
 
@@ -148,8 +165,9 @@ def _bought_first(sentence: Sentence) -> bool:
 
 
 def _exchange(sentence: Sentence) -> SpokenMeaning | None:
-    """Without a verb: `1000 usdc for usdt`, `weth to eth 0.4`."""
-    if sentence.pairs or sentence.has(*DEEDS, Topic.PUT, Topic.ALERT) or sentence.percents:
+    """Without a verb, or its number last: `1000 usdc for usdt`, `swap weth to eth, 0.4`."""
+    others = (*(DEEDS - {Topic.SWAP}), Topic.PUT, Topic.ALERT)
+    if sentence.pairs or sentence.has(*others) or sentence.percents:
         return None
     words = tuple(word for word in sentence.words if word not in ("back", "my"))
     if {"pool", "pair", "tier", "get", "receive", "want", "need"} & set(words):
@@ -191,6 +209,7 @@ def _bought_amount(sentence: Sentence) -> bool:
 
 def _create(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     opening = sentence.has(Topic.OPEN, Topic.NEW) or _opens_without_verb(sentence)
+    opening = opening or _invested(sentence)
     putting = sentence.has(Topic.PUT, Topic.MORE) and bool(sentence.pairs) and not sentence.ids
     ranged = sentence.prices is not None and len(set(sentence.tokens)) == _PAIR
     placed = sentence.has(Topic.PUT, Topic.MORE) and ranged
@@ -247,10 +266,18 @@ def _begins_with_amount(sentence: Sentence) -> bool:
     return bool(sentence.amounts) and ranged and not named
 
 
+def _invested(sentence: Sentence) -> bool:
+    """`invest 1 weth together with usdc`, `put 2k usdc with weth, safe`: nothing held is named."""
+    paired = len(set(sentence.tokens)) == _PAIR and len(sentence.amounts) == 1
+    held = sentence.ids or sentence.has(*_OUT_OF_WALLET) or sentence.pairs
+    shaped = sentence.profile is not None or "invest" in sentence.words
+    return bool(paired and shaped and sentence.has(Topic.MORE, Topic.PUT) and not held)
+
+
 def _put_to_work(sentence: Sentence) -> bool:
     """`put 1.5 eth to work with usdc`."""
     paired = len(set(sentence.tokens)) == _PAIR and bool(sentence.amounts)
-    return paired and "to work" in sentence.text
+    return paired and _TO_WORK.search(sentence.text) is not None
 
 
 def _without_amount(
@@ -351,6 +378,13 @@ def created(sentence: Sentence) -> str:
     if sentence.network is not None:
         parts.append(f"on {sentence.network}")
     return " ".join(parts)
+
+
+def tokens_only(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    """`some weth for 400 usdc`: an amount and two tokens, and no word for what is done."""
+    counted = len(sentence.amounts) == 1 and len(set(sentence.tokens)) == _PAIR
+    other = sentence.ids or sentence.pairs or sentence.prices or sentence.has(Topic.NOT, Topic.IF)
+    return AskedBack(_HOW_MUCH) if counted and not other else None
 
 
 OPENING_RULES: tuple[SentenceRule, ...] = (_wrap, _swap, _create)

@@ -28,6 +28,7 @@ _SIGNED_ELSEWHERE = frozenset(
 )
 _FEW_WORDS = 2
 _LONGEST_TERM = 3
+_SHORT = 4
 _NFTS = frozenset(("nfts", "lps", "positions"))
 _ASKING_WORDS = frozenset(
     (
@@ -36,6 +37,7 @@ _ASKING_WORDS = frozenset(
         *("explained", "meant", "was", "which", "word", "term", "how", "work", "works", "whats"),
         *("like", "i", "am", "five", "eli5", "please", "you", "me"),
         *("anyway", "exactly", "even", "again", "really", "in", "simple", "terms", "thing"),
+        *("plain", "words", "english", "layman", "laymans", "short", "briefly", "kid", "beginner"),
     )
 )
 _MY_POOL = re.compile(r"\b(?:my|our) (?:[a-z/]+ )?(?:pool|tier)\b")
@@ -43,13 +45,23 @@ _REGRETTED = re.compile(
     r"\b(?:i|we) (?:have )?(?:accidentally )?(?:collected|claimed|closed|swapped|sold|bought|moved"
     r"|added|compounded|withdrew|removed|opened|sent|wrapped|unwrapped|did)\b"
     r".*\b(?:wrong|mistake|accident|accidentally|back|not mean to|too much|oops)\b"
+    r"|\bget (?:that|this|it) (?:\w+ )?back$"
     r"|\b(?:accidentally|by (?:mistake|accident)|oops i)\b"
 )
 """Of what was done: nothing is asked for by it but to have it not done."""
 _HELD_IN_POOLS = re.compile(
-    r"\b(?:am|are|do|have) (?:i|we)\b.*\bpools?\b|\b(?:i|we) (?:am|are|have|hold|own)\b.*\bpools?\b"
+    r"\bmy (?:stake|share|part|money) in (?:\w+ )?pools?\b"
+    r"|\b(?:am|are|do|have) (?:i|we)\b.*\bpools?\b"
+    r"|\b(?:i|we) (?:am|are|have|hold|own)\b.*\bpools?\b"
 )
-_DEFINED = re.compile(r"\b(?:means?|meaning|meant|define|definition|stands? for|glossary|called)\b")
+_DEFINED = re.compile(
+    r"\b(?:means?|meaning|meant|define|definition|stands? for|glossary|called"
+    r"|never heard of|not know what)\b"
+)
+_OPTION = re.compile(
+    r"(?:take |pick |choose |go with |i (?:take|pick|choose|want|like) )?"
+    r"(?:option|choice|candidate|number) [a-e]"
+)
 _RATED = frozenset(("better", "good", "other", "another", "decent", "alternative", "deeper"))
 _ASKING_WHY = (Topic.WHY, Topic.SHOW, Topic.MEANS, Topic.TELL, Topic.WHAT)
 _DEEDS = (Topic.LEAVE, Topic.TAKE, Topic.COLLECT, Topic.MORE, Topic.LESS, Topic.MOVE)
@@ -115,9 +127,9 @@ def _balances(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | No
     having = bool(_LEFT_OVER & set(sentence.words)) and asking
     fetched = sentence.has(Topic.FEES, Topic.COLLECT)
     held = having and (sentence.symbols or sentence.has(Topic.LIQUIDITY))
-    named = sentence.has(Topic.WALLET) and not _NFTS & set(sentence.words)
+    named = sentence.has(Topic.WALLET) and not (_NFTS | {"pools"}) & set(sentence.words)
     counted = bool(sentence.amounts or sentence.percents)
-    named = named and not (counted and sentence.has(*DEEDS))
+    named = named and not (counted and sentence.has(*DEEDS, Topic.PUT))
     enough = "enough" in sentence.words and bool(sentence.tokens)
     asked = named or enough or (held and not sentence.has(Topic.POSITIONS))
     return Rephrased(("balances",)) if asked and not sentence.ids and not fetched else None
@@ -147,6 +159,8 @@ def _agree(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
 
 
 def _agree_with_plan(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    if _OPTION.fullmatch(sentence.text):
+        return AskedBack("To take it, type `approve` and its letter: nothing is signed by it.")
     return _agree(sentence, context) if sentence.has(Topic.PLAN, Topic.IT) else None
 
 
@@ -178,14 +192,16 @@ def _undo(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
 
 def _sent(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     lasting = "stuck" in sentence.words and bool(sentence.ids or sentence.has(*STATE_TOPICS))
-    if not sentence.has(Topic.SENT) or lasting:
+    hurried = sentence.has(Topic.HURRY) and len(sentence.words) <= _SHORT and not sentence.ids
+    if not (sentence.has(Topic.SENT) or hurried) or lasting:
         return None
     ended = sentence.has(Topic.CANCEL, Topic.LEAVE, Topic.REMOVE)
     if sentence.first in QUESTIONS:
         return Rephrased(("outbox",))
     if ended or sentence.first_word in ("stop", "halt"):
         return Rephrased(("cancel transaction",))
-    return Rephrased(("speed up",)) if sentence.has(Topic.HURRY) else Rephrased(("outbox",))
+    hurrying = sentence.has(Topic.HURRY) and sentence.has(Topic.SENT)
+    return Rephrased(("speed up",)) if hurrying else Rephrased(("outbox",))
 
 
 def _send(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
@@ -266,7 +282,7 @@ def _history(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | Non
 
 def _pools(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     paid = sentence.has(Topic.EARNED, Topic.OPEN, Topic.MORE, Topic.FEES)
-    where = sentence.words[:1] == ("where",) and paid and not sentence.ids
+    where = sentence.first_word in ("where", "find") and paid and not sentence.ids
     mine = {"have", "hold", "own"} & set(sentence.words) or _MY_POOL.search(sentence.text)
     judged = sentence.has(Topic.WHAT, Topic.BEST, Topic.COMPARE) or bool(_RATED & {*sentence.words})
     about = bool({"pool", "tier"} & {*sentence.words}) and not (sentence.amounts or sentence.ids)

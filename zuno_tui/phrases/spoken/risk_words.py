@@ -4,9 +4,11 @@ from __future__ import annotations
 
 _WORDS = {
     **dict.fromkeys(("conservative", "safe", "cautious", "safer", "careful"), "conservative"),
-    **dict.fromkeys(("defensive", "passive"), "conservative"),
-    **dict.fromkeys(("balanced", "moderate"), "balanced"),
-    **dict.fromkeys(("aggressive", "degen", "yolo", "riskier", "spicy"), "aggressive"),
+    **dict.fromkeys(
+        ("defensive", "passive", "boring", "safest", "gentle", "relaxed"), "conservative"
+    ),
+    **dict.fromkeys(("balanced", "moderate", "medium"), "balanced"),
+    **dict.fromkeys(("aggressive", "degen", "yolo", "riskier", "spicy", "wild"), "aggressive"),
     "low-risk": "conservative",
     "medium-risk": "balanced",
     "high-risk": "aggressive",
@@ -15,6 +17,11 @@ _LEVELS: dict[tuple[str, ...], str] = {
     ("low", "risk"): "conservative",
     ("little", "risk"): "conservative",
     ("medium", "risk"): "balanced",
+    ("middle", "of", "road"): "balanced",
+    ("full", "send"): "aggressive",
+    ("sleep", "well"): "conservative",
+    ("no", "drama"): "conservative",
+    ("no", "surprises"): "conservative",
     ("moderate", "risk"): "balanced",
     ("high", "risk"): "aggressive",
     ("not", "risky"): "conservative",

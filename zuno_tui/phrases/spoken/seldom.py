@@ -18,10 +18,15 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.sentence import Sentence
 
 _WATCHING = re.compile(
-    r"\b(?:watch|watching|monitor|monitoring|track|tracking|follow|following"
-    r"|(?:keep|have|with) (?:\w+ )?eye|keep (?:close |good )?(?:tabs|watch)|babysit|look after)\b"
+    r"\b(?:remember|observe|watch|watching|monitor|monitoring|track|tracking|follow|following"
+    r"|(?:keep|have|with) (?:\w+ )?eye|keep (?:close |good )?(?:tabs|watch)|babysit|look after"
+    r"|watch ?list|watched"
+    r"|under (?:observation|surveillance)|lose sight|only (?:care about|look at|show|follow)"
+    r"|look only at|care only about)\b"
 )
-_WATCHED_AGAIN = re.compile(r"\b(?:watch again|track record|watchlist)\b")
+_LISTED = re.compile(r"\b(?:watch ?list|under (?:observation|surveillance)|not lose sight)\b")
+"""Where something is put, or not to be done, that moves nothing."""
+_WATCHED_AGAIN = re.compile(r"\b(?:watch again|track record)\b")
 _HEDGED = re.compile(
     r"\b(?:hedg\w+|hedge|insur\w+|protect\w*|neutrali[sz]\w*|neutral(?:-?ish)?|delta"
     r"|shield|offset\w*|downside|short)\b"
@@ -31,29 +36,35 @@ _ARGUED = re.compile(
     r"\b(?:bull(?:ish)?|bear(?:ish)?|bulls|bears|long or short|short or long|longs?|shorts?"
     r"|go(?:ing)? (?:long|short)|directional|trade desk|trading desk|traders?)\b"
 )
-_ARGUING = re.compile(r"\b(?:case|argue|argument|thesis|view|or|should|would|desk|debate|idea)\b")
+_TRADES = re.compile(r"\b(?:my|our|open) (?:\w+ )?trades\b")
+_ARGUING = re.compile(
+    r"\b(?:case|argue|argument|think|say|opinion|thesis|view|or|should|would|desk|debate|idea)\b"
+)
 _ELSEWHERE = re.compile(
     r"\b(?:machines?|computers?|servers?|hosts?|nodes?|peers?|remote(?:ly)?|elsewhere|online"
-    r"|offline|alive|up|reachable|connected|box(?:es)?|laptops?|mesh|running|there)\b"
+    r"|offline|alive|up|reachable|connected|box(?:es)?|laptops?|mesh|running|there|anyone|network)\b"
 )
-_AGENTS = re.compile(r"\b(?:agents?|peers?|mesh|scout|strategist|critic|arbiter)\b")
+_AGENTS = re.compile(r"\b(?:agents?|peers?|nodes|mesh|scout|strategist|critic|arbiter)\b")
 _ROUND = re.compile(
     r"\b(?:tour|tutorial|onboarding|walkthrough|walk-through|show around|show ropes"
     r"|walk (?:us )?(?:a?round|through (?:it|this|app|program|desk|everything|basics))"
-    r"|(?:my )?first time (?:here|using|user|with)|newbie|teach how)\b"
+    r"|(?:my )?first time (?:here|using|user|with)|newbie|beginner|noob"
+    r"|teach (?:\w+ )?(?:how|basics|ropes|this)|learn (?:this|basics|ropes))\b"
 )
 _CHOSEN = re.compile(
     r"\b(?:pick|picking|choose|choosing|draw|drawing|select|selecting|decide|define|drag"
-    r"|set|setting|edit|specify|enter|own|by hand|manual(?:ly)?|myself|custom)\b"
+    r"|set|setting|edit|specify|enter|own|by hand|by eye|manual(?:ly)?|myself|custom"
+    r"|picker|editor|form|designer)\b"
 )
 _SHAPE = re.compile(
     r"\b(?:ranges?|bounds?|borders?|edges?|boundar(?:y|ies)|corridor|band|brackets?"
-    r"|(?:upper and lower|lower and upper)|price limits|ticks?)\b"
+    r"|(?:upper and lower|lower and upper)|limits?|prices?|ticks?)\b"
 )
 _OWN = re.compile(
-    r"\b(?:own|by hand|manual(?:ly)?|myself|custom|draw|drawing|form|picker|pick|choose|choosing"
-    r"|select|drag)\b"
+    r"\b(?:own|by hand|manual(?:ly)?|by eye|myself|custom|draw|drawing|form|picker|pick|choose"
+    r"|choosing|select|drag|editor|designer)\b"
 )
+_BROUGHT = re.compile(r"(?:what|how much|how) (?:would|will|does|do|can|could)\b.*\brange\b")
 _FROM_AGENTS = re.compile(r"\b(?:agents?|you|best|better|good|for (?:us|our))\b")
 _TOUR = "A guided tour of five minutes: type `zuno tour` in a shell. What can be typed here: help"
 
@@ -62,9 +73,10 @@ def _watch(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     """`keep an eye on 30 and 36`: which positions are looked at; a price is an alert's."""
     text = sentence.text
     said = _WATCHING.search(text) is not None and _WATCHED_AGAIN.search(text) is None
-    other = sentence.has(Topic.IF, *DEEDS, Topic.PRICE, Topic.REPLAY, Topic.HISTORY, Topic.NOT)
+    deeds = () if _LISTED.search(text) else (*(DEEDS - {Topic.OPEN}), Topic.NOT, Topic.EARNED)
+    other = sentence.has(Topic.IF, Topic.PRICE, Topic.REPLAY, Topic.HISTORY, *deeds)
     counted = sentence.numbers or sentence.dollars or sentence.amounts or sentence.percents
-    if not said or other or counted or sentence.has(Topic.EARNED, Topic.MUTE):
+    if not said or other or counted or sentence.has(Topic.MUTE):
         return None
     meant = positions_meant(sentence, context)
     if not meant.sure or not meant.said or not meant.ids:
@@ -75,7 +87,7 @@ def _watch(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
 def _hedge(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     """`what short would neutralise 37`: only argued about, and so also where it is asked."""
     said = _HEDGED.search(sentence.text)
-    if said is None or sentence.has(Topic.HOW_TO, Topic.MEANS, Topic.WHAT_IF):
+    if said is None or sentence.has(Topic.HOW_TO, Topic.MEANS):
         return None
     exact = said[0].startswith(("hedg", "neutral", "insur", "protect", "shield"))
     # "Against a drop" removes nothing.
@@ -96,8 +108,12 @@ def _hedged_row(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | N
 def _trade(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     """`make the bull and bear case for eth`: the trade desk argues about a coin."""
     text = sentence.text
+    past = sentence.has(Topic.TAXES, Topic.HISTORY)
+    if _TRADES.search(text) and not (sentence.tokens or sentence.ids or past):
+        return Rephrased(("trades",))
     sides = {one[:4] for one in _ARGUED.findall(text)}
-    argued = bool(sides) and (_ARGUING.search(text) is not None or len(sides) > 1)
+    asked = sentence.first is Topic.WHETHER
+    argued = bool(sides) and (_ARGUING.search(text) is not None or len(sides) > 1 or asked)
     coins = {called(one, context) for one in sentence.tokens} - STABLE
     other = sentence.ids or sentence.amounts or sentence.pairs or sentence.prices
     if not argued or other or len(coins) != 1 or sentence.has(Topic.ALERT, Topic.WHAT_IF):
@@ -121,8 +137,12 @@ def _range_form(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | N
     """`let me draw my own range on 36`: a form in which the edges are moved by keys."""
     text = sentence.text
     said = _CHOSEN.search(text) and _SHAPE.search(text) and _OWN.search(text)
+    if sentence.prices and len(sentence.ids) == 1 and _BROUGHT.match(text):
+        return Rephrased((f"range {sentence.ids[0]} {' '.join(sentence.prices)}",))
     told = sentence.prices or sentence.numbers or sentence.percents or sentence.amounts
-    other = sentence.has(*(DEEDS - {Topic.MOVE}), Topic.NOT, Topic.WIDTH, Topic.SHOULD, Topic.TELL)
+    other = sentence.has(
+        *(DEEDS - {Topic.MOVE, Topic.OPEN}), Topic.NOT, Topic.WIDTH, Topic.SHOULD, Topic.TELL
+    )
     if not said or told or other or _FROM_AGENTS.search(text):
         return None
     meant = positions_meant(sentence, context)

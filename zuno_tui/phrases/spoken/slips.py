@@ -35,9 +35,15 @@ def topics_but_for_slip(word: str) -> tuple[Topic, ...] | None:
     """What the one known word says that a slip leads to; None where there is none, or several."""
     if len(word) < _SHORTEST_OF_ANY:
         return None
-    close = ((known,) for known in single_words() if one_slip_apart(word, known))
-    meant = {forms()[known] for known in close if known in forms()}
-    return next(iter(meant)) if len(meant) == 1 else None
+    close = [known for known in single_words() if one_slip_apart(word, known)]
+    meant = {forms()[known,] for known in close if (known,) in forms()}
+    begun = any(_begins_alike(word, known) for known in close if (known,) in forms())
+    return next(iter(meant)) if len(meant) == 1 and begun else None
+
+
+def _begins_alike(word: str, known: str) -> bool:
+    """The first letter is seldom the one that slips: `rather` is no slip of gather."""
+    return word[:1] == known[:1] or word[:2] == known[1::-1]
 
 
 @cache

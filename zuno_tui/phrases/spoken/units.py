@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PERCENT = frozenset(("%", "percent", "percents"))
-BIPS = frozenset(("bps", "bp", "bips"))
+BIPS = frozenset(("bps", "bp", "bips", "basis"))
 DOLLARS = frozenset(("dollars", "dollar", "bucks", "usd"))
 TIMES = {
     **dict.fromkeys(("minute", "minutes", "min", "mins"), 60),

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _WANTED = frozenset(("get", "need", "want", "have", "give"))
-_COUNTED = re.compile(r"[$%]|\bpercent\b|\b(?:need|want|get|give) [0-9.$]")
+_COUNTED = re.compile(
+    r"[$%]|\bpercent\b|\b(?:half|third|quarter|fifth|tenth)\b|\b(?:need|want|get|give) [0-9.$]"
+)
 _OUT_OF_RANGE = re.compile(r"\bout (?:of )?(?:its |my |their )?(?:range|bounds)\b|\bnearly out\b")
 _FROM_PRICE = re.compile(r"\bfrom \$?[0-9.,km]+ (?:up )?(?:to|until|till|-|and|through) \$?[0-9]")
 _UNDECIDED = re.compile(
@@ -26,13 +28,26 @@ _LACKING = re.compile(
 )
 _BEGINNINGS = (
     (re.compile(r"lp\b(?! (?:status|overview|list|summary|info|positions?|nfts?))"), Topic.OPEN),
-    (re.compile(r"fees (?:out of|off) "), Topic.COLLECT),
+    (
+        re.compile(
+            r"(?:my )?(?:fees|rewards|interest|yield|dividends) (?:out of|off|from) "
+            r"(?!.*\b(?:today|week|month|year|far|apr|apy)\b)"
+        ),
+        Topic.COLLECT,
+    ),
     (re.compile(r"(?:available|spare) [a-z]+$"), Topic.WALLET),
     (
         re.compile(r"(?:[0-9.]+ (?:%|percent)|half|quarter|third) (?:out of|off|from) "),
         Topic.TAKE,
     ),
-    (re.compile(r"empty (?:out )?(?:my )?(?:fees|rewards)\b"), Topic.COLLECT),
+    (re.compile(r"empty (?:\w+ ){0,2}(?:fees?|rewards?)\b"), Topic.COLLECT),
+    (
+        re.compile(
+            r"(?:all|everything|all (?:my )?(?:money|funds|liquidity|capital|tokens))"
+            r" (?:out of|off|from) "
+        ),
+        Topic.TAKE,
+    ),
     (re.compile(r"end (?:#?[0-9]|(?:my |position|this position))"), Topic.LEAVE),
     (re.compile(r"free (?:half|third|quarter|[0-9])"), Topic.LESS),
 )
