@@ -135,6 +135,20 @@ def test_what_was_hardly_meant_is_asked(phrase: str, choices: tuple[str, ...]) -
     assert found.choices == choices
 
 
+@pytest.mark.parametrize(
+    ("phrase", "meant"),
+    [
+        ("i want my eth as weth, 0.3", ["zuno wrap 0.3"]),
+        ("i want my weth as eth, 0.3", ["zuno unwrap 0.3"]),
+        ("collect but only from the btc ones", ["zuno collect 26", "zuno collect 37"]),
+        ("close both losers", []),
+        ("i'd close 36", ["zuno recommend 36"]),
+    ],
+)
+def test_no_opposite_deed_and_no_other_position(phrase: str, meant: list[str]) -> None:
+    assert [intent.twin for intent in interpret(phrase, DESK).intents] == meant
+
+
 def test_an_amount_typed_exactly_is_followed() -> None:
     found = interpret("increase 35 500 WETH", DESK)
 

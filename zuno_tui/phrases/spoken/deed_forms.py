@@ -66,7 +66,7 @@ DEED_FORMS: dict[Topic, str] = {
         "re-center, re-centre, re-range, rerange, move, moving, shift, reposition, adjust, "
         "readjust, optimise, optimize, optimizing, fix, fixing, realign, tune, roll, back in "
         "range, back into range, relocate, slide, center, centre, mv, to cover, reset, to span, "
-        "span, spanning, stretch from"
+        "span, spanning, stretch from, should cover"
     ),
     Topic.WIDTH: (
         "extend, stretch, widen, narrow, tighten, broaden, wide, tight, wider, narrower, "
@@ -110,7 +110,7 @@ DEED_FORMS: dict[Topic, str] = {
     Topic.ALERT: (
         "lmk, holler, give a shout, give me a shout, flag, alert, notify, warn, ping, remind, "
         "message, text, buzz, wake, wake up, let know, heads up, shout, alarm, notification "
-        "when, set alarm, email, sms, telegram, dm, mail, let us know"
+        "when, set alarm, email, sms, telegram, dm, mail, let us know, ring, give a ring, phone"
     ),
     Topic.TELL: "tell, say",
     Topic.MUTE: (
@@ -122,10 +122,9 @@ DEED_FORMS: dict[Topic, str] = {
         "not tell, no more alerts, no more notifications, stop notifications, stop spamming, "
         "silent, shush, mute, muting, silence, snooze, quiet, hush, shut up, turn off, disable, "
         "stop nagging, stop annoying, stop shouting, stop yelling, stop pestering, stop beeping, "
-        "stop buzzing, stop texting, stop messaging, stop reminding, stop harassing, stop talking, "
-        "no more nagging, leave in peace about, "
-        "stop alerting, stop pinging, stop notifying, stop telling, stop warning, stop bugging, "
-        "stop alerts"
+        "stop buzzing, stop texting, stop messaging, stop reminding, stop harassing, stop "
+        "talking, no more nagging, leave in peace about, stop alerting, stop pinging, stop "
+        "notifying, stop telling, stop warning, stop bugging, stop alerts, leave alone with"
     ),
     Topic.UNMUTE: "unmute, unsilence, unsnooze, turn on, enable",
     Topic.ACKNOWLEDGE: (
@@ -208,6 +207,7 @@ DEED_FORMS: dict[Topic, str] = {
         "app, quit app, quit program, that is all for today, that is it for today, that is all, "
         "bye, quit, leave the desk, log out, logout, laters, ttyl, gtg, peace out, i am leaving, "
         "i am leaving now, leaving now, heading home, out for today, i am out for today, i am "
-        "off, that will be all, see you later, see you tomorrow, logging out"
+        "off, that will be all, see you later, see you tomorrow, logging out, sign out, goodbye, "
+        "done here, i am done here"
     ),
 }

@@ -43,7 +43,7 @@ DESK_FORMS: dict[Topic, str] = {
         "it work, would it go through, simulate, simulation, dry run, dry-run, dryrun, preview, "
         "test run, try it out, rehearse, rehearsal, even go through, that go through, this go "
         "through, would go through, it fails, chance it fails, chance it reverts, could it fail, "
-        "might it fail, could it revert"
+        "might it fail, could it revert, this succeed, that succeed, will this succeed"
     ),
     Topic.BACKTEST: (
         "on old prices, on past prices, on historical prices, on past data, on old data, against "

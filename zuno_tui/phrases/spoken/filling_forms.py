@@ -33,6 +33,7 @@ FILLING_FORMS: dict[Topic, str] = {
         "between the, that's, time, times, ago, since, entry, days, day, hours, recently, "
         "lately, been, easy, rest, these days, this week, this month, this year, this morning, "
         "this evening, this time, points, basis points, right away, nice, cool, together, "
-        "rather, downside, sleep, prefer, sooner, already, as possible, mode, risk"
+        "rather, downside, sleep, prefer, sooner, already, as possible, mode, risk, owes, "
+        "whatever"
     ),
 }

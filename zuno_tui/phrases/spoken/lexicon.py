@@ -65,7 +65,8 @@ _FORMS: dict[Topic, str] = {
         "tx fee, tx fees, transaction fee, transaction fees, transaction costs, tx costs, "
         "network cost, network costs, chain fees, onchain fees, on-chain fees, gas cost, gas "
         "costs, gas now, gas, gwei, base fee, network fee, network fees, gas price, gas prices, "
-        "gas fee, gas fees, transaction cost, tx cost, transact, to transact"
+        "gas fee, gas fees, transaction cost, tx cost, transact, to transact, expensive to send, "
+        "is it to send, cost to send, costs to send"
     ),
     Topic.PRICE: (
         "px, spot, spot price, market price, quoted, at dollar, at one dollar, peg, pegged, "
@@ -81,14 +82,15 @@ _FORMS: dict[Topic, str] = {
         "lost, lose, losses, won, result, results, up or down, making money, losing money "
         "overall, apr, apy, in profit, in the green overall, did i do, how did i do, how did we "
         "do, have i done, did we do, since i started, i lost, i earned, i made, came in, come "
-        "in, coming in, rolled in, flowed in"
+        "in, coming in, rolled in, flowed in, richer, poorer"
     ),
     Topic.HISTORY: (
         "tx log, txs log, transaction log, transaction history, tx history, past transactions, "
         "past txs, log, logs, trade history, track of what i did, what have i done, what did i "
         "do, past moves, event log, timeline, history, everything that happened, activity, past "
         "activity, what happened so far, ledger, past actions, my actions, what i did, things i "
-        "did, everything i have done, all i have done, i have done so far"
+        "did, everything i have done, all i have done, i have done so far, happened in my "
+        "account, in my account"
     ),
     Topic.TAXES: "download, csv, tax, taxes, tax report, export, spreadsheet, excel, accountant",
     Topic.NETWORK: "network, networks, chain, chains",
@@ -259,7 +261,7 @@ _FORMS: dict[Topic, str] = {
     Topic.MEANS: (
         "what is meant by, eli5, in plain english, means, mean, meaning, definition, define, "
         "explain, stand for, stands for, explained, tell me about, wtf is, glossary, never heard "
-        "of"
+        "of, remind what, remind of what"
     ),
     Topic.INTO: "into, in, onto, on, to my, inside",
     Topic.FOR: "for",

@@ -254,7 +254,7 @@ def _more(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     into = sentence.amounts and sentence.has(Topic.INTO) and not sentence.has(*_TAKING)
     dumped = sentence.amounts and sentence.ids and _DUMPED_INTO.search(sentence.text)
     adding = sentence.has(Topic.MORE, Topic.PUT, Topic.DOUBLE) or (into and sentence.ids)
-    if not (adding or dumped):
+    if not (adding or dumped) or sentence.first is Topic.LESS:
         return None
     if sentence.has(Topic.MOVE) and not (sentence.amounts or sentence.numbers or sentence.dollars):
         return None
@@ -294,7 +294,7 @@ def _of_no_token(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | 
         chosen = one_position("increase", meant, context)
         if isinstance(chosen, AskedBack):
             return AskedBack("Into which position, and of which token? Like: increase 7 0.5 WETH")
-        return _of_which_token(chosen, sentence.numbers[0], context)
+        return _of_which_token(chosen, sentence.numbers[0], context, sentence.symbols)
     short = len(sentence.words) < _FEW_WORDS and not sentence.unknown
     if not (meant.said or short or sentence.has(Topic.LIQUIDITY, Topic.POSITION)):
         return None
@@ -334,11 +334,14 @@ def _retold(phrase: str, amount: SpokenAmount, context: PhraseContext) -> str:
     return f"{verb} {token_id} {number} {(*fitting, amount.symbol)[0]}"
 
 
-def _of_which_token(token_id: int, amount: str, context: PhraseContext) -> SpokenMeaning:
+def _of_which_token(
+    token_id: int, amount: str, context: PhraseContext, named: tuple[str, ...]
+) -> SpokenMeaning:
     if context.held is None and not context.positions:
         raise NotReadYetError("positions")
     held = held_as(token_id, context)
     symbols = () if held is None else held.symbols
+    symbols = tuple(one for one in symbols if one in named) or symbols
     return AskedBack(
         f"I understood `increase {token_id} {amount}`, but not of which token.",
         tuple(f"increase {token_id} {amount} {symbol}" for symbol in symbols),

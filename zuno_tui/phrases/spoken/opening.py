@@ -30,6 +30,7 @@ _WITH_DOLLARS = re.compile(
     r"\b(?:with|and|against|vs|versus) (?:usd|dollars?|stables?|stablecoins?)\b"
 )
 _HELD_ALREADY = re.compile(r"\btop(?: |-)?(?:up|off)\b|\b(?:into|in|to) (?:all )?(?:my|our)\b")
+_BECOME = re.compile(r"\b(?:as|into|to) (w?(?:eth|bnb|pol)|ether|ethereum)\b")
 _OWN_COIN = re.compile(r"\b(?:in)?to (?:the )?(?:native|plain|normal|raw|regular)\b")
 _TO_WORK = re.compile(r"\b(?:to|into) (?:good )?(?:work|use)\b")
 _OUT_OF_WALLET = (Topic.POSITION, Topic.POSITIONS, Topic.IT, Topic.ONE, Topic.ONES)
@@ -71,10 +72,13 @@ def _wanted_coin(sentence: Sentence) -> Rephrased | None:
     wanting = next((at for at, word in enumerate(sentence.words) if word in wants), None)
     if wanting is None:
         return None
-    named = [word.upper() for word in sentence.words[wanting:] if word.upper() in _WRAPPABLE]
+    # "I want my eth as weth" wants the second.
+    become = _BECOME.search(sentence.text)
+    after = (become[1],) if become is not None else sentence.words[wanting:]
+    named = [word.upper() for word in after if word.upper() in _WRAPPABLE]
     for coin, wrapper in _WRAPPING:
         if {coin, wrapper} == set(sentence.tokens):
-            verb = "unwrap" if named[0] == coin else "wrap"
+            verb = "wrap" if named[0] == wrapper else "unwrap"
             return Rephrased((f"{verb} {numbers[0]}",))
     return None
 

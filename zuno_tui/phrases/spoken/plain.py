@@ -192,6 +192,7 @@ def plain_words(words: Iterable[str]) -> tuple[str, ...]:
     kept = tuple(word for word in _halved(_numbers_apart(spread)) if word not in COURTESIES)
     said = _without_opening(with_scales(kept))
     text = _OF_THAT.sub(r"\1", " ".join(said))
+    text = text.replace(" but only ", " only ")
     for wrapped, symbol in _WRAPPED:
         text = wrapped.sub(symbol, text)
     for tail in (_REASON, _CLOSING, _HOMEWARDS):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.meaning import SpokenMeaning
     from zuno_tui.phrases.spoken.sentence import Sentence
 
-_LEFT_OVER = frozenset(("have", "left", "remaining", "own", "hold", "holding", "spare"))
+_LEFT_OVER = frozenset(("have", "left", "remaining", "own", "hold", "holding", "spare", "got"))
 _HEDGING = frozenset(("hedge", "hedging", "insure"))
 _SIGNED_ELSEWHERE = frozenset(
     ("safe", "multisig", "gnosis", "ledger", "trezor", "hardware", "unsigned", "calldata")
@@ -38,6 +38,7 @@ _ASKING_WORDS = frozenset(
         *("like", "i", "am", "five", "eli5", "please", "you", "me"),
         *("anyway", "exactly", "even", "again", "really", "in", "simple", "terms", "thing"),
         *("plain", "words", "english", "layman", "laymans", "short", "briefly", "kid", "beginner"),
+        *("heck", "hell", "earth", "on", "remind"),
     )
 )
 _MY_POOL = re.compile(r"\b(?:my|our) (?:[a-z/]+ )?(?:pool|tier)\b")

@@ -44,7 +44,10 @@ _ELSEWHERE = re.compile(
     r"\b(?:machines?|computers?|servers?|hosts?|nodes?|peers?|remote(?:ly)?|elsewhere|online"
     r"|offline|alive|up|reachable|connected|box(?:es)?|laptops?|mesh|running|there|anyone|network)\b"
 )
-_AGENTS = re.compile(r"\b(?:agents?|peers?|nodes|mesh|scout|strategist|critic|arbiter)\b")
+_AGENTS = re.compile(
+    r"\b(?:agents?|peers?|nodes|other (?:machines?|computers?)|mesh"
+    r"|scout|strategist|critic|arbiter)\b"
+)
 _ROUND = re.compile(
     r"\b(?:tour|tutorial|onboarding|walkthrough|walk-through|show around|show ropes"
     r"|walk (?:us )?(?:a?round|through (?:it|this|app|program|desk|everything|basics))"
@@ -112,7 +115,7 @@ def _trade(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     if _TRADES.search(text) and not (sentence.tokens or sentence.ids or past):
         return Rephrased(("trades",))
     sides = {one[:4] for one in _ARGUED.findall(text)}
-    asked = sentence.first is Topic.WHETHER
+    asked = sentence.first in (Topic.WHETHER, Topic.SHOULD, Topic.ADVISE)
     argued = bool(sides) and (_ARGUING.search(text) is not None or len(sides) > 1 or asked)
     coins = {called(one, context) for one in sentence.tokens} - STABLE
     other = sentence.ids or sentence.amounts or sentence.pairs or sentence.prices

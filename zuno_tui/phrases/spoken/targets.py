@@ -157,7 +157,7 @@ def _described(
         found = tuple(one for figure, one in ranked if figure == best)
     every = sentence.has(Topic.ALL, Topic.POSITIONS, Topic.ONES) or "positions" in sentence.words
     ids = tuple(one.token_id for one in found)
-    return PositionsMeant(ids, sure=(every and _as_many(sentence, ids)) or len(ids) == 1)
+    return PositionsMeant(ids, sure=_as_many(sentence, ids) and (every or len(ids) == 1))
 
 
 def _as_many(sentence: Sentence, ids: tuple[int, ...]) -> bool:

@@ -52,6 +52,7 @@ _BEGINNINGS = (
     (re.compile(r"free (?:half|third|quarter|[0-9])"), Topic.LESS),
 )
 """What these say only where they begin a sentence."""
+_BROUGHT_DOWN = re.compile(r"^(?:bring|take|get) (?:position )?#?[0-9]+ down by\b")
 _PLAYED_BACK = re.compile(r"\bplay\b.* back\b")
 _REPAIRED = re.compile(
     r"^(?:get|make|bring|put|have)\b.*"
@@ -66,6 +67,8 @@ def topics_of_whole(words: tuple[str, ...]) -> Iterator[Topic]:
         yield Topic.SHOULD
     if _PLAYED_BACK.search(text):
         yield Topic.REPLAY
+    if _BROUGHT_DOWN.search(text):
+        yield Topic.LESS
     if _LACKING.search(text):
         yield Topic.WALLET
     if _REPAIRED.search(text):
