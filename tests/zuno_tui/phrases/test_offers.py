@@ -143,10 +143,27 @@ def test_what_was_hardly_meant_is_asked(phrase: str, choices: tuple[str, ...]) -
         ("collect but only from the btc ones", ["zuno collect 26", "zuno collect 37"]),
         ("close both losers", []),
         ("i'd close 36", ["zuno recommend 36"]),
+        ("fees from 34 please", ["zuno collect 34"]),
     ],
 )
 def test_no_opposite_deed_and_no_other_position(phrase: str, meant: list[str]) -> None:
     assert [intent.twin for intent in interpret(phrase, DESK).intents] == meant
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "the fees from 29 were nice",
+        "my interest from 29 is low",
+        "fees off 26 are small",
+        "i have nothing to do with 30",
+    ],
+)
+def test_what_is_only_told_is_no_order(phrase: str) -> None:
+    found = interpret(phrase, DESK)
+
+    assert not any(deed_in(intent.twin) for intent in found.intents)
+    assert _deeds_offered(found) == set()
 
 
 def test_an_amount_typed_exactly_is_followed() -> None:

@@ -26,8 +26,8 @@ DEED_FORMS: dict[Topic, str] = {
         "shut, shut down, get out, getting out, get rid, pull out, pull plug, cash out, wind "
         "down, eject, burn, i want out, want out, abandon, scrap, ditch, zero out, stop lping, "
         "stop providing, close up, drain, bin, trash, chuck out, toss out, get shot of, say "
-        "goodbye to, part with, let go of, be done with, be rid of, nothing to do with, nothing "
-        "more to do with, no more of"
+        "goodbye to, part with, let go of, be done with, be rid of, want nothing to do with, "
+        "want nothing more to do with"
     ),
     Topic.TAKE: (
         "pay out, payout, withdraw, withdrawing, take, taking, pull, pulling, take out, redeem, "

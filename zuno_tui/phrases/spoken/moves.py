@@ -59,7 +59,7 @@ def _fees(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     if sentence.has(Topic.COMPOUND) or _put_back(sentence):
         return _for_fees("compound", sentence, context)
     fetched = sentence.has(Topic.TAKE, Topic.LEAVE, Topic.REMOVE) or sentence.words[:1] == ("get",)
-    wanted = bool(_WANTING & {*sentence.words}) or sentence.text.startswith("fees from ")
+    wanted = bool(_WANTING & {*sentence.words}) or sentence.first is Topic.COLLECT
     fetched = fetched or (sentence.has(Topic.FEES) and (sentence.has(Topic.WALLET) or wanted))
     if sentence.has(Topic.EARNED) and fetched and not sentence.has(Topic.FEES):
         return _profits(sentence, context)

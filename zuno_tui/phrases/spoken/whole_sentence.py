@@ -31,7 +31,8 @@ _BEGINNINGS = (
     (
         re.compile(
             r"(?:my )?(?:fees|rewards|interest|yield|dividends) (?:out of|off|from) "
-            r"(?!.*\b(?:today|week|month|year|far|apr|apy)\b)"
+            r"(?!.*\b(?:today|week|month|year|far|apr|apy|is|are|was|were|been|looks?|seems?"
+            r"|low|high|good|bad|nice|small)\b)"
         ),
         Topic.COLLECT,
     ),
