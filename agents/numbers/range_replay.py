@@ -66,17 +66,19 @@ def replay_range(steps: Sequence[PathStep], stake: Stake, held: Stake | None = N
     left = None if held is None or held == stake else _roots(held)
     unchanged = stake == held
     fees = inside = way = 0.0
-    for step in steps:
-        part = share_of_way(step.low, step.high, *edges)
-        worth = 2 * stake.liquidity * step.close
-        others = step.liquidity
-        if held is not None and left is not None and left.lower <= step.close < left.upper:
+    for _, _, close, low, high, fee_rate, liquidity in steps:
+        moved = high - low
+        way += moved
+        part = share_of_way(low, high, *edges)
+        if not part:
+            continue
+        inside += moved * part
+        others = liquidity
+        if held is not None and left is not None and left.lower <= close < left.upper:
             others = max(0.0, others - held.liquidity)
         # What a step paid in sum stays the same, and is shared by more.
-        diluted = 1.0 if unchanged else _part_of(step.liquidity, others + stake.liquidity)
-        fees += worth * step.fee_rate * part * diluted
-        moved = step.high - step.low
-        way, inside = way + moved, inside + moved * part
+        diluted = 1.0 if unchanged else _part_of(liquidity, others + stake.liquidity)
+        fees += 2 * stake.liquidity * close * fee_rate * part * diluted
     opening = [step.opening for step in steps[:1]]
     return RangeReplay(
         fees=fees,
@@ -90,7 +92,11 @@ def share_of_way(low: float, high: float, lower: float, upper: float) -> float:
     """How much of the way between two prices lies in a range."""
     if low == high:
         return float(lower <= low < upper)
-    return max(0.0, min(high, upper) - max(low, lower)) / (high - low)
+    if lower <= low and high <= upper:
+        return 1.0
+    if high <= lower or upper <= low:
+        return 0.0
+    return (min(high, upper) - max(low, lower)) / (high - low)
 
 
 def _part_of(liquidity: float, whole: float) -> float:
