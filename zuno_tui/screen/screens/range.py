@@ -10,6 +10,7 @@ from textual.content import Content
 
 from zuno_tui.desk.events import RangeReady, StatusChanged
 from zuno_tui.screen.keys import CHOOSING
+from zuno_tui.screen.long_lived import spare_the_long_lived
 from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.lines import KeyLine
 from zuno_tui.screen.panes.plain_text import PlainText
@@ -78,6 +79,7 @@ class RangeScreen(SubScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self._say_block()
+        spare_the_long_lived()
 
     def on_resize(self) -> None:
         super().on_resize()
