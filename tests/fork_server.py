@@ -165,7 +165,9 @@ def _watch(reports: socket.socket, files: list[int]) -> None:
         os.close(descriptor)
     reports.sendall(f"{program}\n".encode())
     _, status = os.waitpid(program, 0)
-    reports.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+    # Whoever asked may have ended before the process did.
+    with suppress(BrokenPipeError):
+        reports.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
     os._exit(0)
 
 
