@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from PIL.Image import Image
+    from PIL.ImageDraw import ImageDraw
     from PIL.ImageFont import FreeTypeFont
     from rich.color import Color
     from rich.style import Style
@@ -23,6 +24,11 @@ _POINTS = 22
 _MARGIN = 16
 _INK: Colour = (224, 224, 224)
 _PAPER: Colour = (18, 18, 18)
+_ELSEWHERE = "⟳"
+"""What only the font of running text has."""
+_FIRST_BRAILLE, _LAST_BRAILLE = "\u2800", "\u28ff"
+_DOTS = ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3))
+"""Column and row of each dot of a Braille character, by the bit that sets it."""
 
 
 class CellLook(NamedTuple):
@@ -55,11 +61,26 @@ def drawn(strips: Sequence[Strip]) -> Image:
             left, top = _MARGIN + column * across, _MARGIN + row * down
             right = left + cell_len(text) * across
             pen.rectangle((left, top, right - 1, top + down - 1), fill=look.paper)
-            font = _font(bold=look.bold, italic=look.italic)
-            pen.text((left, top), text, font=font, fill=look.ink)
+            if _FIRST_BRAILLE <= text <= _LAST_BRAILLE:
+                _draw_dots(pen, text, (left, top, right, top + down), look.ink)
+            else:
+                font = _font(bold=look.bold, italic=look.italic, narrow=text not in _ELSEWHERE)
+                pen.text((left, top), text, font=font, fill=look.ink)
             if look.underlined:
                 pen.line((left, top + ascent + 2, right - 1, top + ascent + 2), fill=look.ink)
     return picture.quantize(colors=256).convert("P")
+
+
+def _draw_dots(pen: ImageDraw, text: str, cell: tuple[int, int, int, int], ink: Colour) -> None:
+    """Braille by hand: the font has none, and a chart is made of it."""
+    left, top, right, bottom = cell
+    wide, tall = (right - left) / 2, (bottom - top) / 4
+    radius = wide / 4
+    for bit, (column, row) in enumerate(_DOTS):
+        if ord(text) - ord(_FIRST_BRAILLE) >> bit & 1:
+            across, down = left + (column + 0.5) * wide, top + (row + 0.5) * tall
+            dot = (across - radius, down - radius, across + radius, down + radius)
+            pen.ellipse(dot, fill=ink)
 
 
 def _cells(strip: Strip) -> Iterable[tuple[int, str, CellLook]]:
@@ -107,14 +128,15 @@ def _edge(strips: Sequence[Strip]) -> Colour:
 
 
 @cache
-def _font(*, bold: bool, italic: bool) -> FreeTypeFont:
+def _font(*, bold: bool, italic: bool, narrow: bool = True) -> FreeTypeFont:
     from matplotlib import get_data_path
     from PIL import ImageFont
 
     name = {
-        (False, False): "DejaVuSansMono",
-        (True, False): "DejaVuSansMono-Bold",
-        (False, True): "DejaVuSansMono-Oblique",
-        (True, True): "DejaVuSansMono-BoldOblique",
+        (False, False): "",
+        (True, False): "-Bold",
+        (False, True): "-Oblique",
+        (True, True): "-BoldOblique",
     }[bold, italic]
-    return ImageFont.truetype(f"{get_data_path()}/fonts/ttf/{name}.ttf", _POINTS)
+    family = "DejaVuSansMono" if narrow else "DejaVuSans"
+    return ImageFont.truetype(f"{get_data_path()}/fonts/ttf/{family}{name}.ttf", _POINTS)

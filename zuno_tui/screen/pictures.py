@@ -96,6 +96,7 @@ class _Sitting(Struct, frozen=True):
     async def inspected(self, name: str) -> None:
         self.app.link.ask(Inspect(_EARNING))
         await self._until(lambda: isinstance(self.app.screen, PositionScreen), "the position")
+        await self._until(lambda: all(map(self._shows, ("now", "LIQUIDITY", "NET"))), "its past")
         await self.pilot.pause(0.5)
         self.take(name)
         await self.pilot.press("escape")
@@ -112,6 +113,9 @@ class _Sitting(Struct, frozen=True):
     def take(self, name: str) -> None:
         save_picture(shown_strips(self.app), FOLDER / f"{name}.png")
         sys.stdout.write(f"{FOLDER / name}.png\n")
+
+    def _shows(self, words: str) -> bool:
+        return any(words in strip.text for strip in shown_strips(self.app))
 
     def _all_is_told(self) -> bool:
         rows = self.app.told.positions.rows
