@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from zuno_tui.commands.arguments import DESK_FLAGS
-from zuno_tui.commands.command import Argument, Command, Group, Intent
+from zuno_tui.commands.command import Argument, Command, Group
+from zuno_tui.commands.desk import DeskChoices
 
 
-class OpenDemo(Intent, frozen=True):
+class OpenDemo(DeskChoices, frozen=True):
     command: ClassVar = ("demo",)
     arguments: ClassVar = (
         Argument("--text", "print the demo's positions, no screen", switch=True, default=False),
@@ -16,11 +17,6 @@ class OpenDemo(Intent, frozen=True):
     )
 
     text: bool = False
-    theme: str | None = None
-    ascii: bool = False
-    no_bell: bool = False
-    deterministic: bool = False
-    transport: str | None = None
 
 
 COMMAND = Command(

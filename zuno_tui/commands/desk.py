@@ -11,6 +11,16 @@ class OpenDesk(Intent, frozen=True):
     command: ClassVar = ("desk",)
 
 
+class DeskChoices(Intent, frozen=True):
+    """What can be chosen of how a desk looks and argues, whatever else opens it."""
+
+    theme: str | None = None
+    ascii: bool = False
+    no_bell: bool = False
+    deterministic: bool = False
+    transport: str | None = None
+
+
 COMMAND = Command(
     name="desk",
     does="open the desk; so does zuno without a command",

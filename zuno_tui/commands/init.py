@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 from zuno_tui.commands.arguments import DESK_FLAGS
-from zuno_tui.commands.command import Command, Group, Intent
+from zuno_tui.commands.command import Command, Group
+from zuno_tui.commands.desk import DeskChoices
 
 
-class BeginAnew(Intent, frozen=True):
+class BeginAnew(DeskChoices, frozen=True):
     command: ClassVar = ("init",)
     arguments: ClassVar = DESK_FLAGS
-
-    theme: str | None = None
-    ascii: bool = False
-    no_bell: bool = False
-    deterministic: bool = False
-    transport: str | None = None
 
 
 COMMAND = Command(

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chain.base.home import Home
 
 # Textual reads these while it is imported, so they go before anything imports it. What the
 # pictures' own plugin tells its workers is no wish, and stays.
@@ -19,3 +25,20 @@ os.environ["TEXTUAL_ANIMATIONS"] = "none"
 def keys_count_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """From the moment a page is drawn; the tests of that second bring a clock of their own."""
     monkeypatch.setattr("zuno_tui.screen.screens.confirm.READING_SECONDS", 0.0)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    from chain.base.home import Home
+
+    return Home(tmp_path / "home", tmp_path / "cache")
+
+
+@pytest.fixture
+def endpoints_that_serve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the first run; what trying them finds is tried elsewhere."""
+    from zuno_tui.session.endpoint_trial import Check, CheckState
+
+    serves = Check("RPC", CheckState.WELL, "answers")
+    monkeypatch.setattr("zuno_tui.screen.panes.endpoint_trial.TRY_AFTER_SECONDS", 99.0)
+    monkeypatch.setattr("zuno_tui.session.first_steps.try_place", lambda _, found: found(serves))
