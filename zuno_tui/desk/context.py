@@ -48,6 +48,12 @@ class DeskOpening(SecretStruct, frozen=True):
     # It may hold keys, and so is part of no repr.
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
+    @property
+    def by_flags(self) -> dict[str, str]:
+        """By its place what of the settings this run was told otherwise."""
+        told = {"debate.transport": self.transport} if self.transport is not None else {}
+        return {**told, "debate.deterministic": "true"} if self.deterministic else told
+
 
 _STILL_WAITING = 2.0
 

@@ -184,7 +184,9 @@ class Desk:
             await self._open_as(session)
         self._session = session
         self._show_settings()
-        words, counts = change_words(session, opening.environment, place, demo=opening.demo)
+        words, counts = change_words(
+            session, opening.environment, place, by_flags=opening.by_flags, demo=opening.demo
+        )
         self._tell(Said(words, "good" if counts else "warn", intent.twin))
 
     async def _open_as(self, session: Session) -> None:
@@ -208,7 +210,8 @@ class Desk:
     def _show_settings(self) -> None:
         from zuno_tui.shown.settings_rows import setting_rows
 
-        rows = setting_rows(self._session, self._opening.environment)
+        opening = self._opening
+        rows = setting_rows(self._session, opening.environment, opening.by_flags)
         self._tell(SettingsReady(rows, str(self._session.home.settings)))
 
     def _on_network(self, intent: SwitchNetwork) -> Session:

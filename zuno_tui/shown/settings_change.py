@@ -22,13 +22,19 @@ class ChangeWords(NamedTuple):
 
 
 def change_words(
-    session: Session, environment: Mapping[str, str], place: str, *, demo: bool = False
+    session: Session,
+    environment: Mapping[str, str],
+    place: str,
+    *,
+    by_flags: Mapping[str, str] | None = None,
+    demo: bool = False,
 ) -> ChangeWords:
     """Of a setting that was written a moment ago."""
     kept = "Kept in the demo's own settings" if demo else "Kept"
     if missing := _missing(session, environment):
         return ChangeWords(f"{kept}, but {missing}", counts=False)
-    row = next((one for one in setting_rows(session, environment) if one.name == place), None)
+    rows = setting_rows(session, environment, by_flags or {})
+    row = next((one for one in rows if one.name == place), None)
     if row is not None and row.overruled:
         words = f"{kept}, but it does not count yet: {row.origin} goes before the file."
         return ChangeWords(words, counts=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agents.lp.debate import DEFAULT_ROUNDS
@@ -67,6 +68,7 @@ _MEANS = {
     "screen.reading_pace": "words a minute at which a debate is shown",
 }
 """What is changed from the screen, in the order in which it stands there."""
+_NO_FLAGS: Mapping[str, str] = MappingProxyType({})
 _AT_NEXT_START = ("screen.bell", "screen.reading_pace")
 
 
@@ -79,9 +81,13 @@ class _Sources(NamedTuple):
     from_file: Settings
     loaded: Settings
     """As a new run would have them."""
+    by_flags: Mapping[str, str]
+    """What this run's flags say of it beside those that the loader takes."""
 
 
-def setting_rows(session: Session, environment: Mapping[str, str]) -> tuple[SettingRow, ...]:
+def setting_rows(
+    session: Session, environment: Mapping[str, str], by_flags: Mapping[str, str] = _NO_FLAGS
+) -> tuple[SettingRow, ...]:
     path = session.home.settings
     try:
         written = read_settings_file(path)
@@ -89,8 +95,9 @@ def setting_rows(session: Session, environment: Mapping[str, str]) -> tuple[Sett
         written = {}
     from_file = load_settings(path, {}, Flags())
     loaded = load_settings(path, environment, session.flags)
-    sources = _Sources(session, environment, written, from_file, loaded)
-    values = {**_defaults(sources), **dict(_told(sources)), **dict(_models(sources))}
+    sources = _Sources(session, environment, written, from_file, loaded, by_flags)
+    known = {**_defaults(sources), **dict(_told(sources)), **dict(_models(sources))}
+    values = {**known, **by_flags}
     return tuple(_row(about, values, sources) for about in _MEANS)
 
 
@@ -142,8 +149,8 @@ def _origin(place: str, sources: _Sources) -> str:
         return THIS_RUN
     if place == WALLET:
         return "your wallets" if now.address is None else "address"
-    if getattr(sources.session.flags, head, None):
-        return f"flag --{head}"
+    if flag := _flag(place, sources):
+        return f"flag --{flag}"
     variable = variable_of(place)
     if variable is not None and sources.environment.get(variable):
         return _named(variable)
@@ -152,6 +159,14 @@ def _origin(place: str, sources: _Sources) -> str:
         return FILE if name in known else DEFAULT
     table = sources.written.get(head) if name else sources.written
     return FILE if isinstance(table, dict) and (name or head) in table else DEFAULT
+
+
+def _flag(place: str, sources: _Sources) -> str | None:
+    """The flag of this run that says it."""
+    head, _, name = place.partition(".")
+    if place in sources.by_flags:
+        return name
+    return head if getattr(sources.session.flags, head, None) else None
 
 
 def _named(origin: str) -> str:

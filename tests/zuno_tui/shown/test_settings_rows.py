@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from chain.base.home import Home
 from chain.contracts.networks import network_named
+from tests.zuno_tui.desk.sitting import opening
 from zuno_tui.session.session import Session
 from zuno_tui.session.settings_change import session_after
 from zuno_tui.settings import Flags, Settings, load_settings
@@ -108,3 +109,15 @@ def test_what_was_chosen_in_this_run_stays_when_something_else_is_changed(tmp_pa
     rows = {row.name: row.origin for row in setting_rows(after, {})}
     assert rows["network"] == "this run"
     assert session_after(after, {}, "network", "base").network.name == "base"
+
+
+def test_what_a_run_was_told_by_its_flags_goes_before_the_file(tmp_path: Path) -> None:
+    opened = replace(opening(tmp_path, "http://127.0.0.1:9"), transport="local")
+    rows = {row.name: row for row in setting_rows(opened.session, {}, opened.by_flags)}
+
+    alone, where = rows["debate.deterministic"], rows["debate.transport"]
+    assert (alone.value, alone.origin) == ("true", "flag --deterministic")
+    assert (where.value, where.origin) == ("local", "flag --transport")
+    assert alone.overruled
+    words = change_words(opened.session, {}, where.name, by_flags=opened.by_flags)
+    assert not words.counts
