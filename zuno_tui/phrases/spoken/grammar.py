@@ -10,6 +10,7 @@ from zuno_tui.phrases.pieces import listed
 from zuno_tui.phrases.spoken.advice import ADVICE_RULES, INSPECTION_RULES
 from zuno_tui.phrases.spoken.alerts import ALERT_RULES
 from zuno_tui.phrases.spoken.certainty import NOT_LATER, sure_of
+from zuno_tui.phrases.spoken.exchanging import EXCHANGE_RULES, tokens_only
 from zuno_tui.phrases.spoken.meaning import NOTHING_DONE, AnsweredPhrase, AskedBack, Rephrased
 from zuno_tui.phrases.spoken.moves import MOVE_RULES
 from zuno_tui.phrases.spoken.negation import (
@@ -20,7 +21,7 @@ from zuno_tui.phrases.spoken.negation import (
     declined,
     without_refused_ids,
 )
-from zuno_tui.phrases.spoken.opening import OPENING_RULES, tokens_only
+from zuno_tui.phrases.spoken.opening import OPENING_RULES
 from zuno_tui.phrases.spoken.questions import FIRST_RULES, LAST_RULES, QUESTION_RULES
 from zuno_tui.phrases.spoken.seldom import SELDOM_RULES
 from zuno_tui.phrases.spoken.sentence_reader import read_sentence
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.meaning import SpokenMeaning
     from zuno_tui.phrases.spoken.sentence import Sentence
 
-_CHANGES: tuple[SentenceRule, ...] = (*OPENING_RULES, *MOVE_RULES)
+_CHANGES: tuple[SentenceRule, ...] = (*EXCHANGE_RULES, *OPENING_RULES, *MOVE_RULES)
 _ASKING: tuple[SentenceRule, ...] = (
     corrected,
     declined,

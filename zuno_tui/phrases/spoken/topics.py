@@ -143,3 +143,5 @@ QUESTIONS = frozenset(
     )
 )
 """What makes a question of a sentence that begins with it."""
+HELD = (Topic.POSITION, Topic.POSITIONS, Topic.IT, Topic.ONE, Topic.ONES)
+"""What points at something that is held, and not at tokens of the wallet."""
