@@ -200,7 +200,7 @@ def test_case_and_room_change_nothing(typed: str, meant: Intent) -> None:
         ("decrease 7", "Type one: decrease 7 25 and decrease 7 50."),
         ("decrease 7 12.5%", "Type one: decrease 7 12."),
         ("increase 7 0.5", "but not of which token"),
-        ("wrap 1,5 eth", "commas group thousands"),
+        ("wrap 1,5 eth", "Type one: wrap 1.5"),
         ("wrap 0", "more than zero"),
         ("ack", "which alert. There are 3 and 4."),
         ("mute 3 for ever", "For how long?"),

@@ -65,7 +65,9 @@ def questioned(found: Interpretation, text: str, context: PhraseContext) -> Inte
     unread = _unreadable(found, context)
     if unread is not None:
         return Interpretation(question=unread)
-    doubt = _misspelt(found, context) or _far_from_price(found, text, context)
+    doubt = (
+        _misspelt(found, context) or _upside_down(found) or _far_from_price(found, text, context)
+    )
     if doubt is not None:
         return doubt
     if is_question(text) and any(map(leads_to_signature, found.intents)):
@@ -112,10 +114,15 @@ def is_readable(intent: CreatePosition, context: PhraseContext) -> bool:
     return _fault(intent, context) is None
 
 
-def _fault(intent: CreatePosition, context: PhraseContext) -> str | None:
+def opened_in_words(intent: CreatePosition, context: PhraseContext) -> str:
+    """What is to be opened, in the words of `create`; PhraseError where that is not clear."""
     network = network_called((context.network,)) or all_networks()[0]
+    return parse_create(intent.phrase, network).understood
+
+
+def _fault(intent: CreatePosition, context: PhraseContext) -> str | None:
     try:
-        parse_create(intent.phrase, network)
+        opened_in_words(intent, context)
     except PhraseError as error:
         return str(error)
     return None
@@ -138,6 +145,19 @@ def _far_from_price(
             choices=tuple(one.twin for one in (*near, intent)),
         )
     return None
+
+
+def _upside_down(found: Interpretation) -> Interpretation | None:
+    """`move 27 3300 2900`: the lower price is named last."""
+    turned = [
+        replace(one, low=one.high, high=one.low)
+        for one in found.intents
+        if isinstance(one, MovePosition) and Fraction(one.low) > Fraction(one.high)
+    ]
+    if not turned:
+        return None
+    question = "The lower price comes first. Is this meant?"
+    return Interpretation(question=question, choices=tuple(one.twin for one in turned))
 
 
 def _is_far(intent: MovePosition, price: Fraction, *, times: Fraction = _FAR) -> bool:

@@ -87,6 +87,9 @@ _AROUND_PRICE = re.compile(
     r"±|\+ ?/? ?-|plus.{0,4}minus|(?:each|either|both) (?:side|way|direction)|\baround\b",
     re.IGNORECASE,
 )
+_ASKED_WHAT = re.compile(r"\s*=?\s+\?+\s*$")
+"""`impermanent loss = ?`"""
+_BETWEEN_CLAUSES = re.compile(r"[,.;!:]+(?=\s)|\s+[-–—]+\s+")
 _NO_VERB = Misunderstood("No verb stands at its beginning.")
 _BARE_POSITION = re.compile(r"#?[0-9]{1,77}", re.ASCII)
 
@@ -121,14 +124,13 @@ def interpret(text: str, context: PhraseContext) -> Interpretation:
     words = with_scales(_without_courtesies(spoken_words(text)))
     if (refused := _refused(text, words)) is not None:
         return Interpretation(misunderstood=refused)
-    found = _interpreted(words, spoken_words(text), context)
+    found = _interpreted(words, text, context)
     sure = not_too_much(questioned(found, text, context), text, context)
     return only_named(sure, spoken_words(text), asking=is_question(text))
 
 
-def _interpreted(
-    words: tuple[str, ...], spoken: tuple[str, ...], context: PhraseContext
-) -> Interpretation:
+def _interpreted(words: tuple[str, ...], text: str, context: PhraseContext) -> Interpretation:
+    spoken = spoken_words(text)
     by_verb = _by_verb(words, context)
     if not isinstance(by_verb, Misunderstood):
         return (
@@ -137,7 +139,7 @@ def _interpreted(
             or Interpretation((by_verb,))
         )
     return (
-        _by_sentence(spoken, context)
+        _by_sentence(spoken, context, spoken_clauses(text))
         or _shown(words, context)
         or _mended(words, context)
         or Interpretation(misunderstood=_not_followed(by_verb, words))
@@ -169,12 +171,22 @@ def _told_otherwise(
     if isinstance(intent, IncreasePosition):
         return _in_other_token(intent, words, context)
     if isinstance(intent, ChooseRange):
-        opened = intent.token_id is not None or is_readable(CreatePosition(intent.what), context)
-        return None if opened else _by_sentence(words, context)
+        return _range_otherwise(intent, words, context)
     if isinstance(intent, Help):
         known = intent.topic is None or intent.topic in registry().phrases()
-        return None if known else _by_sentence(words, context)
+        return None if known else _by_sentence(words, context) or Interpretation((Help(),))
     return _opened_otherwise(intent, words, context) if isinstance(intent, CreatePosition) else None
+
+
+def _range_otherwise(
+    intent: ChooseRange, words: tuple[str, ...], context: PhraseContext
+) -> Interpretation | None:
+    """`range of 26` asks for the one it has; `range 26` chooses another."""
+    if intent.token_id is None:
+        read = is_readable(CreatePosition(intent.what), context)
+        return None if read else _by_sentence(words, context)
+    owned = len(words) > 1 and words[1].lower() in ("of", "on", "for") and intent.low is None
+    return Interpretation((Inspect(intent.token_id),)) if owned else None
 
 
 def _opened_otherwise(
@@ -236,8 +248,10 @@ def _called(symbol: str, context: PhraseContext) -> str:
     return called(symbol, context) if symbol.upper() in ALIASES else symbol
 
 
-def _by_sentence(words: tuple[str, ...], context: PhraseContext) -> Interpretation | None:
-    meaning = spoken_meaning(words, context)
+def _by_sentence(
+    words: tuple[str, ...], context: PhraseContext, clauses: tuple[tuple[str, ...], ...] = ()
+) -> Interpretation | None:
+    meaning = spoken_meaning(words, context, clauses)
     if meaning is None:
         return None
     if isinstance(meaning, AnsweredPhrase):
@@ -321,10 +335,15 @@ def spoken_words(text: str) -> tuple[str, ...]:
     """The words of a phrase, without what cannot be seen and without the marks around them."""
     shown = clean_text(text, limit=LONGEST_PHRASE).replace("’", "'")
     # The keys that lead to the prompt, pressed once more in it.
-    shown = shown.removeprefix(":").removeprefix("/")
+    shown = _ASKED_WHAT.sub("", shown.removeprefix(":").removeprefix("/"))
     words = (_without_marks(word) for word in shown.split())
     asked = (word.rstrip("?") if len(word) > 1 else word for word in words)
     return tuple(word for word in asked if word)
+
+
+def spoken_clauses(text: str) -> tuple[tuple[str, ...], ...]:
+    """The words of what marks keep apart; a comma in a number keeps nothing apart."""
+    return tuple(filter(None, map(spoken_words, _BETWEEN_CLAUSES.split(text))))
 
 
 def _without_marks(word: str) -> str:

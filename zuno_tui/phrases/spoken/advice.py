@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.meaning import SpokenMeaning
     from zuno_tui.phrases.spoken.sentence import Sentence
 
+INTO_ANOTHER = re.compile(
+    r"\b#?[0-9]+ (?:back )?(?:to|into|in|onto) (?:position )?#?[0-9]+\b"
+    r"|\b(?:merge|combine|consolidate)\b"
+)
 _OF_POSITION = (Topic.FEES, Topic.RANGE, Topic.LIQUIDITY, Topic.WORTH, Topic.BOUND, Topic.EARNED)
 _ADVICE = (Topic.ADVISE, Topic.MOVE, Topic.SHOULD)
 
@@ -43,6 +48,11 @@ def _recommend(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | No
     profiled = bool(sentence.ids and sentence.profile) and not sentence.has(*DEEDS)
     if not (sentence.has(*_ADVICE) or profiled):
         return None
+    if INTO_ANOTHER.search(sentence.text) and len(sentence.ids) > 1:
+        return AskedBack(
+            "One position cannot be moved into another: leave the first with `close`, then put "
+            "more into the second with `increase`. A new range: move 7 2900 3300"
+        )
     meant = _on_cursor(sentence, context)
     named = positions_meant(sentence, context).said
     which = sentence.first is Topic.WHAT and "which" in sentence.words

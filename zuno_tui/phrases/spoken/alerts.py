@@ -29,7 +29,7 @@ _UNSAID_TIME = re.compile(
     r"\bfor (?:(?:this|next|my|now|good|ever|forever|some|rest of) ?)*"
     r"(?:weekend|night|evening|morning|while|bit|time|now|today|day off|ever|forever|good)\b"
 )
-_TURNED_OFF = re.compile(r"\b(?:turn|switch|shut)\b.*\boff\b")
+_TURNED_OFF = re.compile(r"\b(?:turn|switch|shut)\b.*\boff\b|\b(?:alerts|notifications) off\b")
 _WATCHED = (
     "The monitor tells of every position that leaves its range, nears an edge or has fees "
     "waiting: run `zuno monitor`. For a price of your own: alert ETH below 3000"

@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from zuno_tui.phrases.pieces import listed
+from zuno_tui.phrases.spoken.advice import INTO_ANOTHER
 from zuno_tui.phrases.spoken.meaning import NOTHING_DONE, AnsweredPhrase, AskedBack, Rephrased
-from zuno_tui.phrases.spoken.negation import CORRECTING
+from zuno_tui.phrases.spoken.negation import CORRECTING, OTHERS, refused_ids
 from zuno_tui.phrases.spoken.topics import Topic
 
 if TYPE_CHECKING:
@@ -20,11 +21,10 @@ if TYPE_CHECKING:
     """What is said instead of a change that is not sure; None where it is."""
 
 _OWN_DOING = frozenset(("myself", "ourselves"))
-_REST = frozenset(("rest", "others", "remaining", "remainder"))
 _PART_OF_THEM = re.compile(
     r"\b(?:half|third|quarter|thirds|quarters) (?:of )?(?:my |our )?positions\b"
 )
-_INTO_ANOTHER = re.compile(r"\b#?[0-9]+ (?:back )?(?:to|into|in) (?:position )?#?[0-9]+\b")
+_FROM_TO = re.compile(r"#?[0-9]+ (?:to|through|until|till|thru|-) #?[0-9]+\b")
 _EXCEPTING = re.compile(
     r"\b(?:but not|except|excluding|besides|other than|apart from|instead of)\b"
 )
@@ -70,8 +70,9 @@ def _unclear_several(change: Rephrased, sentence: Sentence) -> SpokenMeaning | N
     verbs = {phrase.split()[0] for phrase in change.phrases}
     compared = "than" in sentence.words and bool(sentence.ids)
     halved = sentence.part and _PART_OF_THEM.search(sentence.text) is not None
-    across = "compound" in verbs and _INTO_ANOTHER.search(sentence.text) is not None
-    if not (compared or halved or across):
+    across = "compound" in verbs and INTO_ANOTHER.search(sentence.text) is not None
+    through = len(sentence.ids) > 1 and _FROM_TO.search(sentence.text) is not None
+    if not (compared or halved or across or through):
         return None
     return AskedBack("Which are meant, and what of each? Type their numbers, one at a time.")
 
@@ -92,6 +93,14 @@ def _bought_first(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None
     return AskedBack("One after the other: what is bought first, and with what?")
 
 
+def _spared(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
+    """`skip 27, collect the rest`: what is left alone is not what is done."""
+    spared = {str(one) for one in refused_ids(sentence)}
+    if not any(spared & {*phrase.split()[1:2]} for phrase in change.phrases):
+        return None
+    return AskedBack("Which are meant, and which are not? Type those that are, alone.")
+
+
 def _left_out(_change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
     """`collect 27 but not the other`: of what is named, something is not meant."""
     every = sentence.has(Topic.ALL, Topic.POSITIONS, Topic.ONES)
@@ -101,7 +110,7 @@ def _left_out(_change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
 
 
 def _stays(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
-    staying = sentence.has(Topic.KEEP) or bool(_REST & set(sentence.words))
+    staying = sentence.has(Topic.KEEP) or bool(OTHERS & set(sentence.words))
     if not staying or _only_fees(change, sentence):
         return None
     return AskedBack("Which stay, and which do not? Like: close everything except 7")
@@ -137,6 +146,7 @@ _DOUBTS: tuple[DoubtRule, ...] = (
     _unclear_several,
     _emptied,
     _bought_first,
+    _spared,
     _left_out,
     _stays,
     _unread,

@@ -60,6 +60,12 @@ def _cancel(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None
     kept = not sentence.has(*DEEDS) or sentence.has(Topic.KEEP)
     if asked and sentence.ids and _FORGOTTEN & {*sentence.words} and kept:
         return AnsweredPhrase(NOTHING_DONE)
+    if sentence.first is Topic.CANCEL and len(sentence.ids) == 1 and not about and kept:
+        return AskedBack(
+            "The plan that is on the card is dropped with `cancel`. To leave the position itself: "
+            f"close {sentence.ids[0]}",
+            ("cancel",),
+        )
     if not asked or about or sentence.ids or sentence.tokens or sentence.numbers:
         return None
     return Rephrased(("cancel",))

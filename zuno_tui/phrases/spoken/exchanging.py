@@ -77,7 +77,8 @@ def _wanted_coin(sentence: Sentence) -> Rephrased | None:
 def _swap(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     tokens = tuple(dict.fromkeys(sentence.tokens))
     entering = "ape" in sentence.words and len(tokens) == 1
-    if sentence.ids or not tokens or entering:
+    # "Ape 0.1 weth usdc from 3k to 3.2k" names a range.
+    if sentence.ids or not tokens or entering or sentence.prices:
         return None
     if sentence.has(*HELD):
         return _perhaps_tokens(sentence, tokens)
@@ -164,7 +165,12 @@ def _exchange(sentence: Sentence) -> SpokenMeaning | None:
     others = (*(DEEDS - {Topic.SWAP}), Topic.PUT, Topic.ALERT)
     if sentence.pairs or sentence.has(*others) or sentence.percents:
         return None
-    words = tuple(word for word in sentence.words if word not in ("back", "my"))
+    # "WETH 2 -> ETH": its number may stand behind it.
+    words = tuple(
+        word
+        for word in sentence.words
+        if word not in ("back", "my") and word[:1] not in "0123456789."
+    )
     if {"pool", "pair", "tier", "get", "receive", "want", "need"} & set(words):
         return None
     for place, join in enumerate(words):
@@ -205,6 +211,8 @@ def _bought_amount(sentence: Sentence) -> bool:
 def tokens_only(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     """`some weth for 400 usdc`: an amount and two tokens, and no word for what is done."""
     counted = len(sentence.amounts) == 1 and len(set(sentence.tokens)) == _PAIR
+    # "Buy the dip!"
+    counted = counted or (sentence.first in (Topic.BUY, Topic.SWAP) and not sentence.unknown)
     other = sentence.ids or sentence.pairs or sentence.prices or sentence.has(Topic.NOT, Topic.IF)
     return AskedBack(_HOW_MUCH) if counted and not other else None
 

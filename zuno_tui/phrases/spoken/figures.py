@@ -29,6 +29,7 @@ _PERIODS = (
     ),
     ("whole", r"since|so far|ever|lifetime|all time|in total|overall"),
 )
+_SORTED = frozenset(("sort", "sorted", "rank", "ranked", "order", "ordered"))
 _RESULTS = frozenset(("pnl", "p&l", "p/l", "roi"))
 _BY_SO_MUCH = re.compile(
     r"\b(?:drops?|falls?|dumps?|rises?|pumps?|climbs?|gains?|loses?|up|down) (?:by )?"
@@ -36,6 +37,7 @@ _BY_SO_MUCH = re.compile(
 )
 """By how much in money: the price it comes to is not said."""
 _FEW_WORDS = 3
+_SHORT = 4
 _TAKING = (Topic.LEAVE, Topic.TAKE, Topic.COLLECT, Topic.MORE, Topic.LESS, Topic.MOVE)
 
 
@@ -44,13 +46,40 @@ def what_if(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     supposing = _supposes(sentence)
     if token is None and supposing and len(sentence.percents) == 1 and not sentence.ids:
         return _of_every_token(sentence, context)
-    short = len(sentence.words) <= _FEW_WORDS and not sentence.has(*DEEDS)
-    bare = short and sentence.percents and sentence.symbols
+    bare = _bare_change(sentence)
     # An order on a condition supposes nothing, as in `when ETH is at 3500 close 27`.
     ordered = sentence.has(*DEEDS) and (bool(sentence.ids) or not sentence.has(Topic.WHAT_IF))
+    if token is not None and not supposing and (level := _bare_level(sentence)) is not None:
+        symbol = called(token, context)
+        choices = (f"what-if {symbol} at {level}", f"alert {symbol} below {level}")
+        question = f"What if {symbol} were at {level}, or to be told when it is?"
+        return AskedBack(question, (*choices, f"alert {symbol} above {level}"))
     if token is None or not (supposing or bare) or ordered:
         return None
     return _supposed(sentence, called(token, context))
+
+
+def _bare_change(sentence: Sentence) -> bool:
+    """`eth -10%`, `say btc pumps fifteen percent`, `btc doubles?`: a token and how far it goes."""
+    other = sentence.has(*(DEEDS - {Topic.LESS}), Topic.ALERT, Topic.IF, Topic.EARNED, Topic.NOT)
+    if other or sentence.ids or sentence.unknown or sentence.pairs or len(sentence.symbols) != 1:
+        return False
+    turned = sentence.has(Topic.FALLS, Topic.RISES) or len(sentence.words) <= _FEW_WORDS
+    return bool(turned and sentence.percents) or bool({"halves", "doubles"} & {*sentence.words})
+
+
+def _bare_level(sentence: Sentence) -> str | None:
+    """`eth to 2500?`: a token, a price, and no word for what is asked."""
+    levels = (*sentence.numbers, *sentence.dollars)
+    alone = {*sentence.topics} <= {
+        Topic.FILLING,
+        Topic.REACHES,
+        Topic.INTO,
+        Topic.BELOW,
+        Topic.ABOVE,
+    }
+    said = alone and len(sentence.symbols) == 1 and not (sentence.ids or sentence.unknown)
+    return levels[0] if said and len(levels) == 1 and len(sentence.words) <= _SHORT else None
 
 
 def _supposes(sentence: Sentence) -> bool:
@@ -120,8 +149,11 @@ def gas(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
 def earned(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     period = _period(sentence)
     fees_then = period and sentence.has(Topic.FEES, Topic.EARNED)
-    named = sentence.ids or sentence.pairs or sentence.amounts
-    if not (sentence.has(Topic.EARNED) or fees_then) or named:
+    named = sentence.ids or sentence.pairs or sentence.amounts or _SORTED & {*sentence.words}
+    # "How much last month?"
+    bare = period and sentence.words[:2] == ("how", "much") and not sentence.has(*DEEDS)
+    bare = bare and not (sentence.tokens or sentence.unknown)
+    if not (sentence.has(Topic.EARNED) or fees_then or bare) or named:
         return None
     taken = sentence.first in (*_TAKING, Topic.COMPOUND, Topic.PUT)
     lping = bool(period) and "lp" in sentence.words
@@ -159,7 +191,7 @@ def price(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     asking = sentence.first in (Topic.WHAT, Topic.HOW)
     called_one = sentence.words[-1:] == ("one",)
     asking = asking and not sentence.has(Topic.LIQUIDITY, Topic.ADVISE, *DEEDS) and not called_one
-    alone = set(sentence.topics) <= {Topic.FILLING, Topic.REACHES}
+    alone = set(sentence.topics) <= {Topic.FILLING, Topic.REACHES, Topic.WHETHER}
     alone = alone and len(sentence.words) < _FEW_WORDS
     asked = priced or asking or alone
     if not tokens and sentence.has(Topic.PRICE):

@@ -10,7 +10,9 @@ from zuno_tui.phrases.pieces import listed
 from zuno_tui.phrases.spoken.advice import ADVICE_RULES, INSPECTION_RULES
 from zuno_tui.phrases.spoken.alerts import ALERT_RULES
 from zuno_tui.phrases.spoken.certainty import NOT_LATER, sure_of
+from zuno_tui.phrases.spoken.clauses import wanted_clause
 from zuno_tui.phrases.spoken.exchanging import EXCHANGE_RULES, tokens_only
+from zuno_tui.phrases.spoken.lexicon import forms
 from zuno_tui.phrases.spoken.meaning import NOTHING_DONE, AnsweredPhrase, AskedBack, Rephrased
 from zuno_tui.phrases.spoken.moves import MOVE_RULES
 from zuno_tui.phrases.spoken.negation import (
@@ -19,17 +21,19 @@ from zuno_tui.phrases.spoken.negation import (
     before_denied_clause,
     corrected,
     declined,
+    with_exception,
     without_refused_ids,
+    without_refused_token,
 )
 from zuno_tui.phrases.spoken.opening import OPENING_RULES
-from zuno_tui.phrases.spoken.questions import FIRST_RULES, LAST_RULES, QUESTION_RULES
+from zuno_tui.phrases.spoken.questions import FIRST_RULES, LAST_RULES, QUESTION_RULES, bare_term
 from zuno_tui.phrases.spoken.seldom import SELDOM_RULES
 from zuno_tui.phrases.spoken.sentence_reader import read_sentence
 from zuno_tui.phrases.spoken.targets import RANK_TOPICS, STATE_TOPICS, positions_meant
 from zuno_tui.phrases.spoken.topics import DEEDS, QUESTIONS, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from zuno_tui.phrases.context import PhraseContext
     from zuno_tui.phrases.spoken.asking import SentenceRule
@@ -55,11 +59,26 @@ _BEFOREHAND = (("first",), ("beforehand",), ("before",))
 _SIGNING = ("cancel transaction", "speed up", "revoke")
 
 
-def spoken_meaning(words: Iterable[str], context: PhraseContext) -> SpokenMeaning | None:
+def spoken_meaning(
+    words: Iterable[str], context: PhraseContext, clauses: Sequence[Sequence[str]] = ()
+) -> SpokenMeaning | None:
     """None where nothing in a sentence says what it is about."""
     sentence = read_sentence(words, context)
-    found = _in_turn(sentence, context) or _meaning(sentence, context)
+    found = (
+        _in_turn(sentence, context)
+        or _wanted(clauses, context)
+        or _meaning(sentence, context)
+        or bare_term(sentence)
+    )
     return _elsewhere(found, sentence, context)
+
+
+def _wanted(clauses: Sequence[Sequence[str]], context: PhraseContext) -> SpokenMeaning | None:
+    wanted = wanted_clause(clauses, context)
+    if wanted is None:
+        return None
+    meaning = _meaning(wanted.sentence, context)
+    return asked_of_rest(meaning) if wanted.unsure else meaning
 
 
 def _elsewhere(
@@ -117,7 +136,9 @@ def _undenied(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | Non
         return _meaning(wanted, context)
     if (then := after_denied_clause(sentence, context)) is not None:
         return asked_of_rest(_meaning(then, context))
-    left = without_refused_ids(sentence)
+    if (exchanged := without_refused_token(sentence)) is not None:
+        return asked_of_rest(_first(EXCHANGE_RULES, exchanged, context))
+    left = without_refused_ids(sentence) or with_exception(sentence, context)
     clear = left is not None and left.has(*DEEDS)
     return asked_of_rest(_meaning(left, context)) if left is not None and clear else None
 
@@ -139,8 +160,8 @@ def _typed_exactly(asked: SpokenMeaning, sentence: Sentence) -> SpokenMeaning:
 
 def _in_turn(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     """Two things to do in one sentence: `collect 26 and close it`."""
-    for place, word in enumerate(sentence.words):
-        if word not in ("and", "then"):
+    for place in range(1, len(sentence.words)):
+        if not _begins_another(sentence.words, place):
             continue
         first = read_sentence(sentence.words[:place], context)
         second = read_sentence(sentence.words[place:], context)
@@ -149,13 +170,24 @@ def _in_turn(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
     return None
 
 
+def _begins_another(words: tuple[str, ...], place: int) -> bool:
+    """At a join, or after a position's number: `collect 27, close 36`."""
+    if words[place] in ("and", "then"):
+        return True
+    named = words[place - 1].lstrip("#").isdigit() and any(
+        word.lstrip("#").isdigit() for word in words[place + 1 :]
+    )
+    return named and not DEEDS.isdisjoint(forms().get(words[place : place + 1], ()))
+
+
 def _both(first: Sentence, second: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     if not first.ids and not first.tokens and not first.has(Topic.ALL, Topic.IT):
         first = replace(first, ids=second.ids, pairs=second.pairs, symbols=second.symbols)
     named = second.ids or second.tokens or second.has(*STATE_TOPICS, *RANK_TOPICS, Topic.ALL)
     if not named:
         second = replace(second, ids=first.ids, pairs=first.pairs, symbols=first.symbols)
-    one, other = _meaning(first, context), _meaning(second, context)
+    one = _meaning(first, context)
+    other = _in_turn(second, context) or _meaning(second, context)
     if isinstance(one, Rephrased) and isinstance(other, Rephrased):
         # "Move 27 and collect first".
         late = second.words[-1:] in _BEFOREHAND

@@ -13,20 +13,23 @@ from zuno_tui.phrases.spoken.topics import Topic
 _FORMS: dict[Topic, str] = {
     **DEED_FORMS,
     Topic.FEES: (
-        "fee, fees, rewards, reward, yield, interest, earnings, income, proceeds, winnings, "
-        "dividends, dividend"
+        "anything to collect, anything to claim, left to collect, left to claim, there to "
+        "collect, there to claim, can i claim, can i collect, claimable, collectable, is waiting, "
+        "waiting for collection, fee, fees, rewards, reward, yield, interest, earnings, income, "
+        "proceeds, winnings, dividends, dividend"
     ),
     Topic.POSITIONS: (
-        "lp status, lp overview, lp list, lp summary, lp info, is live, live right now, still "
-        "open, open right now, how are we looking, how am i looking, how do we look, are we "
-        "looking, how is it looking, how does it look, how is everything, my stuff, my liquidity "
-        "pools, my lp positions, my lps, sort by, sorted by, order by, rank by, ranked by, sort, "
-        "am i lping in, am i lping, i am lping, what i am lping, stuff i am in, do i have "
-        "running, i have running, overview, invested in, am i invested in, how am i doing, am i "
-        "doing, how are we doing, dashboard, where do i stand, do i stand, book, all lps, "
-        "liquidity positions, positions, lps, what i have, what i have got, what have i got, "
-        "what i got, do i have open, i have open, my pools, portfolio, holdings, bags, nfts, "
-        "ranges"
+        "filter, filter by, hide empty, hide, list lps, everything i have open, all i have open, "
+        "what i have open, am i in, stuff i have open, lp status, lp overview, lp list, lp "
+        "summary, lp info, is live, live right now, still open, open right now, how are we "
+        "looking, how am i looking, how do we look, are we looking, how is it looking, how does "
+        "it look, how is everything, my stuff, my liquidity pools, my lp positions, my lps, sort "
+        "by, sorted by, order by, rank by, ranked by, sort, am i lping in, am i lping, i am "
+        "lping, what i am lping, stuff i am in, do i have running, i have running, overview, "
+        "invested in, am i invested in, how am i doing, am i doing, how are we doing, dashboard, "
+        "where do i stand, do i stand, book, all lps, liquidity positions, positions, lps, what i "
+        "have, what i have got, what have i got, what i got, do i have open, i have open, my "
+        "pools, portfolio, holdings, bags, nfts, ranges"
     ),
     Topic.POSITION: (
         "position, pos, lp position, nft, positon, bag, stake, number, id, lp, lps position"
@@ -40,8 +43,8 @@ _FORMS: dict[Topic, str] = {
         "range, price range, bounds, edges, width, ticks, tick bounds, borders, boundaries"
     ),
     Topic.POOLS: (
-        "best place, best place to put, good place to put, best place for, where to put, where "
-        "to park, where should i put, where do i put, where could i put, where best to put, any "
+        "best place, best place to put, good place to put, best place for, where to put, where to "
+        "park, where should i put, where do i put, where could i put, where best to put, any "
         "pool, which pool, what pool, pools, pool list, best pool, top pool"
     ),
     Topic.ALERTS: (
@@ -53,20 +56,22 @@ _FORMS: dict[Topic, str] = {
         "alarms"
     ),
     Topic.WALLET: (
-        "tokens am i holding, tokens do i hold, coins am i holding, am i holding, coins do i "
-        "have, what do i hold, tokens i have, can i invest, could i invest, can i spend, do i "
-        "own, do i hold, bal, bals, on hand, in hand, idle tokens, cash, holdings in wallet, "
-        "wallet, balance, balances, tokens do i have, coins, dry powder, lying around, funds "
-        "available, available funds, spare cash, spare funds, unused funds, undeployed, "
-        "uninvested, sitting idle in my wallet, can i use, could i use, can we use"
+        "idle funds, idle money, idle cash, idle capital, idle coins, idle balance, funds idle, "
+        "money idle, cash idle, unused tokens, tokens am i holding, tokens do i hold, coins am i "
+        "holding, am i holding, coins do i have, what do i hold, tokens i have, can i invest, "
+        "could i invest, can i spend, do i own, do i hold, bal, bals, on hand, in hand, idle "
+        "tokens, cash, holdings in wallet, wallet, balance, balances, tokens do i have, coins, "
+        "dry powder, lying around, funds available, available funds, spare cash, spare funds, "
+        "unused funds, undeployed, uninvested, sitting idle in my wallet, can i use, could i use, "
+        "can we use"
     ),
     Topic.GAS: (
-        "congested, congestion, network busy, chain busy, is network busy, fees like on chain, "
-        "tx fee, tx fees, transaction fee, transaction fees, transaction costs, tx costs, "
-        "network cost, network costs, chain fees, onchain fees, on-chain fees, gas cost, gas "
-        "costs, gas now, gas, gwei, base fee, network fee, network fees, gas price, gas prices, "
-        "gas fee, gas fees, transaction cost, tx cost, transact, to transact, expensive to send, "
-        "is it to send, cost to send, costs to send"
+        "congested, congestion, network busy, chain busy, is network busy, fees like on chain, tx "
+        "fee, tx fees, transaction fee, transaction fees, transaction costs, tx costs, network "
+        "cost, network costs, chain fees, onchain fees, on-chain fees, gas cost, gas costs, gas "
+        "now, gas, gwei, base fee, network fee, network fees, gas price, gas prices, gas fee, gas "
+        "fees, transaction cost, tx cost, transact, to transact, expensive to send, is it to "
+        "send, cost to send, costs to send"
     ),
     Topic.PRICE: (
         "px, spot, spot price, market price, quoted, at dollar, at one dollar, peg, pegged, "
@@ -81,16 +86,19 @@ _FORMS: dict[Topic, str] = {
         "pnl, p&l, p/l, return, returns, gain, gained, gains, income, revenue, roi, performance, "
         "lost, lose, losses, won, result, results, up or down, making money, losing money "
         "overall, apr, apy, in profit, in the green overall, did i do, how did i do, how did we "
-        "do, have i done, did we do, since i started, i lost, i earned, i made, came in, come "
-        "in, coming in, rolled in, flowed in, richer, poorer"
+        "do, have i done, did we do, since i started, i lost, i earned, i made, came in, come in, "
+        "coming in, rolled in, flowed in, richer, poorer"
     ),
     Topic.HISTORY: (
-        "tx log, txs log, transaction log, transaction history, tx history, past transactions, "
-        "past txs, log, logs, trade history, track of what i did, what have i done, what did i "
-        "do, past moves, event log, timeline, history, everything that happened, activity, past "
-        "activity, what happened so far, ledger, past actions, my actions, what i did, things i "
-        "did, everything i have done, all i have done, i have done so far, happened in my "
-        "account, in my account"
+        "last transactions, last txs, last txns, last few transactions, recent transactions, "
+        "recent txs, recent txns, previous transactions, latest transactions, all my "
+        "transactions, all transactions, my transactions, my txs, list of transactions, "
+        "transaction list, what happened yesterday, tx log, txs log, transaction log, transaction "
+        "history, tx history, past transactions, past txs, log, logs, trade history, track of "
+        "what i did, what have i done, what did i do, past moves, event log, timeline, history, "
+        "everything that happened, activity, past activity, what happened so far, ledger, past "
+        "actions, my actions, what i did, things i did, everything i have done, all i have done, "
+        "i have done so far, happened in my account, in my account"
     ),
     Topic.TAXES: "download, csv, tax, taxes, tax report, export, spreadsheet, excel, accountant",
     Topic.NETWORK: "network, networks, chain, chains",
@@ -118,15 +126,16 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.OR: "or",
     Topic.OUT_OF_RANGE: (
-        "exits range, exits its range, exit its range, exit range, leave its range, leave range, "
+        "that is out, that are out, which are out, which is out, what is out, who is out, exits "
+        "range, exits its range, exit its range, exit range, leave its range, leave range, "
         "leaving range, leaving its range, falls out of range, fall out of range, fell out of "
         "range, fallen out of range, went out of range, go out of range, gone out of range, out "
-        "of the range, off-range, out of range, oor, outside range, outside of range, outside "
-        "its range, out of their range, outside their range, out of their bounds, not in range, "
-        "idle, inactive, not earning, out-of-range, out range, out of its range, leaves its "
-        "range, leaves range, goes out of range, off range, out of bounds, stopped earning, not "
-        "making money, not making anything, makes nothing, making nothing, earns nothing, "
-        "earning nothing, doing nothing, went out, gone out, fell out, fallen out, not paying"
+        "of the range, off-range, out of range, oor, outside range, outside of range, outside its "
+        "range, out of their range, outside their range, out of their bounds, not in range, idle, "
+        "inactive, not earning, out-of-range, out range, out of its range, leaves its range, "
+        "leaves range, goes out of range, off range, out of bounds, stopped earning, not making "
+        "money, not making anything, makes nothing, making nothing, earns nothing, earning "
+        "nothing, doing nothing, went out, gone out, fell out, fallen out, not paying"
     ),
     Topic.IN_RANGE: (
         "working, in range, active, inside range, within range, earning, healthy, in its range"
@@ -145,13 +154,14 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.WINNING: "winning, winners, winner, in the green, green, profitable ones",
     Topic.STABLE: (
-        "stable pair, stablecoin pair, stable pool, stablecoin pool, stable, stables, "
-        "stablecoin, stablecoins, stable coin"
+        "stable pair, stablecoin pair, stable pool, stablecoin pool, stable, stables, stablecoin, "
+        "stablecoins, stable coin"
     ),
     Topic.WORST: "worst, worst performing, weakest, least profitable, poorest",
     Topic.BEST: (
-        "best, best performing, most profitable, top performing, strongest, earns most, earning "
-        "most, earning the most, makes most"
+        "top earner, best earner, biggest earner, highest earner, pays most, highest apr, best "
+        "apr, top apr, highest apy, best apy, best, best performing, most profitable, top "
+        "performing, strongest, earns most, earning most, earning the most, makes most"
     ),
     Topic.BIGGEST: (
         "most value, highest value, most worth, biggest, largest, most valuable, main, fattest"
@@ -173,8 +183,8 @@ _FORMS: dict[Topic, str] = {
     Topic.WHOLE: "completely, entirely, fully, whole, in full, totally, altogether",
     Topic.BELOW: (
         "below, under, beneath, less than, lower than, falls below, drops below, dips below, "
-        "drops under, goes below, goes under, falls under, breaks below, drops to, falls to, "
-        "dips to, dips under, sinks below, sinks to, crashes to, crashes below, loses level, to "
+        "drops under, goes below, goes under, falls under, breaks below, drops to, falls to, dips "
+        "to, dips under, sinks below, sinks to, crashes to, crashes below, loses level, to "
         "downside, from above"
     ),
     Topic.ABOVE: (
@@ -194,14 +204,14 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.RISES: (
         "lift, lifting, hike, rising, pumping, mooning, plus, higher by, rises, rise, pumps, "
-        "pump, pumped, up, climbs, gains by, increases, moons, rallies, grows, jumps, goes up, "
-        "is up, went up, doubles, surges, rips, soars, appreciates"
+        "pump, pumped, up, climbs, gains by, increases, moons, rallies, grows, jumps, goes up, is "
+        "up, went up, doubles, surges, rips, soars, appreciates"
     ),
     Topic.BETWEEN: "between, from",
     Topic.AROUND: (
         "±, +/-, plus minus, plus/minus, plus or minus, either side, each side, both sides, each "
-        "way, either way, both ways, both directions, each direction, either direction, above "
-        "and below, around price, around current price, around spot, around market, around here, "
+        "way, either way, both ways, both directions, each direction, either direction, above and "
+        "below, around price, around current price, around spot, around market, around here, "
         "around, up and down, up or down from here"
     ),
     Topic.DOWN_TO: "down to",
@@ -211,51 +221,49 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.IF: "if, when, whenever, once, unless, as soon as, in case",
     Topic.LATER: (
-        "tomorrow, later, tonight, until, till, daily, hourly, every day, every week, every "
-        "hour, each day, each week, automatically, next week, next month, after, before, at "
-        "night, morning, evening, every time, always, weekly basis, whenever, someday, "
-        "eventually"
+        "tomorrow, later, tonight, until, till, daily, hourly, every day, every week, every hour, "
+        "each day, each week, automatically, next week, next month, after, before, at night, "
+        "morning, evening, every time, always, weekly basis, whenever, someday, eventually"
     ),
     Topic.WHAT_IF: (
-        "let us say, let us assume, let us suppose, let us imagine, let us pretend, how "
-        "would it look if, what would be if, what then, then what, scenario:, let's say, say if, "
-        "scenario, scenarios, hypothetically, shock, in event, what if, what happens if, what "
-        "would happen if, what happens, suppose, imagine, assume, assuming, simulate, how would, "
-        "what would, stress test, stress, model, pretend"
+        "let us say, let us assume, let us suppose, let us imagine, let us pretend, how would it "
+        "look if, what would be if, what then, then what, scenario:, let's say, say if, scenario, "
+        "scenarios, hypothetically, shock, in event, what if, what happens if, what would happen "
+        "if, what happens, suppose, imagine, assume, assuming, simulate, how would, what would, "
+        "stress test, stress, model, pretend"
     ),
     Topic.WHAT: "what, what is, what are, which, who, where, where is, wtf is, whos, what was",
     Topic.HOW: (
-        "how close, how close is, how close are, how near, how near is, how far, how far is, how "
-        "long, how long has, how, how is, how are, how much, how many, how does, how did, how "
-        "has, how have, hows"
+        "when will, when does, when did, when is, when was, how close, how close is, how close "
+        "are, how near, how near is, how far, how far is, how long, how long has, how, how is, "
+        "how are, how much, how many, how does, how did, how has, how have, hows"
     ),
-    Topic.HOW_TO: (
-        "how do i, how can i, how could i, how should i, how to, how do we, how does one"
-    ),
+    Topic.HOW_TO: "how do i, how can i, how could i, how should i, how to, how do we, how does one",
     Topic.SHOULD: (
-        "how should i, how should we, how do you suggest, what would be best, what is best to "
-        "do, is best to do, what now with, should i, shall i, should we, must i, do i need to, "
-        "do i need, do i have to, need to, is it time, is it worth, does it make sense, would "
-        "you, should, what to do, what should i do, what do i do, what can i do, what could i "
-        "do, what would you do, what shall i do, what should we do, what do you think, do you "
-        "think, is now a good time, ought i, better to, when should i, when should, is it "
-        "better, worth rebalancing"
+        "how should i, how should we, how do you suggest, what would be best, what is best to do, "
+        "is best to do, what now with, should i, shall i, should we, must i, do i need to, do i "
+        "need, do i have to, need to, is it time, is it worth, does it make sense, would you, "
+        "should, what to do, what should i do, what do i do, what can i do, what could i do, what "
+        "would you do, what shall i do, what should we do, what do you think, do you think, is "
+        "now a good time, ought i, better to, when should i, when should, is it better, worth "
+        "rebalancing"
     ),
     Topic.WHETHER: (
-        "were, had, got any, have any, is there any, are there any, is there, are there, is, "
-        "are, am i, am, do i, does, did, did i, has, have i, will, was, do, can, are we, have, "
-        "do we, did we, could, closed, exited, collected, claimed, compounded, withdrew, "
-        "removed, added, moved, opened, swapped, rebalanced, withdrawn, would"
+        "were, had, got any, have any, is there any, are there any, is there, are there, is, are, "
+        "am i, am, do i, does, did, did i, has, have i, will, was, do, can, are we, have, do we, "
+        "did we, could, closed, exited, collected, claimed, compounded, withdrew, removed, added, "
+        "moved, opened, swapped, rebalanced, withdrawn, would"
     ),
     Topic.WHY: (
-        "convince, explain it to me, explain it, explain this, explain that, did you get to, did "
-        "you come to, did you arrive at, speaks against, speaks for, talks against, objection, "
-        "objections, critic say, critic think, strategist say, arbiter say, scout say, pros and "
-        "cons, pros cons, for and against, justify, justification, what makes you think, on what "
-        "basis, what is behind, why, how come, reason, reasons, reasoning, rationale, arguments, "
-        "critic object, critic object to, object to, argue against, thinking behind, idea "
-        "behind, logic behind, behind this, behind it, behind plan, behind proposal, how did you "
-        "come to, how did you get to, come to that conclusion, conclusion, argued against, "
+        "in simple words, in plain words, in simple terms, in plain terms, simply put, in a "
+        "nutshell, convince, explain it to me, explain it, explain this, explain that, did you "
+        "get to, did you come to, did you arrive at, speaks against, speaks for, talks against, "
+        "objection, objections, critic say, critic think, strategist say, arbiter say, scout say, "
+        "pros and cons, pros cons, for and against, justify, justification, what makes you think, "
+        "on what basis, what is behind, why, how come, reason, reasons, reasoning, rationale, "
+        "arguments, critic object, critic object to, object to, argue against, thinking behind, "
+        "idea behind, logic behind, behind this, behind it, behind plan, behind proposal, how did "
+        "you come to, how did you get to, come to that conclusion, conclusion, argued against, "
         "argued for, who argued, spoke against"
     ),
     Topic.MEANS: (
@@ -273,18 +281,19 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.DYNAMIC_FEE: "dynamic, dynamic fee, dynamic fees, dynamic-fee, variable fee, hooked",
     Topic.PORTFOLIO: (
-        "am i rich, rich yet, beating hodl, beat hodl, beating holding, beat holding, better "
-        "than holding, better than hodl, better than hodling, vs holding, vs hodl, against "
-        "holding, than just holding, better off holding, all of it worth, is all of it worth, it "
-        "all worth, is it all worth, all together worth, whole portfolio, entire portfolio, "
-        "portfolio value, value of my portfolio, portfolio worth, where is money, where is my "
-        "money, all my money, all my crypto, all wallets, every wallet, across wallets, all "
-        "networks, all chains, every network, across networks, total exposure, my exposure, "
-        "overall exposure, total net worth, net worth, networth, how rich, all my stuff, "
-        "everything i own, everything i have, total value, total worth, overall value, am i "
-        "worth, is everything worth, whole worth, value in total, worth in total, compared to "
-        "hodling, compared to holding, compared to hodl, versus holding, versus hodling, vs "
-        "hodling, against hodling"
+        "am i up or down, up or down, am i up, am i down, up or down overall, in profit overall, "
+        "my il, my impermanent loss, il overall, am i rich, rich yet, beating hodl, beat hodl, "
+        "beating holding, beat holding, better than holding, better than hodl, better than "
+        "hodling, vs holding, vs hodl, against holding, than just holding, better off holding, "
+        "all of it worth, is all of it worth, it all worth, is it all worth, all together worth, "
+        "whole portfolio, entire portfolio, portfolio value, value of my portfolio, portfolio "
+        "worth, where is money, where is my money, all my money, all my crypto, all wallets, "
+        "every wallet, across wallets, all networks, all chains, every network, across networks, "
+        "total exposure, my exposure, overall exposure, total net worth, net worth, networth, how "
+        "rich, all my stuff, everything i own, everything i have, total value, total worth, "
+        "overall value, am i worth, is everything worth, whole worth, value in total, worth in "
+        "total, compared to hodling, compared to holding, compared to hodl, versus holding, "
+        "versus hodling, vs hodling, against hodling"
     ),
     **FILLING_FORMS,
     **DESK_FORMS,

@@ -40,10 +40,18 @@ _DUMPED_INTO = re.compile(
     r"(?:more )?(?:from (?:my )?wallet )?(?:into|to|in) (?:my |position )*#?[0-9]+\b"
 )
 """`dump 500 usdc into 33` puts in, though to dump a position is to leave it."""
-_BROUGHT_TO = re.compile(r"\b(?:take|bring|get|pull) (?:position )?#?[0-9]+ (?:to|into|back to) ")
+_BROUGHT_TO = re.compile(
+    r"^(?:take|bring|get|pull|put|have)\b.*"
+    r" (?:to|into|in|between|from) (?:between |range )*\$?[0-9.]"
+)
 _ALL_OF_IT = re.compile(
     r"\b(?:it all|all (?:of )?(?:it|this|that)|everything (?:of|in) (?:it|this))\b"
 )
+_ALL_OF_WHAT = re.compile(
+    r"(?:exit|leave|quit|take|shut|shut down|end|bail|stop) (?:all|everything)"
+    r"(?: (?:down|out|off|now|of it))*"
+)
+"""May be said of the positions, of their fees or of the desk itself."""
 _BACK_IN = re.compile(r"\bback (?:in|into it|into position)$")
 _WHOLLY = (
     *(Topic.LEAVE, Topic.ALL, Topic.WHOLE),
@@ -150,7 +158,8 @@ def _leave(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     some = sentence.has(Topic.POSITIONS) and not sentence.has(Topic.ALL) and not sentence.ids
     if not leaving or (some and not sentence.has(Topic.LEAVE)):
         return _perhaps_leave(sentence)
-    if (asked := _unheld(sentence, context) or _unclear_leaving(sentence, context)) is not None:
+    asked = _unheld(sentence, context) or _all_of_what(sentence)
+    if (asked := asked or _unclear_leaving(sentence, context)) is not None:
         return asked
     if sentence.numbers or sentence.prices or sentence.seconds:
         return AskedBack("Leaving happens at once, or not at all. Of which position, and now?")
@@ -160,6 +169,13 @@ def _leave(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
         return for_each("close", meant, context)
     short = 1 < len(sentence.words) <= _FEW_WORDS and sentence.first is Topic.LEAVE
     return AskedBack("Of which position? To leave one: close 7") if short else None
+
+
+def _all_of_what(sentence: Sentence) -> AskedBack | None:
+    """`exit all`, `take everything`, `shut everything down`."""
+    if _ALL_OF_WHAT.fullmatch(sentence.text) is None:
+        return None
+    return AskedBack("Every position, or only the desk? Type: close everything, or: quit")
 
 
 def _unclear_leaving(sentence: Sentence, context: PhraseContext) -> AskedBack | None:
@@ -372,7 +388,8 @@ def _own_range(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | No
 def _one_edge(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     """`raise the top of 38 to 3500`, `range of 36 lower`: a range is said by both its prices."""
     shifted = sentence.has(Topic.RANGE) and sentence.has(*_SHIFTED) and not sentence.percents
-    shifted = shifted or (sentence.has(Topic.BOUND) and not sentence.percents)
+    changed = sentence.numbers or sentence.has(*_SHIFTED, Topic.MOVE, Topic.SET, Topic.PUT)
+    shifted = shifted or bool(sentence.has(Topic.BOUND) and changed and not sentence.percents)
     shifted = shifted or (sentence.has(Topic.MOVE) and bool(_UPWARDS & set(sentence.words)))
     rechosen = sentence.has(Topic.RANGE) and sentence.has(Topic.SET) and not sentence.percents
     if not (shifted or rechosen) or sentence.amounts or sentence.has(Topic.OPEN, Topic.NEW):

@@ -10,17 +10,23 @@ from msgspec.structs import replace
 from zuno_tui.phrases.pieces import listed
 from zuno_tui.phrases.spoken.meaning import NOTHING_DONE, AnsweredPhrase, AskedBack, Rephrased
 from zuno_tui.phrases.spoken.sentence_reader import read_sentence
-from zuno_tui.phrases.spoken.topics import DEEDS, QUESTIONS, Topic
+from zuno_tui.phrases.spoken.topics import DEEDS, HELD, QUESTIONS, Topic
 
 if TYPE_CHECKING:
     from zuno_tui.phrases.context import PhraseContext
     from zuno_tui.phrases.spoken.meaning import SpokenMeaning
     from zuno_tui.phrases.spoken.sentence import Sentence
 
+OTHERS = frozenset(("rest", "others", "remaining", "remainder"))
+"""What is not named beside something that is."""
 CORRECTING = frozenset(("mean", "meant", "wait", "oops", "sorry"))
 _REFUSED_ID = re.compile(
-    r"\b(?:not|instead of|rather than|except|excluding|without)"
+    r"\b(?:not|instead of|rather than|except|excluding|without|skip|spare|ignore|leave out|leave)"
     r"(?: (?:on|in|from|of|for|at|with|to|out|touching|position|number))* #?([0-9]+)\b"
+    r"(?! (?:percent|%|[a-z]*(?:usd|eth|btc)[a-z]*)\b)"
+)
+_REFUSED_TOKEN = re.compile(
+    r"\b(?:not|instead of|rather than) (?:in |as |with |for |to )?([a-z]+)\b"
 )
 _DENYING = frozenset(("not", "without", "never"))
 _LEADING_IN = frozenset(("but", "and", "do"))
@@ -28,7 +34,7 @@ _LEADING_IN = frozenset(("but", "and", "do"))
 
 def corrected(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     """`i meant 36 not 30`: which one is said, and nothing of what to do with it."""
-    refused = _refused_ids(sentence)
+    refused = refused_ids(sentence)
     meant = [one for one in sentence.ids if one not in refused]
     said = bool(CORRECTING & set(sentence.words)) or bool(refused)
     if not said or not meant or sentence.has(*DEEDS, Topic.ADVISE, Topic.ALERT, Topic.MUTE):
@@ -51,7 +57,7 @@ def declined(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | Non
 
 def without_refused_ids(sentence: Sentence) -> Sentence | None:
     """`close 36 not 30` without what is not meant; None where no number is denied."""
-    refused = _refused_ids(sentence)
+    refused = refused_ids(sentence)
     left = tuple(one for one in sentence.ids if one not in refused)
     every = sentence.has(Topic.ALL, Topic.POSITIONS, Topic.ONES)
     if not left or len(left) == len(sentence.ids) or sentence.topics.count(Topic.NOT) > 1 or every:
@@ -61,9 +67,37 @@ def without_refused_ids(sentence: Sentence) -> Sentence | None:
     return replace(sentence, ids=left, topics=topics)
 
 
+def without_refused_token(sentence: Sentence) -> Sentence | None:
+    """`swap 1 weth to usdc, not usdt` without it; None where no token is denied."""
+    found = _REFUSED_TOKEN.search(sentence.text)
+    denied = "" if found is None else found[1].upper()
+    held = sentence.ids or sentence.has(*HELD, Topic.ALL)
+    if denied not in sentence.tokens or sentence.topics.count(Topic.NOT) != 1 or held:
+        return None
+    counted = any(one.symbol == denied for one in sentence.amounts)
+    topics = tuple(topic for topic in sentence.topics if topic not in (Topic.NOT, Topic.EXCEPT))
+    # "Normal ETH, not WETH": the coin is wanted of what wraps it.
+    symbols = sentence.symbols
+    if not {f"W{one}" for one in sentence.tokens} & {*sentence.tokens}:
+        symbols = tuple(one for one in symbols if one != denied)
+    left = replace(sentence, topics=topics, symbols=symbols)
+    return left if left.tokens and not counted else None
+
+
+def with_exception(sentence: Sentence, context: PhraseContext) -> Sentence | None:
+    """`collect all the eth ones, not the btc`: what is denied of several is left out."""
+    found = _REFUSED_TOKEN.search(sentence.text)
+    several = sentence.has(Topic.ALL, Topic.POSITIONS, Topic.ONES) and not sentence.ids
+    if found is None or not several or found[1].upper() not in sentence.tokens:
+        return None
+    words = f"{sentence.text[: found.start()]} except {found[1]} {sentence.text[found.end() :]}"
+    return read_sentence(words.split(), context)
+
+
 def asked_of_rest(meaning: SpokenMeaning | None) -> SpokenMeaning | None:
-    """What is left after a denial is asked back, whatever it is."""
-    if not isinstance(meaning, Rephrased):
+    """What is left after a denial is asked back, but for a coin that is worth the same wrapped."""
+    wrapped = ("wrap ", "unwrap ")
+    if not isinstance(meaning, Rephrased) or meaning.phrases[0].startswith(wrapped):
         return meaning
     return AskedBack("Of no other. Is this meant?", meaning.phrases)
 
@@ -108,5 +142,5 @@ def _apart(wanted: Sentence, denied: Sentence) -> bool:
     )
 
 
-def _refused_ids(sentence: Sentence) -> frozenset[int]:
+def refused_ids(sentence: Sentence) -> frozenset[int]:
     return frozenset(int(found) for found in _REFUSED_ID.findall(sentence.text))

@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)[km]?", re.ASCII
 _SIGNED = re.compile(r"[+-](?:[0-9]+(?:\.[0-9]+)?)", re.ASCII)
 _ID = re.compile(r"#([0-9]{1,77})", re.ASCII)
 _INTEGER = re.compile(r"[0-9]{1,77}", re.ASCII)
-_RANGE_JOINS = frozenset(("-", "to", "and", "through", "until"))
+_RANGE_JOINS = frozenset(("-", "to", "and", "through", "until", "till", "til"))
 _COUNTING = (Topic.MORE, Topic.PUT, Topic.SWAP, Topic.BUY, Topic.OPEN, Topic.WRAP, Topic.UNWRAP)
 _PARTED = (Topic.LESS, Topic.TAKE, Topic.REMOVE)
 _WORDS_FOR_DIGITS = {"4": "for", "2": "to"}
@@ -173,8 +173,8 @@ def _of_token(draft: SentenceDraft, word: str, unit: str) -> int:
         draft.amounts.append(SpokenAmount(plain_number(word), draft.word(taken).upper()))
         return taken + 1
     if draft.is_symbol(unit):
-        if draft.word(2) in _WORDS_FOR_DIGITS and draft.is_symbol(draft.word(3)):
-            # "Trade .02 btc 4 weth".
+        if draft.word(2) in _WORDS_FOR_DIGITS and _is_named(draft, draft.word(3)):
+            # "Trade .02 btc 4 weth", "add .3 weth 2 #35".
             said = _WORDS_FOR_DIGITS[draft.word(2)]
             draft.words = (*draft.words[: draft.at + 2], said, *draft.words[draft.at + 3 :])
         draft.topics.extend((Topic.MORE,) if draft.word(-1) == "another" else ())
@@ -185,6 +185,12 @@ def _of_token(draft: SentenceDraft, word: str, unit: str) -> int:
         draft.amounts.append(SpokenAmount(plain_number(word), draft.word(2).upper()))
         return 3
     return 0
+
+
+def _is_named(draft: SentenceDraft, word: str) -> bool:
+    """Whether a word names a token or a position."""
+    held = _INTEGER.fullmatch(word) is not None and int(word) in draft.context.positions
+    return held or draft.is_symbol(word) or _ID.fullmatch(word) is not None
 
 
 def _share(draft: SentenceDraft, percent: Fraction) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from zuno_tui.phrases.spoken.deed_forms import DEED_FORMS
 from zuno_tui.phrases.spoken.number_words import with_scales, worded_number
 
 if TYPE_CHECKING:
@@ -92,6 +93,18 @@ _CONTRACTIONS = {
     "⇒": "to",
     "em": "them",
     "'em": "them",
+    "teh": "the",
+    "hte": "the",
+    "te": "the",
+    "abd": "and",
+    "adn": "and",
+    "fo": "for",
+    "wit": "with",
+    "mah": "my",
+    "ma": "my",
+    "plox": "please",
+    "gib": "give",
+    "thx": "thanks",
     "wat": "what",
     "wha": "what",
     "waht": "what",
@@ -127,7 +140,8 @@ COURTESIES = ARTICLES | frozenset(
         *("still", "hey", "hi", "zuno", "ok", "okay", "ser"),
         *("so", "actually", "again", "immediately", "asap", "currently", "bro", "fam", "mate"),
         *("lol", "lmao", "haha", "btw", "tho", "though", "fr", "imo", "tbh", "pretty", "folks"),
-        *("quickly", "quick", "simply", "honestly"),
+        *("quickly", "quick", "simply", "honestly", "kthx", "kthxbye", "tysm", "thanx", "pleas"),
+        *("plss", "plsss", "pleasee", "pliz", "rn", "lads", "guys", "kindly", "bruh", "omg"),
     )
 )
 """Words that change nothing wherever they stand."""
@@ -184,6 +198,11 @@ _GLUED = re.compile(
 )
 _TIME_LETTER = re.compile(r"([0-9]+)([hdw])", re.ASCII)
 _NOT_A_TAIL = re.compile(r"[km]", re.ASCII)
+_DEED_BEFORE = re.compile(
+    rf"({'|'.join(form.strip() for forms in DEED_FORMS.values() for form in forms.split(','))}"
+    r"|fees|position|pos|mute)(#?[$]?[0-9.].*)"
+)
+"""`collect27`: only after words that are no token's name."""
 
 
 def plain_words(words: Iterable[str]) -> tuple[str, ...]:
@@ -240,6 +259,9 @@ def _spread(word: str) -> Iterator[str]:
 
 
 def _apart(word: str) -> Iterator[str]:
+    if (told := _DEED_BEFORE.fullmatch(word)) is not None:
+        yield told[1]
+        word = told[2]
     glued = _GLUED.fullmatch(word) or _TIME_LETTER.fullmatch(word)
     if glued is None or _NOT_A_TAIL.fullmatch(glued[2]):
         yield word

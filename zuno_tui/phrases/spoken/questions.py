@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.meaning import SpokenMeaning
     from zuno_tui.phrases.spoken.sentence import Sentence
 
+_RANGE_STATES = (Topic.OUT_OF_RANGE, Topic.NEAR_EDGE, Topic.IN_RANGE)
+_ANY_OF_THEM = frozenset(("which", "any", "anything", "did", "what", "who"))
 _LEFT_OVER = frozenset(("have", "left", "remaining", "own", "hold", "holding", "spare", "got"))
 _HEDGING = frozenset(("hedge", "hedging", "insure"))
 _SIGNED_ELSEWHERE = frozenset(
@@ -38,7 +40,7 @@ _ASKING_WORDS = frozenset(
         *("like", "i", "am", "five", "eli5", "please", "you", "me"),
         *("anyway", "exactly", "even", "again", "really", "in", "simple", "terms", "thing"),
         *("plain", "words", "english", "layman", "laymans", "short", "briefly", "kid", "beginner"),
-        *("heck", "hell", "earth", "on", "remind"),
+        *("heck", "hell", "earth", "on", "remind", "at", "?", "="),
     )
 )
 _MY_POOL = re.compile(r"\b(?:my|our) (?:[a-z/]+ )?(?:pool|tier)\b")
@@ -63,6 +65,7 @@ _OPTION = re.compile(
     r"(?:take |pick |choose |go with |i (?:take|pick|choose|want|like) )?"
     r"(?:option|choice|candidate|number) [a-e]"
 )
+_EARNER = re.compile(r"\b(?:best|top|biggest|highest) earners?\b")
 _RATED = frozenset(("better", "good", "other", "another", "decent", "alternative", "deeper"))
 _ASKING_WHY = (Topic.WHY, Topic.SHOW, Topic.MEANS, Topic.TELL, Topic.WHAT)
 _DEEDS = (Topic.LEAVE, Topic.TAKE, Topic.COLLECT, Topic.MORE, Topic.LESS, Topic.MOVE)
@@ -97,6 +100,19 @@ def _glossary(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | No
     standing = term.name == "plan" and not sentence.has(Topic.MEANS)
     asked = "plan" if standing else f"glossary {term.name}"
     return Rephrased((asked,))
+
+
+def bare_term(sentence: Sentence) -> SpokenMeaning | None:
+    """`LVR?`, `IL on 26 so far?`: a term and nothing else, or of a position that is named."""
+    if sentence.has(*DEEDS, Topic.NOT, Topic.IF, Topic.PUT) or sentence.numbers or sentence.amounts:
+        return None
+    term = _term_among(sentence.words)
+    if term is None:
+        return None
+    if sentence.ids:
+        return Rephrased(tuple(f"inspect {one}" for one in sentence.ids))
+    left = {*sentence.words} - {*term.name.lower().split(), *" ".join(term.also).split()}
+    return Rephrased((f"glossary {term.name}",)) if left <= _ASKING_WORDS else None
 
 
 def _term_in(sentence: Sentence) -> GlossaryTerm | None:
@@ -194,7 +210,8 @@ def _undo(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
 def _sent(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     lasting = "stuck" in sentence.words and bool(sentence.ids or sentence.has(*STATE_TOPICS))
     hurried = sentence.has(Topic.HURRY) and len(sentence.words) <= _SHORT and not sentence.ids
-    if not (sentence.has(Topic.SENT) or hurried) or lasting:
+    planned = sentence.has(Topic.PLAN) and sentence.first in QUESTIONS
+    if not (sentence.has(Topic.SENT) or hurried) or lasting or planned:
         return None
     ended = sentence.has(Topic.CANCEL, Topic.LEAVE, Topic.REMOVE)
     if sentence.first in QUESTIONS:
@@ -243,14 +260,17 @@ def _about(*topics: Topic, phrase: str) -> SentenceRule:
 
 
 def _portfolio(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    other = sentence.ids or (sentence.has(*DEEDS) and sentence.first not in QUESTIONS)
-    return Rephrased(("portfolio",)) if sentence.has(Topic.PORTFOLIO) and not other else None
+    asking = sentence.first in (*QUESTIONS, Topic.PORTFOLIO)
+    other = sentence.ids or (sentence.has(*DEEDS) and not asking)
+    ranked = _EARNER.search(sentence.text) is not None
+    asked = (sentence.has(Topic.PORTFOLIO) or ranked) and not other
+    return Rephrased(("portfolio",)) if asked else None
 
 
 def _alerts(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     troubled = sentence.has(Topic.TROUBLE) and not sentence.ids
     # "Which of mine fell out of range overnight?" asks for those.
-    listing = sentence.first_word == "which" and sentence.has(*STATE_TOPICS)
+    listing = sentence.first_word in _ANY_OF_THEM and sentence.has(*_RANGE_STATES)
     troubled = troubled and not listing
     asked = sentence.has(Topic.ALERTS) or (troubled and not sentence.has(*_DEEDS))
     return Rephrased(("alerts",)) if asked else None
@@ -311,7 +331,11 @@ def _positions(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | N
         and not sentence.unknown
     )
     doing = sentence.first is Topic.HOW and ("things" in sentence.words or sentence.has(Topic.IT))
-    return Rephrased(("positions",)) if sentence.has(*looking) or shown or doing else None
+    # "Pos", "lemme see my LPs".
+    alone = {*sentence.topics} <= {Topic.POSITION, Topic.SHOW, Topic.FILLING}
+    alone = alone and sentence.has(Topic.POSITION) and not (sentence.unknown or sentence.numbers)
+    asked = sentence.has(*looking) or shown or doing or alone
+    return Rephrased(("positions",)) if asked else None
 
 
 FIRST_RULES: tuple[SentenceRule, ...] = (

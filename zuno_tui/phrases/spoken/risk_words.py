@@ -24,12 +24,6 @@ _LEVELS: dict[tuple[str, ...], str] = {
     ("no", "surprises"): "conservative",
     ("moderate", "risk"): "balanced",
     ("high", "risk"): "aggressive",
-    ("not", "risky"): "conservative",
-    ("not", "too", "risky"): "conservative",
-    ("not", "too", "aggressive"): "conservative",
-    ("not", "very", "risky"): "conservative",
-    ("nothing", "risky"): "conservative",
-    ("nothing", "too", "risky"): "conservative",
     ("minimal", "risk"): "conservative",
     ("no", "risk"): "conservative",
     ("without", "risk"): "conservative",
@@ -39,6 +33,14 @@ _LEVELS: dict[tuple[str, ...], str] = {
     ("on", "safe", "side"): "conservative",
 }
 _MOST_WORDS = 4
+_DENIED = frozenset(("nothing", "not", "no"))
+_VERY = frozenset(("too", "very", "so", "that", "super", "overly"))
+_DARING = frozenset(
+    (
+        *("crazy", "wild", "fancy", "risky", "aggressive", "degen", "insane", "extreme", "exotic"),
+        *("spicy", "scary", "dangerous", "stupid", "hectic"),
+    )
+)
 
 
 def risk_said(words: tuple[str, ...]) -> tuple[str, int] | None:
@@ -47,5 +49,9 @@ def risk_said(words: tuple[str, ...]) -> tuple[str, int] | None:
         if (level := _LEVELS.get(words[:count])) is not None:
             return level, count
     word = words[0]
+    if word in _DENIED:
+        taken = 2 if words[1:2] and words[1] in _VERY else 1
+        daring = len(words) > taken and words[taken] in _DARING
+        return ("conservative", taken + 1) if daring else None
     named = _WORDS.get(word) or _WORDS.get(word.removesuffix("ly"))
     return None if named is None else (named, 1)

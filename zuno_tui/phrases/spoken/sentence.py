@@ -29,6 +29,10 @@ STABLE = frozenset(("USDC", "USDT", "DAI", "PYUSD", "USDT0", "USDC.E", "EURC", "
 """Tokens that follow a currency."""
 
 
+DOLLAR_NAMES = frozenset(("USD", "DOLLAR", "DOLLARS"))
+"""What any token that follows the dollar is called beside another one."""
+
+
 class SpokenAmount(Struct, frozen=True):
     number: str
     symbol: str
@@ -81,6 +85,8 @@ class Sentence(Struct, frozen=True):
 
 def names_symbol(word: str, symbol: str) -> bool:
     """Whether people call a token so: ETH is also said of WETH, but WETH not of ETH."""
+    if word.upper() in DOLLAR_NAMES:
+        return symbol.upper() in STABLE
     return symbol.upper() in ALIASES.get(word.upper(), (word.upper(),))
 
 

@@ -11,6 +11,7 @@ from zuno_tui.phrases.spoken.number_roles import read_number
 from zuno_tui.phrases.spoken.number_words import PARTS
 from zuno_tui.phrases.spoken.plain import plain_words
 from zuno_tui.phrases.spoken.risk_words import risk_said
+from zuno_tui.phrases.spoken.sentence import DOLLAR_NAMES
 from zuno_tui.phrases.spoken.sentence_draft import SentenceDraft
 from zuno_tui.phrases.spoken.slips import topics_but_for_slip
 from zuno_tui.phrases.spoken.topics import DEEDS, Topic
@@ -21,6 +22,15 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.context import PhraseContext
     from zuno_tui.phrases.spoken.sentence import Sentence
 
+_HELD_WORDS = frozenset(("one", "ones", "position", "positions", "pos", "lp", "lps", "pool"))
+_BEFORE_DEEDS = frozenset(
+    (
+        *(Topic.FILLING, Topic.ALL, Topic.IT, Topic.ONE, Topic.ONES, Topic.WHOLE, Topic.SOME),
+        *(Topic.FEES, Topic.POSITION, Topic.POSITIONS, Topic.LIQUIDITY, Topic.NOT, Topic.WHETHER),
+        *(Topic.OUT_OF_RANGE, Topic.IN_RANGE, Topic.EMPTY, Topic.LOSING, Topic.HURRY, Topic.AGREE),
+    )
+)
+"""After what a word that is a deed but for a slip may be one."""
 _ORDINALS = (("first",), ("last",))
 _RANKED = frozenset(("one", "position", "pos", "lp", "nft", "pool", "of"))
 _MOST_WORDS = 5
@@ -54,7 +64,7 @@ def _part_word(draft: SentenceDraft) -> int:
 def _pair_or_symbol(draft: SentenceDraft) -> int:
     if (found := draft.pair_at(0)) is not None:
         pair, taken = found
-        if pair[1] in ("USD", "DOLLAR"):
+        if pair[1] in DOLLAR_NAMES and not _HELD_WORDS & {*draft.words}:
             draft.symbols.append(pair[0])
             draft.topics.append(Topic.PRICE)
         else:
@@ -109,9 +119,8 @@ def _ends_in_longer(draft: SentenceDraft, count: int) -> bool:
 def _stranger(draft: SentenceDraft) -> int:
     word = draft.word()
     topics = topics_but_for_slip(word)
-    # "So i can sleep" is no sweep where something else is to be done.
-    doing = {*DEEDS, Topic.PUT}.intersection(draft.topics)
-    second = doing and DEEDS.intersection(topics or ())
+    # "So i can sleep" is no sweep where something else is to be done, or asked.
+    second = DEEDS.intersection(topics or ()) and not _BEFORE_DEEDS.issuperset(draft.topics)
     if topics is not None and not second:
         draft.topics.extend(topics)
         draft.mended.append(word)

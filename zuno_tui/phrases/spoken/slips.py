@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from zuno_tui.phrases.spoken.sentence import symbols_anywhere
 if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.topics import Topic
 
+_DECIMAL_COMMA = re.compile(r"([+-]?\$?[0-9]+),([0-9]{1,2}[km]?)", re.ASCII)
+"""Commas group thousands: before one or two digits, a point was meant."""
 _SHORTEST = 3
 _SHORTEST_OF_ANY = 4
 _AMOUNTS = ("half", "quarter", "third", "percent")
@@ -48,6 +51,8 @@ def _begins_alike(word: str, known: str) -> bool:
 
 @cache
 def _meant(word: str) -> str:
+    if (comma := _DECIMAL_COMMA.fullmatch(word)) is not None:
+        return f"{comma[1]}.{comma[2]}"
     known = word in single_words() or word in _PARTS or word.upper() in symbols_anywhere()
     if not word.isalpha() or known or len(word) < _SHORTEST:
         return word

@@ -56,6 +56,8 @@ _EXCLUDING = tuple(
 STATE_TOPICS = tuple(topic for topic, _ in _STATES)
 RANK_TOPICS = tuple(topic for topic, _ in _RANKS)
 _BOTH = 2
+_NATIVE = re.compile(r"\b(?:native|plain|raw|real|pure|unwrapped|normal|actual) (eth|bnb|pol)\b")
+"""A network's own coin, and not what wraps it."""
 _ONE_OF = re.compile(r"\b(?:one|1|any|any one|some|either|two|few|most) of\b")
 _BY_RESULT = (Topic.WORST, Topic.BEST, Topic.LOSING, Topic.WINNING)
 
@@ -147,6 +149,8 @@ def _described(
         held = filter(fits, held)
     for tokens in (*named, *((symbol,) for symbol in symbols)):
         held = [one for one in held if _holds(one, tokens)]
+    if by_token and (coin := _NATIVE.search(sentence.text)) is not None:
+        held = [one for one in held if coin[1].upper() in one.symbols]
     if sentence.fee is not None and by_fee:
         fee = f"{float(sentence.fee):g}%"
         held = [one for one in held if one.fee.rstrip("*") == fee]

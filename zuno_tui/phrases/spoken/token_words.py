@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from zuno_tui.phrases.spoken.sentence import symbols_anywhere
+from zuno_tui.phrases.spoken.sentence import DOLLAR_NAMES, symbols_anywhere
 
 if TYPE_CHECKING:
     from collections.abc import Set
@@ -29,4 +29,5 @@ def pair_at(words: tuple[str, ...], held: Set[str]) -> tuple[tuple[str, str], in
         return None
     taken = 3 if words[1:2] in (("/",), ("-",)) else 2
     following = words[taken - 1] if len(words) >= taken else ""
-    return ((word.upper(), following.upper()), taken) if is_symbol(following, held) else None
+    paired = is_symbol(following, held) or (following.upper() in DOLLAR_NAMES)
+    return ((word.upper(), following.upper()), taken) if paired else None
