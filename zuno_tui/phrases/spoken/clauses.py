@@ -94,7 +94,8 @@ def _beside_remarks(read: Sequence[Sentence]) -> WantedClause | None:
     pointing = order.has(Topic.IT) and not order.ids
     unread = (word for one in remarks for word in (*one.unknown, *one.mended))
     told = replace(order, unknown=(*order.unknown, *unread), ids=named if pointing else order.ids)
-    return WantedClause(told, unsure=not told.ids)
+    several = told.has(Topic.ALL, Topic.POSITIONS, Topic.ONES) and not told.ids
+    return WantedClause(told, unsure=several)
 
 
 def _is_remark(one: Sentence, order: Sentence) -> bool:
