@@ -62,9 +62,19 @@ class PricePath(Struct, frozen=True):
         recent = self.last(hours)
         if not recent.points:
             return Unknown(f"nobody swapped in the last {hours} hours")
-        hourly = [self.until - back * HOUR for back in range(min(hours, covered), -1, -1)]
-        closes = tuple(self.points[bisect_right(times, at) - 1].sqrt_price_x96 for at in hourly)
+        closes = tuple(one.sqrt_price_x96 for one in self.steps(HOUR, hours))
         return Known(closes, recent.source, self.until_block, float(self.until))
+
+    def steps(self, seconds: int, count: int) -> tuple[PricePoint, ...]:
+        """Where the price stood so often back from the end, oldest first, as far as it is known."""
+        times = self._times()
+        if not times:
+            return ()
+        known = min(count, (self.until - times[0]) // seconds)
+        return tuple(
+            PricePoint(at, self.points[bisect_right(times, at) - 1].sqrt_price_x96)
+            for at in (self.until - back * seconds for back in range(known, -1, -1))
+        )
 
     def _times(self) -> list[int]:
         return [point.time for point in self.points]

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import DAY, HOUR
@@ -20,6 +21,7 @@ from chain.history.block_times import first_block_since, read_headers
 from chain.history.events import InitializeEvent, PricedSwap, SwapEvent
 from chain.history.flows import FeeTerms
 from chain.history.hour_reader import read_hours
+from chain.history.path import PricePoint, price_path
 from chain.history.ranges import LiquidityRange, range_fees, realised_lvr
 from chain.math.fees import FeeGrowth, fee_growth_inside, fees_owed
 from chain.math.liquidity import Amounts
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from chain.contracts.networks import Address, Network
+    from chain.contracts.pool_key import PoolId
     from chain.history.hour_memory import HourMemory
     from chain.history.hours import PoolHours
     from chain.positions.identity import PositionLayout
@@ -88,14 +91,21 @@ async def _read(
         for pool_id in sorted(without_words)
     }
     results: dict[int, DailyResult] = {}
+    paths: dict[tuple[PoolId, int], tuple[PricePoint, ...]] = {}
     for one in snapshots:
         begin, pool_id = begins[one.token_id], one.pool.pool_id
         start = DayStart(headers[begin], words[begin], earlier.get(pool_id))
-        results[one.token_id] = daily_result(one, manager, start, hours[pool_id])
+        result = daily_result(one, manager, start, hours[pool_id])
+        if (pool_id, begin) not in paths:
+            paths[pool_id, begin] = _path(one, manager, start, hours[pool_id])
+        results[one.token_id] = replace(result, path=paths[pool_id, begin])
     return results
 
 
 T = TypeVar("T")
+
+PATH_STEP = 15 * 60
+"""Seconds between two prices of the last day's path."""
 
 
 class DailyResult(Struct, frozen=True):
@@ -106,6 +116,8 @@ class DailyResult(Struct, frozen=True):
     """Units of currency1 lost to those who trade against a stale price."""
     net: Quantity[Fraction]
     """Fees less LVR, in units of currency1 at the present price."""
+    path: tuple[PricePoint, ...] = ()
+    """Where the pool's price stood through the last day, oldest first."""
 
 
 class DayStart(Struct, frozen=True):
@@ -197,24 +209,39 @@ def _fees_by_swaps(
     return _by_swaps(Amounts(fees.fees0, fees.fees1), hours)
 
 
+def _opening_price(
+    snapshot: PositionSnapshot, layout: PositionLayout, start: DayStart, hours: PoolHours
+) -> int:
+    if not isinstance(start.words, Unknown):
+        return decode_slot0(start.words.value[layout.pool.slot0]).sqrt_price_x96
+    if start.earlier is not None:
+        return start.earlier.sqrt_price_x96
+    return hours.recent[0].sqrt_price_x96 if hours.recent else snapshot.pool.sqrt_price_x96
+
+
 def _hourly_prices(
     snapshot: PositionSnapshot, layout: PositionLayout, start: DayStart, hours: PoolHours
 ) -> list[int]:
     """The square-root prices at the start, at each full hour back from the end, and at the end."""
-    if not isinstance(start.words, Unknown):
-        opening = decode_slot0(start.words.value[layout.pool.slot0]).sqrt_price_x96
-    elif start.earlier is not None:
-        opening = start.earlier.sqrt_price_x96
-    elif hours.recent:
-        opening = hours.recent[0].sqrt_price_x96
-    else:
-        opening = snapshot.pool.sqrt_price_x96
+    opening = _opening_price(snapshot, layout, start, hours)
     begin, until = start.block.timestamp, snapshot.block.timestamp
     times = [one.time for one in hours.recent]
     prices = [opening, *(one.sqrt_price_x96 for one in hours.recent)]
     back = range((until - begin - 1) // HOUR, -1, -1)
     moments = [begin, *(until - count * HOUR for count in back)]
     return [prices[bisect_right(times, at)] for at in moments]
+
+
+def _path(
+    snapshot: PositionSnapshot, position_manager: Address, start: DayStart, hours: PoolHours
+) -> tuple[PricePoint, ...]:
+    """As the swaps tell, and before the first of them by the price at the start."""
+    path, begin = price_path(hours), start.block.timestamp
+    if not path.points or begin < path.points[0].time:
+        layout = layout_of(snapshot.identity, position_manager)
+        opening = PricePoint(begin, _opening_price(snapshot, layout, start, hours))
+        path = replace(path, points=(opening, *path.points))
+    return path.steps(PATH_STEP, DAY // PATH_STEP)
 
 
 def _by_swaps(value: T, hours: PoolHours) -> Known[T]:

@@ -16,7 +16,6 @@ from chain.history.flows import FeeTerms
 from chain.history.hour_memory import HourMemory
 from chain.history.hour_reader import read_hours
 from chain.history.path import price_path
-from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.depth import read_depths
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.by_day import DayMemory, settled_days
@@ -29,7 +28,8 @@ from zuno_tui.commands.running.inspect import PositionPage
 from zuno_tui.desk.events import DetailReady, Said
 from zuno_tui.session.reading_progress import reading_progress
 from zuno_tui.shown.drawing.active_liquidity import liquidity_points
-from zuno_tui.shown.views import ChartView, DetailView
+from zuno_tui.shown.range_chart import range_chart
+from zuno_tui.shown.views import DetailView
 from zuno_tui.shown.words import UNKNOWN, amount_of, signed_money
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from zuno_tui.commands.inspect import Inspect
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.jobs import Progress
+    from zuno_tui.shown.views import ChartView
 
 T = TypeVar("T")
 
@@ -56,21 +57,11 @@ _MOST_POINTS = 240
 
 def chart_view(pair: Pair, snapshot: PositionSnapshot, hours: PoolHours) -> ChartView | None:
     """The pool's price through time with the range across it; None without decimals or swaps."""
-    identity = snapshot.identity
-    ticks = (identity.tick_lower, identity.tick_upper)
-    edges = [_figure(pair, sqrt_price_at_tick(tick)) for tick in ticks]
-    known = sorted(edge for edge in edges if edge is not None)
-    if len(known) != len(ticks) or not hours.rows:
-        return None
     last = snapshot.block.timestamp, snapshot.pool.sqrt_price_x96
     points = [(one.time, one.sqrt_price_x96) for one in _thinned(price_path(hours).points)]
-    points = [point for point in points if point[0] <= last[0]] + [last]
-    return ChartView(
-        times=tuple(float(time) for time, _ in points),
-        prices=tuple(_figure(pair, price) or 0.0 for _, price in points),
-        low=known[0],
-        high=known[1],
-    )
+    if not points:
+        return None
+    return range_chart(pair, snapshot.identity, [p for p in points if p[0] <= last[0]] + [last])
 
 
 def days_view(
@@ -130,11 +121,6 @@ def _both(amounts: Quantity[Amounts], pair: Pair) -> str:
         return f"{UNKNOWN}: {amounts.reason}"
     tokens = zip(amounts.value, (pair.token0, pair.token1), strict=True)
     return " + ".join(f"{amount_of(amount, token)} {token.label}" for amount, token in tokens)
-
-
-def _figure(pair: Pair, sqrt_price: int) -> float | None:
-    price = pair.price(sqrt_price)
-    return None if price is None else price.value
 
 
 def _thinned(swaps: Sequence[T]) -> Sequence[T]:

@@ -22,7 +22,7 @@ _HOLD = "The plan says to leave it: there is nothing to sign. Ask about another 
 _MORE = "Applied. More at the prompt: inspect, create, records, exit drill, help"
 
 _MATTERS: dict[Standing, str] = {
-    "out of range": "is out of range and earns nothing",
+    "out of range": "is out of range: no fees until it is back",
     "near edge": "is near the edge of its range",
     "in range": "is in range; agents may know better",
     "empty": "is empty",
@@ -61,7 +61,7 @@ class Guide(Struct, frozen=True):
         if self.urgent is None:
             return _READING
         token_id, matter = self.urgent.token_id, _MATTERS[self.urgent.standing]
-        return f"#{token_id} {matter}. Press r on it: four agents argue."
+        return f"#{token_id} {matter}. Press r: four agents argue."
 
 
 def _about(plan: PlanView) -> str:

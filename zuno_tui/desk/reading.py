@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from chain.base.quantity import Unknown
-from chain.base.store import StoreError
+from chain.base.store import StoreError, read_as
 from chain.positions.overview import read_overview
 from zuno_tui.desk.events import OutageChanged, PositionsChanged, Said
 from zuno_tui.desk.faults import fault_words, sentences_of
-from zuno_tui.desk.worth_history import WorthHistory, kept_places
+from zuno_tui.desk.worth_history import WorthHistory
 from zuno_tui.settings.monitor import monitor_settings
 from zuno_tui.shown.glance import WorthSample, glance_of
 from zuno_tui.shown.outage import OutageView, endpoint_words
-from zuno_tui.shown.position_rows import Won, position_rows, positions_view, won_by_position
+from zuno_tui.shown.position_rows import Won, positions_view, won_by_position
 from zuno_tui.shown.search_words import search_words
-from zuno_tui.shown.views import PositionRow, PositionsView
+from zuno_tui.shown.views import PositionsView
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from chain.positions.overview import Overview
     from chain.positions.search_state import SearchProgress
     from zuno_tui.desk.context import DeskContext
+    from zuno_tui.shown.views import ChartView
 
 _NAMESPACE = "desk-positions"
 _KEPT_ROWS = 1_000
@@ -38,25 +39,16 @@ _KEPT_ROWS = 1_000
 def remember(
     store: Store, network: Network, wallet: Address, view: PositionsView, *, now: float
 ) -> None:
-    kept = replace(view, rows=view.rows[:_KEPT_ROWS])
+    # Charts are long, and are read anew before anybody could look at them all.
+    rows = tuple(replace(row, chart=None) for row in view.rows[:_KEPT_ROWS])
+    kept = replace(view, rows=rows)
     store.put(_NAMESPACE, _key(network, wallet), to_builtins(kept), now=now)
 
 
 def remembered(store: Store, network: Network, wallet: Address) -> PositionsView | None:
     """What was kept; None when there is nothing, or it was written by another version."""
-    document = store.get(_NAMESPACE, _key(network, wallet))
-    if not isinstance(document, dict):
-        return None
-    fields = cast("dict[str, Any]", document)
-    try:
-        rows = tuple(
-            PositionRow(**{**row, "notes": tuple(row["notes"]), "trail": tuple(row["trail"])})
-            for row in fields["rows"]
-        )
-        anew = {"rows": rows, "stale": None, "remembered": True, "glance": None}
-        return PositionsView(**{**fields, **anew})
-    except (KeyError, TypeError):
-        return None
+    known = read_as(PositionsView, store.get(_NAMESPACE, _key(network, wallet)))
+    return None if known is None else replace(known, stale=None, remembered=True, glance=None)
 
 
 def _key(network: Network, wallet: Address) -> str:
@@ -64,8 +56,6 @@ def _key(network: Network, wallet: Address) -> str:
 
 
 _COARSE_SECONDS = 15.0
-_TRAIL = 48
-"""Hours of a position's price that are drawn."""
 
 
 class Rhythm(Struct, frozen=True):
@@ -105,6 +95,8 @@ class PositionReader:
         """Told after every read."""
         self._view = PositionsView()
         self._won: dict[int, Won] = {}
+        self._charts: dict[int, ChartView] = {}
+        self._day: tuple[WorthSample, ...] = ()
         self._faults = 0
         self._lost_at = 0.0
         self._noted_at = 0.0
@@ -238,6 +230,7 @@ class PositionReader:
 
     async def _read_gains(self, overview: Overview) -> None:
         from chain.positions.performance import read_performance
+        from zuno_tui.shown.past_day import day_charts, day_samples
 
         desk_context = self._desk_context
         try:
@@ -248,7 +241,10 @@ class PositionReader:
         except Exception as error:  # the rows are there without it; it is tried again when due
             desk_context.status.troubled(fault_words(error))
         else:
-            self._won = won_by_position(overview, performance, desk_context.session.settings.unit)
+            session, daily = desk_context.session, performance.daily
+            self._won = won_by_position(overview, performance, session.settings.unit)
+            self._charts = day_charts(session.network, overview, daily)
+            self._day = day_samples(session.network, overview, daily)
             if self._overview is not None and self._view.read_at is not None:
                 self._show(
                     replace(self._drawn(self._overview, self._view.read_at), stale=self._view.stale)
@@ -256,36 +252,20 @@ class PositionReader:
         self._gains_at = desk_context.clock()
 
     def _drawn(self, overview: Overview, now: float) -> PositionsView:
-        session, samples = self._desk_context.session, self._history.samples
+        session, samples = self._desk_context.session, self._history.after(self._day)
         watching = monitor_settings(session.settings)
-        trails = {
-            one.token_id: tuple(
-                sample.places[str(one.token_id)]
-                for sample in samples[-_TRAIL:]
-                if str(one.token_id) in sample.places
-            )
-            for one in overview.wallet.positions
-        }
         view = positions_view(
-            session.network, overview, self._won, watching, read_at=now, trails=trails
+            session.network, overview, self._won, watching, read_at=now, charts=self._charts
         )
         return replace(view, glance=glance_of(overview, self._won, samples))
 
     def _remember_worth(self, overview: Overview, now: float) -> None:
         """What all is worth, for the week's line at the top."""
-        ether, network = overview.prices.ether, self._desk_context.session.network
-        block = overview.wallet.block
-        places = {
-            str(row.token_id): round(row.progress, 3)
-            for row in position_rows(
-                network, overview, {}, monitor_settings(self._desk_context.session.settings)
-            )
-        }
+        ether, block = overview.prices.ether, overview.wallet.block
         sample = WorthSample(
             block.timestamp,
             float(overview.portfolio.total),
             None if isinstance(ether, Unknown) else float(ether.value),
-            kept_places(places),
         )
         try:
             self._history.add(sample, now=now)

@@ -1,4 +1,4 @@
-"""What the positions were worth, an hour each for a week, and where each price stood."""
+"""What the positions were worth, an hour each for a week."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from chain.base.units import HOUR
 from zuno_tui.shown.glance import WorthSample  # noqa: TC001 - read back by its type
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from chain.base.store import Store
 
 _NAMESPACE = "desk-worth"
 _MOST = 7 * 24
-_MOST_POSITIONS = 100
-"""More would make every hour's writing slow; the first ones are those in sight."""
 
 
 class _Kept(Struct, frozen=True):
@@ -36,6 +36,12 @@ class WorthHistory:
     def samples(self) -> tuple[WorthSample, ...]:
         return self._samples
 
+    def after(self, earlier: Sequence[WorthSample]) -> tuple[WorthSample, ...]:
+        """What was seen, and before that what others tell of the time nobody watched."""
+        begin = self._samples[0].time if self._samples else None
+        before = (one for one in earlier if begin is None or one.time // HOUR < begin // HOUR)
+        return (*before, *self._samples)[-_MOST:]
+
     def add(self, sample: WorthSample, *, now: float) -> None:
         before = self._samples
         # A chain that began anew has no past of its own yet.
@@ -45,7 +51,3 @@ class WorthHistory:
         if not same_hour:
             kept = _Kept(self._samples)
             self._store.put(_NAMESPACE, self._key, to_builtins(kept), now=now)
-
-
-def kept_places(places: dict[str, float]) -> dict[str, float]:
-    return dict(list(places.items())[:_MOST_POSITIONS])

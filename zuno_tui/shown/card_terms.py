@@ -37,7 +37,7 @@ POSITION_TERMS = {
     "APR": "the last day's fees as a share of the value, a year of them",
     "VS HOLD": "what it won or lost against keeping the tokens that went in",
     "NET/DAY": "the last day's fees less LVR, what arbitrage took",
-    "TREND": "where the price stood in the range, hour by hour, the newest right",
+    "24 H": "the price of the last day, the newest right",
     "PRICE": "the pool's price now",
     "FROM – TO": "the prices between which it earns",
     "NOTES": "a hook that can harm, a stranger who may move it, a subscriber",

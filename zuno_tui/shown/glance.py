@@ -30,8 +30,6 @@ class WorthSample(Struct, frozen=True):
     """In the unit the desk counts in."""
     ether: float | None = None
     """What an ether was worth in dollars; None where nobody knew."""
-    places: dict[str, float] = {}
-    """Where each position's price stood in its range, by token id."""
 
 
 def glance_of(

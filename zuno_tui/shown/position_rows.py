@@ -6,11 +6,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chain.base.quantity import Unknown
 from chain.contracts.hooks import Danger
 from chain.positions.performance import gains
 from chain.tokens.pair import pair_of
+from zuno_tui.shown.range_chart import price_figure
 from zuno_tui.shown.views import PositionRow, PositionsView
 from zuno_tui.shown.words import UNKNOWN, fee_text, money, number, percent, short_gain, worth
 
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
     from chain.positions.portfolio import Worth
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import WorthUnit
-    from zuno_tui.shown.views import Standing, Tone
+    from chain.tokens.pair import Pair
+    from zuno_tui.shown.views import ChartView, Standing, Tone
 
 
 class Won(Struct, frozen=True):
@@ -44,7 +47,7 @@ class Won(Struct, frozen=True):
 
 _NOT_READ_YET = Won("…", "dim", "…")
 _DAYS_A_YEAR = 365
-_NO_TRAILS: Mapping[int, tuple[float, ...]] = MappingProxyType({})
+_NO_CHARTS: Mapping[int, ChartView] = MappingProxyType({})
 
 
 def positions_view(
@@ -54,11 +57,11 @@ def positions_view(
     watching: WatchSettings,
     *,
     read_at: float,
-    trails: Mapping[int, tuple[float, ...]] = _NO_TRAILS,
+    charts: Mapping[int, ChartView] = _NO_CHARTS,
 ) -> PositionsView:
     wallet, whole, unit = overview.wallet, overview.portfolio, overview.portfolio.unit
     return PositionsView(
-        rows=position_rows(network, overview, won, watching, trails),
+        rows=position_rows(network, overview, won, watching, charts),
         total=money(whole.total, unit),
         fees=money(whole.fees, unit),
         found=f"{wallet.found} of {wallet.balance_of} found",
@@ -72,7 +75,7 @@ def position_rows(
     overview: Overview,
     won: Mapping[int, Won],
     watching: WatchSettings,
-    trails: Mapping[int, tuple[float, ...]] = _NO_TRAILS,
+    charts: Mapping[int, ChartView] = _NO_CHARTS,
 ) -> tuple[PositionRow, ...]:
     worths = {one.token_id: one for one in overview.portfolio.positions}
     return tuple(
@@ -83,7 +86,7 @@ def position_rows(
             worths[position.token_id],
             won.get(position.token_id, _NOT_READ_YET),
             near_edge=watching.thresholds(network.name, position.token_id).near_edge,
-            trail=trails.get(position.token_id, ()),
+            chart=charts.get(position.token_id),
         )
         for position in overview.wallet.positions
     )
@@ -139,7 +142,7 @@ def _row(
     won: Won,
     *,
     near_edge: float,
-    trail: tuple[float, ...],
+    chart: ChartView | None,
 ) -> PositionRow:
     pool, ticks = position.pool, (position.identity.tick_lower, position.identity.tick_upper)
     tokens, unit = overview.tokens, overview.portfolio.unit
@@ -165,12 +168,19 @@ def _row(
         against_holding_tone=won.tone,
         net_a_day=won.net_a_day,
         fee_apr=won.fee_apr,
-        trail=trail,
+        chart=None if chart is None else _until_now(chart, position, pair),
         worth=number(value.principal),
         fees_worth=number(value.fees),
         gained=won.gained,
         apr=won.apr,
     )
+
+
+def _until_now(chart: ChartView, position: PositionSnapshot, pair: Pair) -> ChartView:
+    now, price = position.block.timestamp, price_figure(pair, position.pool.sqrt_price_x96)
+    if price is None or now <= chart.times[-1]:
+        return chart
+    return replace(chart, times=(*chart.times, float(now)), prices=(*chart.prices, price))
 
 
 def standing(position: PositionSnapshot, progress: float, near_edge: float) -> Standing:

@@ -19,6 +19,15 @@ ViewName = Literal[
 ]
 
 
+class ChartView(Struct, frozen=True):
+    """A line of prices through time with a range across it."""
+
+    times: tuple[float, ...]
+    prices: tuple[float, ...]
+    low: float
+    high: float
+
+
 class PositionRow(Struct, frozen=True):
     token_id: int
     pair: str
@@ -41,8 +50,8 @@ class PositionRow(Struct, frozen=True):
     """Of the liquidity that earns fees now."""
     fee_apr: str = "…"
     """What the last day's fees would be of its worth in a year."""
-    trail: tuple[float, ...] = ()
-    """Where the price stood in the range, hour by hour, the newest last."""
+    chart: ChartView | None = None
+    """The price of the last day with the range across it."""
     worth: float | None = None
     """For sorting: its value, its fees and its result, None where unknown."""
     fees_worth: float | None = None
@@ -284,15 +293,6 @@ class StatusView(Struct, frozen=True):
     """Whether new blocks are announced; without that the chain is polled."""
     trouble: str | None = None
     jobs: tuple[JobView, ...] = ()
-
-
-class ChartView(Struct, frozen=True):
-    """A line of prices through time with a range across it."""
-
-    times: tuple[float, ...]
-    prices: tuple[float, ...]
-    low: float
-    high: float
 
 
 class RangePreview(Struct, frozen=True):

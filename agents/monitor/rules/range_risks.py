@@ -34,12 +34,14 @@ def out_of_range(situation: Situation, thresholds: Thresholds, _: bool) -> Findi
     critical = minutes >= thresholds.critical_minutes or widths >= thresholds.critical_distance
     price = situation.pair.price_text(position.pool.sqrt_price_x96)
     low, high = situation.pair.bounds(identity.tick_lower, identity.tick_upper)
-    where = "is out of range" if beyond else "is back at the edge of its range"
+    side, edge = ("below", low) if _is_low(situation, position.pool.tick) else ("above", high)
+    where = "is out of range" if beyond else "is back at the edge, out"
     return Finding(
         AlertKind.OUT_OF_RANGE,
         Severity.CRITICAL if critical else Severity.WARNING,
-        f"{situation.name} {where}: the price is {price}, the range {low} to {high}."
-        f"{f' Out for {hours(minutes / 60)}.' if minutes >= 1 else ''} Outside it earns nothing.",
+        f"{situation.name} {where}{f' for {hours(minutes / 60)}' if minutes >= 1 else ''}:"
+        f" {price} {f'is {side}' if beyond else 'beside'} {edge}."
+        f" The range is {low} – {high}; outside it earns nothing.",
         _left(situation, position.pool.tick),
         situation.command("recommend"),
         {
@@ -57,11 +59,12 @@ def leaving(situation: Situation, tick: int, block: int) -> Finding:
     identity = situation.position.identity
     price = situation.pair.price_text(sqrt_price_at_tick(tick))
     low, high = situation.pair.bounds(identity.tick_lower, identity.tick_upper)
+    side, edge = ("below", low) if _is_low(situation, tick) else ("above", high)
     return Finding(
         AlertKind.OUT_OF_RANGE,
         Severity.WARNING,
-        f"{situation.name} left its range in block {block}: the price became {price}, the range"
-        f" is {low} to {high}.",
+        f"{situation.name} left its range: {price} is {side} {edge}."
+        f" It did so in block {block}; the range is {low} – {high}.",
         _left(situation, tick),
         situation.command("recommend"),
         {"tick": tick, "tickLower": identity.tick_lower, "tickUpper": identity.tick_upper},
@@ -80,12 +83,12 @@ def near_boundary(situation: Situation, thresholds: Thresholds, standing: bool) 
     low, high = situation.pair.bounds(lower, upper)
     price = situation.pair.price_text(position.pool.sqrt_price_x96)
     nearer_lower = (tick - lower < upper - tick) is not situation.pair.inverted
-    edge = "lower" if nearer_lower else "upper"
+    edge, limit = ("lower", low) if nearer_lower else ("upper", high)
     return Finding(
         AlertKind.NEAR_BOUNDARY,
         Severity.WARNING,
-        f"{situation.name} is near the {edge} edge of its range: the price is {price}, the range"
-        f" {low} to {high}.",
+        f"{situation.name} is near the {edge} edge: {price} of {limit}."
+        f" The range is {low} – {high}.",
         f"the price is near the {edge} edge",
         situation.command("recommend"),
         {"tick": tick, "tickLower": lower, "tickUpper": upper, "shareToEdge": round(share, 4)},
@@ -105,8 +108,8 @@ def likely_to_leave(situation: Situation, thresholds: Thresholds, standing: bool
     return Finding(
         AlertKind.LIKELY_TO_LEAVE,
         Severity.INFO,
-        f"{situation.name} has a {percent(chance)} chance to stay in range for 24 h, by a price"
-        f" that moves {percent(volatility.daily_sigma)} a day ({volatility.source}).",
+        f"{situation.name} has a {percent(chance)} chance to stay in range for 24 h. Its price"
+        f" moves {percent(volatility.daily_sigma)} a day ({volatility.source}).",
         "the range is narrow for how much the price moves",
         situation.command("recommend"),
         {"survival24h": round(chance, 4), "dailySigma": round(volatility.daily_sigma, 6)},
@@ -114,10 +117,13 @@ def likely_to_leave(situation: Situation, thresholds: Thresholds, standing: bool
 
 
 def _left(situation: Situation, tick: int) -> str:
+    return f"the price is {'below' if _is_low(situation, tick) else 'above'} the range"
+
+
+def _is_low(situation: Situation, tick: int) -> bool:
+    """By the middle, so that a price dancing on an edge keeps its side."""
     identity = situation.position.identity
-    # By the middle, so that a price dancing on an edge keeps its side.
-    low = (2 * tick < identity.tick_lower + identity.tick_upper) is not situation.pair.inverted
-    return f"the price is {'below' if low else 'above'} the range"
+    return (2 * tick < identity.tick_lower + identity.tick_upper) is not situation.pair.inverted
 
 
 def _beyond(tick: int, lower: int, upper: int) -> int:

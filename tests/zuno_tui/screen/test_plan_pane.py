@@ -88,13 +88,16 @@ async def test_the_card_follows_the_plan_from_choice_to_result() -> None:
         await play(pilot, PlanChanged(PLAN))
         told = text_of(pilot, "#card")
         assert told.startswith("★ Widen #7")
-        assert "gains $22.26 over HOLD in 7 days" not in " ".join(told.split())
-        await pilot.press("4", "w")
-        told = " ".join(text_of(pilot, "#card").split())
+        told = " ".join(told.split())
         assert "gains $22.26 over HOLD in 7 days" in told
-        assert all(label in told for label in PLAN.options[0].figures)
+        assert all(label in told for label in PLAN.options[0].figures), "there is room"
+        await pilot.press("4", "w")
+        told = text_of(pilot, "#card")
+        assert "buffer" not in told
+        assert "gains" not in told
         await pilot.press("w")
-        assert "buffer" not in text_of(pilot, "#card")
+        assert "buffer" in text_of(pilot, "#card")
+        await pilot.press("w")
 
         await play(pilot, PlanChanged(APPROVED))
         told = text_of(pilot, "#card")
@@ -117,6 +120,21 @@ async def test_the_card_follows_the_plan_from_choice_to_result() -> None:
         assert "https://explorer.test/tx/0x5151" in "".join(told.split())
         await play(pilot, PlanChanged(None))
         assert "No plan yet" in text_of(pilot, "#card")
+
+
+async def test_a_card_tells_no_more_than_is_seen_without_scrolling() -> None:
+    told: list[tuple[bool, bool]] = []
+    async with desk_app().run_test(size=(120, 24)) as pilot:
+        await play(pilot, PlanChanged(PLAN))
+        for height in range(24, 56):
+            await pilot.resize_terminal(120, height)
+            await pilot.pause()
+            words = text_of(pilot, "#card")
+            told.append(("WHY" in words, "buffer" in words))
+            pane = pilot.app.screen.query_one(PlanPane)
+            assert told[-1] == (False, False) or not pane.max_scroll_y
+    assert told == sorted(told), "more, as there is more room"
+    assert {*told} == {(False, False), (True, False), (True, True)}
 
 
 async def test_the_keys_walk_the_options_from_the_advised_one_and_stop_at_the_ends() -> None:

@@ -23,7 +23,7 @@ _COLUMNS = (
     TableColumn("NO", 3, 6, right=True),
     TableColumn("ALERT", 0, 10),
     TableColumn("ID", 1, 9),
-    TableColumn("MESSAGE", 2, 80, grows=True),
+    TableColumn("MESSAGE", 2, 80, grows=True, goes_below=True),
     TableColumn("NEXT", 4, 22),
     TableColumn("AGE", 5, 8, least=6, right=True),
 )
@@ -166,14 +166,15 @@ def _waits_for_fees(row: AlertRow, now: float) -> bool:
 
 
 def _message(row: AlertRow) -> str:
-    """What differs first: which position it is about stands in a column of its own."""
+    """What differs first, in a sentence; which position it is about stands in its own column."""
     words = row.message.removeprefix(f"#{row.token_id} ")
     pair, _, rest = words.partition(" ")
     if row.token_id is not None and "/" in pair and rest:
         words = rest
-        for verb in ("is ", "has "):
+        for verb in ("is ", "has a ", "has "):
             words = words.removeprefix(verb)
         words = f"{words[0].upper()}{words[1:]}"
+    words = words.partition(". ")[0].removesuffix(".")
     return f"{row.place}: {words}" if row.place else words
 
 

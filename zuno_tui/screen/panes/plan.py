@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
+    from textual.geometry import Size
 
     from zuno_tui.shown.views import ApprovalView, OptionView, PlanView, ResultView
 
 PlanTopic = Literal["diff", "simulate"]
+_ALL, _WHY, _BRIEF = (True, True), (False, True), (False, False)
+"""How much a card tells: every figure, the reasons."""
 
 
 def standing(plan: PlanView, width: int) -> Iterator[Content]:
@@ -103,8 +106,9 @@ class PlanPane(VerticalScroll, can_focus=True):
         super().__init__(id="plan", classes="pane")
         self._view: PlanView | None = None
         self._chosen = 0
-        self._whole = False
-        """Whether every figure and every reason is shown."""
+        self._whole: bool | None = None
+        """Whether every figure and every reason is shown; None where it is if there is room."""
+        self._shows_whole = False
         self._selected: int | None = None
         """The position under the cursor of the positions pane."""
 
@@ -171,7 +175,7 @@ class PlanPane(VerticalScroll, can_focus=True):
             self.post_message(self.Taken(self.option))
 
     def action_whole(self) -> None:
-        self._whole = not self._whole
+        self._whole = not self._shows_whole
         self._draw()
 
     def action_about(self, about: PlanTopic) -> None:
@@ -207,21 +211,33 @@ class PlanPane(VerticalScroll, can_focus=True):
         self.scroll_end(animate=False)
 
     def _draw(self) -> None:
-        view, width = self._view, self.scrollable_content_region.width
-        if not width:
+        view, size = self._view, self.scrollable_content_region.size
+        if not size.width:
             return
         if view is None:
             self.query_one("#card", PlainText).update(literal(_NOTHING, "$quiet"))
             return
+        self.query_one("#card", PlainText).update(Content("\n").join(self._fitting(view, size)))
+
+    def _fitting(self, view: PlanView, size: Size) -> list[Content]:
+        """As asked for; else the most of it that is seen without scrolling."""
+        for figures, why in _ALL, _WHY, _BRIEF:
+            lines = self._lines(view, size.width, figures=figures, why=why)
+            self._shows_whole = figures
+            if figures if self._whole else len(lines) <= size.height and self._whole is None:
+                break
+        return lines
+
+    def _lines(self, view: PlanView, width: int, *, figures: bool, why: bool) -> list[Content]:
         lines = [*self._banner(width), *standing(view, width)]
         lines += bulleted(view.recommendation, width, "★", "bold")
         lines += bulleted(view.decided, width, " ", "$quiet")
-        lines += [Content(""), *comparison(view, self._chosen, width, whole=self._whole)]
-        if self._whole:
+        lines += [Content(""), *comparison(view, self._chosen, width, whole=figures)]
+        if why and view.reasons:
             lines += [Content(""), heading("WHY"), *reasons(view, width)]
-        elif view.options:
-            lines += [Content(""), _more(view)]
-        self.query_one("#card", PlainText).update(Content("\n").join(lines))
+        if view.options and not figures:
+            lines += [Content(""), _more(view, why=why)]
+        return lines
 
     def _banner(self, width: int) -> Iterator[Content]:
         if words := elsewhere(self._view, self._selected):
@@ -236,9 +252,10 @@ def elsewhere(plan: PlanView | None, selected: int | None) -> str:
     return f"This is for #{plan.token_id}; the cursor is on #{selected}. r asks about that."
 
 
-def _more(view: PlanView) -> Content:
+def _more(view: PlanView, *, why: bool) -> Content:
     figures = len(view.options[0].figures) - len(BRIEF)
-    told = f"why, {figures} more figures" if view.reasons else f"{figures} more figures"
+    untold = bool(view.reasons) and not why
+    told = f"why, {figures} more figures" if untold else f"{figures} more figures"
     return Content.assemble(("w", "bold $primary"), (f" {told}", "$quiet"))
 
 

@@ -113,7 +113,7 @@ def _table(
     labels = [name for name in options[0].figures if whole or name in BRIEF]
     label = min(_LONGEST_LABEL, max(cell_len(each) for each in (*labels, "stays 24 h"))) + 1
     shown = _window(options, chosen, max(1, (width - label) // _NARROWEST))
-    column = min(_WIDEST, (width - label) // len(shown))
+    columns = _column_widths([options[place] for place in shown], width - label)
     hidden = len(shown) < len(options)
     told = [options[place] for place in shown]
     styles = [_option_style(options[place], chosen=place == chosen) for place in shown]
@@ -121,7 +121,7 @@ def _table(
     def line(name: str, words: Sequence[str], styles: Sequence[str]) -> Content:
         cells = [
             (fitted(word, column - 1, right=True) + " ", style)
-            for word, style in zip(words, styles, strict=True)
+            for word, style, column in zip(words, styles, columns, strict=True)
         ]
         return Content.assemble((fitted(name, label), "$quiet"), *cells)
 
@@ -132,26 +132,37 @@ def _table(
         [f"{style} bold" for style in styles],
     )
     if any(one.low for one in told):
-        yield from _ranges(told, column, line, plain)
-    bar = max(3, column - 1 - _PERCENT)
+        yield from _ranges(told, columns, line, plain)
+    bars = [max(3, column - 1 - _PERCENT) for column in columns]
     day = ("stays 24 h", [one.survives_day for one in told])
     week = ("stays 7 d", [one.survives_week for one in told])
     for name, parts in (day, week) if whole else (day,):
         if any(part is not None for part in parts):
-            yield line(name, [survival_bar(part, bar) for part in parts], styles)
+            drawn = [survival_bar(part, bar) for part, bar in zip(parts, bars, strict=True)]
+            yield line(name, drawn, styles)
     for name in labels:
         yield line(name, [one.figures.get(name, "–") for one in told], plain)
 
 
+def _column_widths(told: Sequence[OptionView], room: int) -> list[int]:
+    """Alike, but those without a range leave what they do not need to those that have one."""
+    alike = min(_WIDEST, room // len(told))
+    ranged = sum(1 for one in told if one.low)
+    if not ranged or ranged == len(told):
+        return [alike] * len(told)
+    rest = room - (len(told) - ranged) * _NARROWEST
+    return [min(_WIDEST, rest // ranged) if one.low else min(_NARROWEST, alike) for one in told]
+
+
 def _ranges(
     told: Sequence[OptionView],
-    column: int,
+    columns: Sequence[int],
     line: Callable[[str, Sequence[str], Sequence[str]], Content],
     plain: Sequence[str],
 ) -> Iterator[Content]:
     """In one row where every range fits its column, else its edges under each other."""
     whole = [f"{one.low}{_RANGE}{one.high}" if one.low else "–" for one in told]
-    if max(map(cell_len, whole)) < column:
+    if all(cell_len(words) < column for words, column in zip(whole, columns, strict=True)):
         yield line("range", whole, plain)
         return
     yield line("from", [one.low for one in told], plain)

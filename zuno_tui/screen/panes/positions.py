@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from zuno_tui.shown.views import PositionRow, Standing
 
-_TRAIL = 8
+_TREND = 8
 _COLUMNS = (
     TableColumn("ID", 0, 9),
     TableColumn("PAIR", 1, 22),
@@ -32,7 +32,7 @@ _COLUMNS = (
     TableColumn("APR", 7, 8, right=True),
     TableColumn("VS HOLD", 6, 12, right=True),
     TableColumn("NET/DAY", 8, 11, right=True),
-    TableColumn("TREND", 9, _TRAIL),
+    TableColumn("24 H", 9, _TREND),
     TableColumn("PRICE", 11, 12, right=True),
     TableColumn("FROM – TO", 12, 27),
     TableColumn("NOTES", 10, 18),
@@ -177,7 +177,7 @@ def _row(row: PositionRow, *, stale: bool) -> Row:
         Cell(row.fee_apr),
         Cell(row.against_holding, row.against_holding_tone),
         Cell(row.net_a_day),
-        Cell(sparkline(row.trail, _TRAIL), "strong"),
+        Cell(sparkline(row.chart.prices if row.chart else (), _TREND), "strong"),
         Cell(row.price),
         Cell(f"{row.low} – {row.high}", "dim"),
         Cell(", ".join(row.notes), "warn"),

@@ -84,6 +84,8 @@ def text_size(text: str) -> int:
 
 _MARK = 2
 """The cells of the cursor's mark."""
+_INDENT = 2
+"""Of a line under its row."""
 
 
 class TableColumn(Struct, frozen=True):
@@ -97,6 +99,8 @@ class TableColumn(Struct, frozen=True):
     right: bool = False
     grows: bool = False
     """Gives up its own room before others go, and takes back what they leave."""
+    goes_below: bool = False
+    """Stands on a line of its own under the row where it would be cut and there is room."""
 
 
 class Cell(NamedTuple):
@@ -163,6 +167,8 @@ class RowTable(ScrollView, can_focus=True):
         self._cursor = 0
         self._widths = [0] * len(self._columns)
         self._layouts: dict[int, TableLayout] = {}
+        self._below: int | None = None
+        """The column that stands under the others now."""
         self._empty: tuple[str, ...] = ()
 
     @property
@@ -173,6 +179,12 @@ class RowTable(ScrollView, can_focus=True):
     def key(self) -> str | None:
         """The key of the row the cursor is on."""
         return self._rows[self._cursor].key if self._rows else None
+
+    @property
+    def lines_wanted(self) -> int:
+        """To show everything of every row."""
+        twice = any(column.goes_below for column in self._columns)
+        return 1 + len(self._rows) * (2 if twice else 1)
 
     def fill(self, rows: Sequence[Row], *, empty: Sequence[str] = (), stays: bool = True) -> None:
         """Show these rows; the cursor stays with its key if it `stays`, else with its place."""
@@ -211,15 +223,20 @@ class RowTable(ScrollView, can_focus=True):
         if y == 0:
             titles = [Cell(column.title, "header") for column in self._columns]
             return self._line(titles, self.rich_style, width, mark=" ")
-        place = y - 1 + self.scroll_offset.y
+        place, line = divmod(y - 1 + self.scroll_offset.y, self._height)
         if place >= len(self._rows):
             return Strip.blank(width, self.rich_style)
         row = self._rows[place]
         style, mark = self.rich_style, " "
         if place == self._cursor:
-            mark = "▌" if self.has_focus else "›"
+            mark = "▌" if self.has_focus else " " if line else "›"
             style += self._style("cursor")
         cells = [Cell(cell.text, "stale") for cell in row.cells] if row.stale else row.cells
+        if line and self._below is not None:
+            cell = cells[self._below]
+            text = fitted(cell.text, width - _MARK - _INDENT)
+            below = Segment(" " * _INDENT + text, style + self._style(cell.tone))
+            return Strip([Segment(f"{mark} ", style), below])
         return self._line(cells, style, width, mark=mark)
 
     def on_click(self, event: Click) -> None:
@@ -227,7 +244,7 @@ class RowTable(ScrollView, can_focus=True):
         offset = event.get_content_offset(self)
         if offset is None or not self._rows or offset.y == 0:
             return
-        place = offset.y - 1 + self.scroll_offset.y
+        place = (offset.y - 1 + self.scroll_offset.y) // self._height
         if place >= len(self._rows):
             return
         if place == self._cursor and event.chain > 1:
@@ -265,12 +282,17 @@ class RowTable(ScrollView, can_focus=True):
 
     @property
     def _in_sight(self) -> range:
-        top = self.scroll_offset.y
-        return range(top, min(len(self._rows), top + self._page))
+        top = self.scroll_offset.y // self._height
+        return range(top, min(len(self._rows), top + self._page + 1))
+
+    @property
+    def _height(self) -> int:
+        """Of a row, in lines."""
+        return 1 if self._below is None else 2
 
     @property
     def _page(self) -> int:
-        return max(1, self.scrollable_content_region.height - 1)
+        return max(1, (self.scrollable_content_region.height - 1) // self._height)
 
     def _move_to(self, place: int) -> None:
         place = max(0, min(place, len(self._rows) - 1))
@@ -283,23 +305,27 @@ class RowTable(ScrollView, can_focus=True):
         self.post_message(self.Pointed(self, self.key))
 
     def _keep_cursor_in_sight(self) -> None:
-        top = self.scroll_offset.y
-        if self._cursor < top:
-            self.scroll_to(y=self._cursor, animate=False)
-        elif self._cursor >= top + self._page:
-            self.scroll_to(y=self._cursor - self._page + 1, animate=False)
+        top, each = self.scroll_offset.y, self._height
+        if self._cursor * each < top:
+            self.scroll_to(y=self._cursor * each, animate=False)
+        elif self._cursor * each >= top + self._page * each:
+            self.scroll_to(y=(self._cursor - self._page + 1) * each, animate=False)
 
     def _refresh_row(self, place: int) -> None:
-        self.refresh_line(place + 1)
+        for line in range(self._height):
+            self.refresh_line(place * self._height + 1 + line)
 
     def _refresh_changed(self, place: int, before: Row) -> None:
         """The cells that changed: an age that moves on is no reason to send a line again."""
         row = self._rows[place]
+        width, below = self.scrollable_content_region.width, self._below
         if row.stale != before.stale:
             self._refresh_row(place)
             return
-        shown, gap = self._layout(self.scrollable_content_region.width)
-        x, y = _MARK, place + 1 - self.scroll_offset.y
+        shown, gap = self._layout(width)
+        x, y = _MARK, place * self._height + 1 - self.scroll_offset.y
+        if below is not None and row.cells[below] != before.cells[below]:
+            self.refresh(Region(0, y + 1, width, 1))
         for each in shown:
             if row.cells[each.column] != before.cells[each.column]:
                 self.refresh(Region(x, y, each.width, 1))
@@ -317,12 +343,26 @@ class RowTable(ScrollView, can_focus=True):
 
     def _measure(self) -> None:
         self._layouts.clear()
-        self.virtual_size = Size(self.scrollable_content_region.width, len(self._rows) + 1)
+        width, height = self.scrollable_content_region.size
+        self._below = self._column_below(width, height)
+        self.virtual_size = Size(width, self._height * len(self._rows) + 1)
+
+    def _column_below(self, width: int, height: int) -> int | None:
+        places, _ = laid_out(self._columns, self._widths, width - _MARK)
+        shown = {place.column: place.width for place in places}
+        for number, column in enumerate(self._columns):
+            cut = column.goes_below and shown.get(number, 0) < self._widths[number]
+            if cut and 2 * len(self._rows) < height:
+                return number
+        return None
 
     def _layout(self, width: int) -> TableLayout:
         """By the width of the line: a scroll bar takes a cell without a word."""
         if width not in self._layouts:
-            self._layouts[width] = laid_out(self._columns, self._widths, width - _MARK)
+            widths = [
+                0 if column == self._below else each for column, each in enumerate(self._widths)
+            ]
+            self._layouts[width] = laid_out(self._columns, widths, width - _MARK)
         return self._layouts[width]
 
     def _line(self, cells: Sequence[Cell], style: Style, width: int, *, mark: str) -> Strip:

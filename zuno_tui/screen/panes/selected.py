@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING
 from textual.containers import VerticalScroll
 from textual.content import Content
 
+from zuno_tui.screen.panes.drawn import drawn
 from zuno_tui.screen.panes.frame import frame, literal, pane_title
 from zuno_tui.screen.panes.plain_text import PlainText
-from zuno_tui.shown.drawing.pieces import sparkline, wide_gauge
+from zuno_tui.shown.drawing.chart import price_chart
+from zuno_tui.shown.drawing.pieces import wide_gauge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from textual.app import ComposeResult
+    from textual.geometry import Size
 
     from zuno_tui.shown.views import PositionRow
 
-_LABEL = 12
+_FACT = 22
+_LABEL = 11
+_SHORTEST_CHART = 6
 _STANDING = {
     "in range": "$success",
     "near edge": "$warning",
@@ -26,9 +31,9 @@ _STANDING = {
     "empty": "$quiet",
 }
 _NEXT = {
-    "out of range": "It earns nothing now. r lets the agents argue what to do.",
-    "near edge": "It may soon earn nothing. r lets the agents argue what to do.",
-    "in range": "r asks whether there is something better; enter opens all that is known.",
+    "out of range": "No fees until the price is back. r: what the agents advise.",
+    "near edge": "No fees once the price leaves. r: what the agents advise.",
+    "in range": "r: is there anything better?  enter: all that is known of it.",
     "empty": "Nothing is in it. h hides empty positions.",
 }
 
@@ -53,36 +58,47 @@ class SelectedPane(VerticalScroll, can_focus=False):
         self._draw()
 
     def _draw(self) -> None:
-        row, width = self._row, self.scrollable_content_region.width
-        if row is None or not width:
+        row, size = self._row, self.scrollable_content_region.size
+        if row is None or not size.width:
             frame(self, pane_title("Position"))
             return
         frame(self, pane_title(f"#{row.token_id} {row.pair}", row.fee, row.standing))
         words = self.query_one("#selected-words", PlainText)
-        words.update(Content("\n").join(selected_lines(row, width)))
+        words.update(Content("\n").join(selected_lines(row, size)))
 
 
-def selected_lines(row: PositionRow, width: int) -> Iterator[Content]:
+def selected_lines(row: PositionRow, size: Size) -> Iterator[Content]:
+    """The range, the facts, the next step, and the price of the day in what room is left."""
     style = _STANDING[row.standing]
-    yield Content("")
-    yield literal(wide_gauge(row.progress, row.low, row.high, width), style)
-    yield literal(f"price now {row.price}".center(width).rstrip(), "bold")
-    yield Content("")
-    if trend := sparkline(row.trail, width - _LABEL):
-        yield Content.assemble((f"{'in range':<{_LABEL}}", "$quiet"), (trend, "$primary"))
-        hours = len(row.trail) - 1
-        yield Content.assemble(" " * _LABEL, (f"the last {hours} h, newest right", "$quiet"))
+    above = [
+        literal(wide_gauge(row.progress, row.low, row.high, size.width), style),
+        Content.assemble(("price now ", "$quiet"), literal(row.price, "bold")),
+        Content(""),
+        *_facts(row, size.width),
+        literal(_NEXT[row.standing], "$quiet"),
+    ]
+    yield from above
+    height = size.height - len(above) - 1
+    if row.chart is not None and height >= _SHORTEST_CHART:
         yield Content("")
-    for label, value in (
-        ("value", row.value),
-        ("fees", f"{row.fees} waiting"),
-        ("fee APR", row.fee_apr),
-        ("vs holding", row.against_holding),
-        ("net a day", row.net_a_day),
-        ("share", row.share),
-        ("notes", ", ".join(row.notes)),
-    ):
-        if value:
-            yield Content.assemble((f"{label:<{_LABEL}}", "$quiet"), literal(value))
-    yield Content("")
-    yield literal(_NEXT[row.standing], "$quiet")
+        yield drawn(price_chart(row.chart, size.width, height))
+
+
+def _facts(row: PositionRow, width: int) -> Iterator[Content]:
+    """Side by side, as many as the width has room for."""
+    told = [
+        Content.assemble((f"{label:<{_LABEL}}", "$quiet"), literal(f"{value:<{_FACT - _LABEL}}"))
+        for label, value in (
+            ("value", row.value),
+            ("fees", row.fees),
+            ("fee APR", row.fee_apr),
+            ("vs holding", row.against_holding),
+            ("net a day", row.net_a_day),
+            ("share", row.share),
+            ("notes", ", ".join(row.notes)),
+        )
+        if value
+    ]
+    columns = max(1, width // _FACT)
+    for first in range(0, len(told), columns):
+        yield Content("").join(told[first : first + columns])

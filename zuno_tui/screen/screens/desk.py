@@ -66,6 +66,9 @@ if TYPE_CHECKING:
 
 PaneName = Literal["positions", "alerts", "debate", "plan"]
 PANES: tuple[PaneName, ...] = ("positions", "alerts", "debate", "plan")
+_FRAME = 2
+_FEWEST = 8
+"""Lines of a table, however few rows there are: it says what to do when there is none."""
 
 
 class DeskScreen(Asking):
@@ -111,6 +114,7 @@ class DeskScreen(Asking):
         self._after_reading: PaneName | None = None
         """What comes to the front once the debate that hides it could be read."""
         self._pointed_at: int | None = None
+        self._rows_shared = ""
 
     def compose(self) -> ComposeResult:
         yield GlanceLine(id="glance")
@@ -289,6 +293,7 @@ class DeskScreen(Asking):
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._show_keys)
+        self.call_after_refresh(self._arrange)
         self.call_after_refresh(lambda: self.query_one(GlanceLine).show(self.told.positions.glance))
 
     def on_debate_pane_read(self) -> None:
@@ -328,6 +333,23 @@ class DeskScreen(Asking):
         # Where one place is left for both, what was asked for last has it.
         heard = self.has_class("-speaking") or self.front == "debate"
         self.set_class(argued and (heard or not planned) and self.front != "plan", "-debate-first")
+        self._share_rows(argued)
+
+    def _share_rows(self, argued: bool) -> None:
+        """Tables have as many lines as they need, and half of the room there is at most."""
+        panes = self.query_one("#panes")
+        room = panes.size.height
+        above = self._lines_for(self.query_one(PositionsPane), room)
+        rows = f"{above} 1fr"
+        if argued and self.has_class("-extra-wide") and self.has_class("-tall"):
+            rows = f"{above} {self._lines_for(self.query_one(AlertsPane), room - above)} 1fr"
+        if self._rows_shared != rows:
+            self._rows_shared = rows
+            panes.styles.grid_rows = rows
+
+    @staticmethod
+    def _lines_for(table: RowTable, room: int) -> int:
+        return max(_FEWEST, min(table.lines_wanted + _FRAME, room // 2))
 
     def show_ages(self) -> None:
         now = self._clock()

@@ -9,11 +9,12 @@ from textual.content import Content
 
 from zuno_tui.desk.events import PortfolioChanged
 from zuno_tui.screen.keys import SUMMING
+from zuno_tui.screen.panes.drawn import drawn
 from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.lines import KeyLine
 from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
-from zuno_tui.screen.screens.sub_screen import SubScreen, drawn
+from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.shown.drawing.chart import result_chart
 
 if TYPE_CHECKING:

@@ -12,10 +12,11 @@ from zuno_tui.commands.range import ChooseRange
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.desk.events import DetailReady
 from zuno_tui.screen.keys import DETAIL
+from zuno_tui.screen.panes.drawn import drawn
 from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.lines import KeyLine
 from zuno_tui.screen.panes.plain_text import PlainText
-from zuno_tui.screen.screens.sub_screen import SubScreen, drawn
+from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.shown.drawing.chart import price_chart
 from zuno_tui.shown.drawing.days import day_bars
 from zuno_tui.shown.drawing.depth import depth_picture

@@ -11,10 +11,11 @@ from textual.content import Content
 from zuno_tui.desk.events import RangeReady, StatusChanged
 from zuno_tui.screen.keys import CHOOSING
 from zuno_tui.screen.long_lived import spare_the_long_lived
+from zuno_tui.screen.panes.drawn import drawn
 from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.lines import KeyLine
 from zuno_tui.screen.panes.plain_text import PlainText
-from zuno_tui.screen.screens.sub_screen import SubScreen, drawn
+from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.settings import SettingsError
 from zuno_tui.shown.drawing.chart import price_chart
 from zuno_tui.shown.drawing.depth import depth_picture

@@ -4,31 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.content import Content, Span
 from textual.screen import Screen
 
-from chain.base.clean_text import DROP
 from zuno_tui.screen.keys import VISIT
 from zuno_tui.screen.panes.lines import KeyLine
 from zuno_tui.screen.screens.asking import Asking
 from zuno_tui.screen.screens.help import active_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from textual.binding import BindingType
 
     from zuno_tui.commands.command import Intent
     from zuno_tui.desk.link import DeskLink
-    from zuno_tui.shown.drawing.pieces import Line
-
-_STYLES = {
-    "plain": "",
-    "good": "$success",
-    "warn": "$warning",
-    "bad": "$error",
-    "dim": "$quiet",
-}
 
 
 class SubScreen(Screen[None]):
@@ -80,18 +67,3 @@ class SubScreen(Screen[None]):
     def _show_keys(self) -> None:
         for line in self.query(KeyLine):
             line.show((told.key, told.label) for told in active_keys(self) if told.label)
-
-
-def drawn(lines: Iterable[Line]) -> Content:
-    """A drawing with its tones as the theme has them, in one piece: a key may wait for it."""
-    texts, spans, place = [], [], 0
-    for line in lines:
-        for text, tone in line:
-            clean = text.translate(DROP)
-            if style := _STYLES[tone]:
-                spans.append(Span(place, place + len(clean), style))
-            texts.append(clean)
-            place += len(clean)
-        texts.append("\n")
-        place += 1
-    return Content("".join(texts[:-1]), spans)

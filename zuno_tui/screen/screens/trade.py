@@ -12,10 +12,11 @@ from zuno_tui.charts.installed import ChartError, require_chart_packages
 from zuno_tui.commands.trade import Trade
 from zuno_tui.desk.events import TradeChanged, TradeOpened
 from zuno_tui.screen.keys import TRADING
+from zuno_tui.screen.panes.drawn import drawn
 from zuno_tui.screen.panes.frame import SEPARATOR, heading, literal
 from zuno_tui.screen.panes.lines import KeyLine
 from zuno_tui.screen.panes.plain_text import PlainText
-from zuno_tui.screen.screens.sub_screen import SubScreen, drawn
+from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.shown.trade.drawing import chip_lines, sections, verdict_lines
 
 if TYPE_CHECKING:

@@ -95,11 +95,9 @@ def result_chart(
 def _scale(view: ChartView, rows: int) -> _Scale:
     lowest, highest = min(view.prices), max(view.prices)
     spread = (highest - lowest) or abs(highest) * 0.01 or 1.0
-    low, high = lowest, highest
-    if lowest - view.low <= _FARTHEST * spread:
-        low = min(low, view.low)
-    if view.high - highest <= _FARTHEST * spread:
-        high = max(high, view.high)
+    far = _FARTHEST * spread
+    near = [edge for edge in (view.low, view.high) if lowest - far <= edge <= highest + far]
+    low, high = min([lowest, *near]), max([highest, *near])
     margin = _MARGIN * ((high - low) or spread)
     return _Scale(low - margin, high + margin, rows)
 

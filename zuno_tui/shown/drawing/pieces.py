@@ -47,7 +47,8 @@ def wide_gauge(progress: float, low: str, high: str, width: int) -> str:
     return f"{low} {''.join(cells)} {high}"
 
 
-_STEPS = "▁▂▃▄▅▆▇█"
+# No full block: lines above each other must not run together.
+_STEPS = "▁▂▃▄▅▆▇"
 
 
 def sparkline(values: Sequence[float], cells: int) -> str:
