@@ -37,7 +37,10 @@ COMMAND = Command(
             "help",
             _read,
             "help [VERB]",
-            spoken=("?", "hi", "hello", "hey", "gm", "what can i do", "what can you do"),
+            spoken=(
+                *("?", "hi", "hello", "hey", "gm", "what can i do", "what can you do"),
+                *("good morning", "good evening"),
+            ),
         ),
     ),
     key="desk.help",

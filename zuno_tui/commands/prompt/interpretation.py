@@ -12,7 +12,9 @@ from msgspec.structs import replace
 from chain.base.spelling import one_slip_apart
 from chain.contracts.networks import all_networks
 from zuno_tui.commands.create import CreatePosition
+from zuno_tui.commands.inspect import Inspect
 from zuno_tui.commands.move import MovePosition
+from zuno_tui.commands.range import ChooseRange
 from zuno_tui.commands.registry import registry
 from zuno_tui.phrases.create_phrase import parse_create
 from zuno_tui.phrases.named_networks import network_called
@@ -70,12 +72,22 @@ def questioned(found: Interpretation, text: str, context: PhraseContext) -> Inte
     )
     if doubt is not None:
         return doubt
+    if is_question(text) and (looked_at := _looked_at(found)) is not None:
+        return Interpretation((looked_at,))
     if is_question(text) and any(map(leads_to_signature, found.intents)):
         return Interpretation(
             question="Is that a question, or is it to be prepared?",
             choices=tuple(intent.twin for intent in found.intents),
         )
     return found
+
+
+def _looked_at(found: Interpretation) -> Inspect | None:
+    """`range 26?` asks for the range it has; without the mark another one is chosen."""
+    (intent, *others) = found.intents
+    if others or not isinstance(intent, ChooseRange) or intent.low is not None:
+        return None
+    return None if intent.token_id is None else Inspect(intent.token_id)
 
 
 def _misspelt(found: Interpretation, context: PhraseContext) -> Interpretation | None:

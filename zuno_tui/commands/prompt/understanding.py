@@ -181,7 +181,7 @@ def _told_otherwise(
 def _range_otherwise(
     intent: ChooseRange, words: tuple[str, ...], context: PhraseContext
 ) -> Interpretation | None:
-    """`range of 26` asks for the one it has; `range 26` chooses another."""
+    """`range of 26` asks for the one it has, `range 26` chooses another."""
     if intent.token_id is None:
         read = is_readable(CreatePosition(intent.what), context)
         return None if read else _by_sentence(words, context)

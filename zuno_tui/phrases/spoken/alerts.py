@@ -108,7 +108,8 @@ def _mute(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
         return AskedBack("For how long? Like: mute 3 for 8h")
     lasting = f" for {sentence.seconds or _HOUR}s"
     numbered = [one for one in _numbered(sentence, context) if one in context.alerts]
-    if len(numbered) == 1 and not sentence.ids and sentence.has(Topic.ALERT, Topic.ALERTS):
+    alone = len(sentence.numbers) == 1 or sentence.has(Topic.ALERT, Topic.ALERTS)
+    if len(numbered) == 1 and not sentence.ids and alone:
         return Rephrased((f"mute {numbered[0]}{lasting}",))
     if sentence.has(Topic.ALL) and not sentence.ids:
         return Rephrased((f"mute all{lasting}",))

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from zuno_tui.phrases.pieces import listed
 from zuno_tui.phrases.spoken.advice import INTO_ANOTHER
-from zuno_tui.phrases.spoken.meaning import NOTHING_DONE, AnsweredPhrase, AskedBack, Rephrased
+from zuno_tui.phrases.spoken.meaning import (
+    NOT_LATER,
+    NOTHING_DONE,
+    AnsweredPhrase,
+    AskedBack,
+    Rephrased,
+)
 from zuno_tui.phrases.spoken.negation import CORRECTING, OTHERS, refused_ids
 from zuno_tui.phrases.spoken.topics import Topic
 
@@ -27,10 +33,6 @@ _PART_OF_THEM = re.compile(
 _FROM_TO = re.compile(r"#?[0-9]+ (?:to|through|until|till|thru|-) #?[0-9]+\b")
 _EXCEPTING = re.compile(
     r"\b(?:but not|except|excluding|besides|other than|apart from|instead of)\b"
-)
-NOT_LATER = (
-    "Nothing is kept to be done later or on a condition. Now, or not at all? "
-    "An alert can tell when: alert ETH below 3000"
 )
 
 

@@ -61,13 +61,13 @@ DEED_FORMS: dict[Topic, str] = {
     ),
     Topic.NEW: "new, fresh, another position",
     Topic.MOVE: (
-        "merge, combine, consolidate, covers, so it covers, drag, rebal, re-bal, rebalanc, "
-        "rebalence, put back in range, bring back into range, retarget, re-target, nudge, bring "
-        "back in range, get back in range, rebalance, rebalancing, re-balance, recenter, "
-        "recentre, re-center, re-centre, re-range, rerange, move, moving, shift, reposition, "
-        "adjust, readjust, optimise, optimize, optimizing, fix, fixing, realign, tune, roll, back "
-        "in range, back into range, relocate, slide, center, centre, mv, to cover, reset, to "
-        "span, span, spanning, stretch from, should cover"
+        "repair, mend, re-centre, unstick, merge, combine, consolidate, covers, so it covers, "
+        "drag, rebal, re-bal, rebalanc, rebalence, put back in range, bring back into range, "
+        "retarget, re-target, nudge, bring back in range, get back in range, rebalance, "
+        "rebalancing, re-balance, recenter, recentre, re-center, re-centre, re-range, rerange, "
+        "move, moving, shift, reposition, adjust, readjust, optimise, optimize, optimizing, fix, "
+        "fixing, realign, tune, roll, back in range, back into range, relocate, slide, center, "
+        "centre, mv, to cover, reset, to span, span, spanning, stretch from, should cover"
     ),
     Topic.WIDTH: (
         "extend, stretch, widen, narrow, tighten, broaden, wide, tight, wider, narrower, tighter, "
@@ -183,12 +183,12 @@ DEED_FORMS: dict[Topic, str] = {
     ),
     Topic.SET: "set, change, make, update, edit, adjust to",
     Topic.APPLY: (
-        "send transaction, send tx, submit transaction, submit tx, send my transaction, "
-        "broadcast, execute, submit, sign, sign it, send it, send it off, push it, push it "
-        "through, fire away, fire it off, pull the trigger, pull trigger, sign and send, run it "
-        "without asking, sign transaction, sign tx, apply, applying, push button, press button, "
-        "hit button, hit send, do everything yourself, do it all yourself, do it yourself, "
-        "autopilot, on autopilot"
+        "run it, execute it, run plan, execute plan, fire it, do transaction, send transaction, "
+        "send tx, submit transaction, submit tx, send my transaction, broadcast, execute, submit, "
+        "sign, sign it, send it, send it off, push it, push it through, fire away, fire it off, "
+        "pull the trigger, pull trigger, sign and send, run it without asking, sign transaction, "
+        "sign tx, apply, applying, push button, press button, hit button, hit send, do everything "
+        "yourself, do it all yourself, do it yourself, autopilot, on autopilot"
     ),
     Topic.APPROVE: (
         "approved, approve, approving, approve of, sign off on, signing off on, i sign off on, "

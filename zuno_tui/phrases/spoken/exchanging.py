@@ -20,6 +20,8 @@ _WRAPPING = (("ETH", "WETH"), ("BNB", "WBNB"), ("POL", "WPOL"))
 _JOINS = ("for", "to", "into")
 _WRAPPABLE = frozenset(("ETHER", "ETHEREUM", *(symbol for pair in _WRAPPING for symbol in pair)))
 _PAIR = 2
+_FEW_WORDS = 4
+_ALL_INTO = re.compile(r"(?:all|everything)(?: of (?:it|them))? (?:to|into|in) [a-z]+")
 _HOW_MUCH = "How much of which token is sold, for which? Like: swap 0.5 WETH USDC"
 _WANTING = frozenset(("want", "need", "get", "give", "have"))
 _PAID_WITH = re.compile(r"\b(?:for|with|using) [0-9.]")
@@ -80,7 +82,7 @@ def _swap(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     # "Ape 0.1 weth usdc from 3k to 3.2k" names a range.
     if sentence.ids or not tokens or entering or sentence.prices:
         return None
-    if sentence.has(*HELD):
+    if sentence.has(*HELD) or _ALL_INTO.fullmatch(sentence.text):
         return _perhaps_tokens(sentence, tokens)
     changed = sentence.has(Topic.SET) and sentence.has(Topic.INTO) and bool(sentence.amounts)
     changed = changed or bool(
@@ -99,6 +101,7 @@ def _swap(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
 def _perhaps_tokens(sentence: Sentence, tokens: tuple[str, ...]) -> AskedBack | None:
     """`swap all my usdc to eth before it pumps` speaks of tokens all the same."""
     paired = len(tokens) == _PAIR and sentence.has(Topic.SWAP, Topic.BUY)
+    paired = paired or _ALL_INTO.fullmatch(sentence.text) is not None
     positioned = sentence.pairs or sentence.has(Topic.POSITION, Topic.POSITIONS, Topic.ONES)
     return AskedBack(_HOW_MUCH) if paired and not positioned else None
 
@@ -184,6 +187,8 @@ def _exchange(sentence: Sentence) -> SpokenMeaning | None:
             return _sold_for(sentence.amounts[0], gotten)
         if len(sentence.numbers) == 1 and not sentence.amounts:
             return _sold_for(SpokenAmount(sentence.numbers[0], given), gotten)
+        if len(sentence.words) <= _FEW_WORDS and not sentence.has(Topic.PRICE):
+            return AskedBack(_HOW_MUCH)
     return None
 
 

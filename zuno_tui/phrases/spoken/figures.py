@@ -29,6 +29,7 @@ _PERIODS = (
     ),
     ("whole", r"since|so far|ever|lifetime|all time|in total|overall"),
 )
+_SPANS = frozenset(("week", "month", "year", "yesterday", "ytd"))
 _SORTED = frozenset(("sort", "sorted", "rank", "ranked", "order", "ordered"))
 _RESULTS = frozenset(("pnl", "p&l", "p/l", "roi"))
 _BY_SO_MUCH = re.compile(
@@ -152,7 +153,7 @@ def earned(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     named = sentence.ids or sentence.pairs or sentence.amounts or _SORTED & {*sentence.words}
     # "How much last month?"
     bare = period and sentence.words[:2] == ("how", "much") and not sentence.has(*DEEDS)
-    bare = bare and not (sentence.tokens or sentence.unknown)
+    bare = bare and not (sentence.tokens or {*sentence.unknown} - _SPANS)
     if not (sentence.has(Topic.EARNED) or fees_then or bare) or named:
         return None
     taken = sentence.first in (*_TAKING, Topic.COMPOUND, Topic.PUT)

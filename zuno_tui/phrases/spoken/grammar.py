@@ -9,11 +9,17 @@ from msgspec.structs import replace
 from zuno_tui.phrases.pieces import listed
 from zuno_tui.phrases.spoken.advice import ADVICE_RULES, INSPECTION_RULES
 from zuno_tui.phrases.spoken.alerts import ALERT_RULES
-from zuno_tui.phrases.spoken.certainty import NOT_LATER, sure_of
+from zuno_tui.phrases.spoken.certainty import sure_of
 from zuno_tui.phrases.spoken.clauses import wanted_clause
 from zuno_tui.phrases.spoken.exchanging import EXCHANGE_RULES, tokens_only
 from zuno_tui.phrases.spoken.lexicon import forms
-from zuno_tui.phrases.spoken.meaning import NOTHING_DONE, AnsweredPhrase, AskedBack, Rephrased
+from zuno_tui.phrases.spoken.meaning import (
+    NOT_LATER,
+    NOTHING_DONE,
+    AnsweredPhrase,
+    AskedBack,
+    Rephrased,
+)
 from zuno_tui.phrases.spoken.moves import MOVE_RULES
 from zuno_tui.phrases.spoken.negation import (
     after_denied_clause,
@@ -31,6 +37,7 @@ from zuno_tui.phrases.spoken.seldom import SELDOM_RULES
 from zuno_tui.phrases.spoken.sentence_reader import read_sentence
 from zuno_tui.phrases.spoken.targets import RANK_TOPICS, STATE_TOPICS, positions_meant
 from zuno_tui.phrases.spoken.topics import DEEDS, QUESTIONS, Topic
+from zuno_tui.phrases.spoken.units import OTHER_MONEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -70,7 +77,15 @@ def spoken_meaning(
         or _meaning(sentence, context)
         or bare_term(sentence)
     )
-    return _elsewhere(found, sentence, context)
+    return _in_other_money(sentence, found) or _elsewhere(found, sentence, context)
+
+
+def _in_other_money(sentence: Sentence, found: SpokenMeaning | None) -> SpokenMeaning | None:
+    """`alert me when eth is below €3000`: what is typed is not what would be taken for it."""
+    counted = OTHER_MONEY & {*sentence.words} and sentence.dollars
+    if not counted or found is None or isinstance(found, AnsweredPhrase):
+        return None
+    return AskedBack("Amounts are in tokens here, and prices in dollars. How much is that?")
 
 
 def _wanted(clauses: Sequence[Sequence[str]], context: PhraseContext) -> SpokenMeaning | None:

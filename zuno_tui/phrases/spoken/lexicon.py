@@ -13,10 +13,10 @@ from zuno_tui.phrases.spoken.topics import Topic
 _FORMS: dict[Topic, str] = {
     **DEED_FORMS,
     Topic.FEES: (
-        "anything to collect, anything to claim, left to collect, left to claim, there to "
-        "collect, there to claim, can i claim, can i collect, claimable, collectable, is waiting, "
-        "waiting for collection, fee, fees, rewards, reward, yield, interest, earnings, income, "
-        "proceeds, winnings, dividends, dividend"
+        "uncollected, unclaimed, anything to collect, anything to claim, left to collect, left to "
+        "claim, there to collect, there to claim, can i claim, can i collect, claimable, "
+        "collectable, is waiting, waiting for collection, fee, fees, rewards, reward, yield, "
+        "interest, earnings, income, proceeds, winnings, dividends, dividend"
     ),
     Topic.POSITIONS: (
         "filter, filter by, hide empty, hide, list lps, everything i have open, all i have open, "
@@ -43,9 +43,10 @@ _FORMS: dict[Topic, str] = {
         "range, price range, bounds, edges, width, ticks, tick bounds, borders, boundaries"
     ),
     Topic.POOLS: (
-        "best place, best place to put, good place to put, best place for, where to put, where to "
-        "park, where should i put, where do i put, where could i put, where best to put, any "
-        "pool, which pool, what pool, pools, pool list, best pool, top pool"
+        "volume, trading volume, pool volume, pool tvl, tvl of pool, daily volume, best place, "
+        "best place to put, good place to put, best place for, where to put, where to park, where "
+        "should i put, where do i put, where could i put, where best to put, any pool, which "
+        "pool, what pool, pools, pool list, best pool, top pool"
     ),
     Topic.ALERTS: (
         "notifs, notif, notification, reminders, alerts, notifications, warnings, alarms, "
@@ -56,14 +57,15 @@ _FORMS: dict[Topic, str] = {
         "alarms"
     ),
     Topic.WALLET: (
-        "idle funds, idle money, idle cash, idle capital, idle coins, idle balance, funds idle, "
-        "money idle, cash idle, unused tokens, tokens am i holding, tokens do i hold, coins am i "
-        "holding, am i holding, coins do i have, what do i hold, tokens i have, can i invest, "
-        "could i invest, can i spend, do i own, do i hold, bal, bals, on hand, in hand, idle "
-        "tokens, cash, holdings in wallet, wallet, balance, balances, tokens do i have, coins, "
-        "dry powder, lying around, funds available, available funds, spare cash, spare funds, "
-        "unused funds, undeployed, uninvested, sitting idle in my wallet, can i use, could i use, "
-        "can we use"
+        "my address, wallet address, which address, account address, receive address, show "
+        "address, your address, afford, can i afford, idle funds, idle money, idle cash, idle "
+        "capital, idle coins, idle balance, funds idle, money idle, cash idle, unused tokens, "
+        "tokens am i holding, tokens do i hold, coins am i holding, am i holding, coins do i "
+        "have, what do i hold, tokens i have, can i invest, could i invest, can i spend, do i "
+        "own, do i hold, bal, bals, on hand, in hand, idle tokens, cash, holdings in wallet, "
+        "wallet, balance, balances, tokens do i have, coins, dry powder, lying around, funds "
+        "available, available funds, spare cash, spare funds, unused funds, undeployed, "
+        "uninvested, sitting idle in my wallet, can i use, could i use, can we use"
     ),
     Topic.GAS: (
         "congested, congestion, network busy, chain busy, is network busy, fees like on chain, tx "
@@ -90,15 +92,17 @@ _FORMS: dict[Topic, str] = {
         "coming in, rolled in, flowed in, richer, poorer"
     ),
     Topic.HISTORY: (
-        "last transactions, last txs, last txns, last few transactions, recent transactions, "
-        "recent txs, recent txns, previous transactions, latest transactions, all my "
-        "transactions, all transactions, my transactions, my txs, list of transactions, "
-        "transaction list, what happened yesterday, tx log, txs log, transaction log, transaction "
-        "history, tx history, past transactions, past txs, log, logs, trade history, track of "
-        "what i did, what have i done, what did i do, past moves, event log, timeline, history, "
-        "everything that happened, activity, past activity, what happened so far, ledger, past "
-        "actions, my actions, what i did, things i did, everything i have done, all i have done, "
-        "i have done so far, happened in my account, in my account"
+        "gas did i pay, gas i paid, gas have i paid, gas have i spent, gas spent, gas did i "
+        "spend, spent on gas, paid in gas, paid for gas, last transactions, last txs, last txns, "
+        "last few transactions, recent transactions, recent txs, recent txns, previous "
+        "transactions, latest transactions, all my transactions, all transactions, my "
+        "transactions, my txs, list of transactions, transaction list, what happened yesterday, "
+        "tx log, txs log, transaction log, transaction history, tx history, past transactions, "
+        "past txs, log, logs, trade history, track of what i did, what have i done, what did i "
+        "do, past moves, event log, timeline, history, everything that happened, activity, past "
+        "activity, what happened so far, ledger, past actions, my actions, what i did, things i "
+        "did, everything i have done, all i have done, i have done so far, happened in my "
+        "account, in my account"
     ),
     Topic.TAXES: "download, csv, tax, taxes, tax report, export, spreadsheet, excel, accountant",
     Topic.NETWORK: "network, networks, chain, chains",
@@ -149,8 +153,9 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.EMPTY: "drained, zero balance, empty, zero liquidity",
     Topic.LOSING: (
-        "losing, losing money, loses money, loses, in the red, red, underwater, unprofitable, "
-        "bleeding, in loss, losers, loser, losing ones, negative"
+        "which lose money, ones lose money, positions lose money, which lose, losing, losing "
+        "money, loses money, loses, in the red, red, underwater, unprofitable, bleeding, in loss, "
+        "losers, loser, losing ones, negative"
     ),
     Topic.WINNING: "winning, winners, winner, in the green, green, profitable ones",
     Topic.STABLE: (
@@ -281,6 +286,7 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.DYNAMIC_FEE: "dynamic, dynamic fee, dynamic fees, dynamic-fee, variable fee, hooked",
     Topic.PORTFOLIO: (
+        "by position, per position, each position make, each position made, each position earned, "
         "am i up or down, up or down, am i up, am i down, up or down overall, in profit overall, "
         "my il, my impermanent loss, il overall, am i rich, rich yet, beating hodl, beat hodl, "
         "beating holding, beat holding, better than holding, better than hodl, better than "

@@ -6,6 +6,10 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+NOT_LATER = (
+    "Nothing is kept to be done later or on a condition. Now, or not at all? "
+    "An alert can tell when: alert ETH below 3000"
+)
 NOTHING_DONE = "Nothing is done: what is to stay as it is needs no words."
 
 

@@ -192,6 +192,7 @@ _AROUND = re.compile(r"^(?:±|\+/-|\+-|-\+|∓)(?=[0-9.])")
 _BETWEEN_TOKENS = re.compile(r"(?<=[a-z])(?:->|=>|→|>)(?=[a-z])")
 _OF_NUMBER = re.compile(r"(#?[0-9]+)s", re.ASCII)
 _DOLLARS_AFTER = re.compile(r"([0-9][0-9,]*(?:\.[0-9]+)?[km]?)\$", re.ASCII)
+_OTHER_MONEY = re.compile(r"[€£¥]([0-9][0-9.,]*[km]?)|([0-9][0-9.,]*[km]?)[€£¥]", re.ASCII)
 _COMPARED = re.compile(r"([<>]=?|@)(?=\$?[0-9])")
 _GLUED = re.compile(
     r"([+-]?\$?[0-9][0-9,]*(?:\.[0-9]+)?[km]?|\$?\.[0-9]+)(%|[a-z][a-z.]+)", re.ASCII
@@ -249,6 +250,7 @@ def _and_a_half(words: tuple[str, ...]) -> tuple[str, ...]:
 
 def _spread(word: str) -> Iterator[str]:
     word = _DOLLARS_AFTER.sub(r"$\1", _AROUND.sub("± ", _BETWEEN_TOKENS.sub(" to ", word)))
+    word = _OTHER_MONEY.sub(r"\1\2 euros", word)
     word = _COMPARED.sub(lambda match: f" {_CONTRACTIONS[match[1]]} ", word)
     word = word.rstrip(":") or word
     whole = word if word in _CONTRACTIONS else word.removesuffix("'s")

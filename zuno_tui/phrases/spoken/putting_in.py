@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.targets import PositionsMeant
 
 _FEW_WORDS = 3
+_MORE_INTO = re.compile(r"^(?:some )?more [a-z]+ (?:in|into|to|for) #?[0-9]")
 _DUMPED_INTO = re.compile(
     r"^(?:dump|burn|pull|move|shift|roll|drop) [0-9.]+[km]? [a-z]{3,6} "
     r"(?:more )?(?:from (?:my )?wallet )?(?:into|to|in) (?:my |position )*#?[0-9]+\b"
@@ -35,9 +36,11 @@ def put_in(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     into = sentence.amounts and sentence.has(Topic.INTO) and not sentence.has(*TAKING)
     dumped = sentence.amounts and sentence.ids and _DUMPED_INTO.search(sentence.text)
     adding = sentence.has(Topic.MORE, Topic.PUT, Topic.DOUBLE) or (into and sentence.ids)
+    adding = adding or bool(sentence.ids and _MORE_INTO.search(sentence.text))
     if not (adding or dumped) or sentence.first is Topic.LESS:
         return None
-    if sentence.has(Topic.MOVE) and not (sentence.amounts or sentence.numbers or sentence.dollars):
+    counted = sentence.amounts or sentence.numbers or sentence.dollars
+    if (sentence.has(Topic.MOVE) or sentence.first is Topic.ADVISE) and not counted:
         return None
     if len(sentence.amounts) > 1:
         return AskedBack("Of one token the amount is said; of the other the range takes its part.")

@@ -11,6 +11,7 @@ from zuno_tui.phrases.pieces import listed
 from zuno_tui.phrases.spoken.desk import DESK_RULES, FIRST_DESK_RULES
 from zuno_tui.phrases.spoken.figures import earned, gas, price, what_if
 from zuno_tui.phrases.spoken.meaning import NOTHING_DONE, AnsweredPhrase, AskedBack, Rephrased
+from zuno_tui.phrases.spoken.sentence import STABLE
 from zuno_tui.phrases.spoken.targets import STATE_TOPICS
 from zuno_tui.phrases.spoken.topics import DEEDS, QUESTIONS, Topic
 
@@ -63,8 +64,10 @@ _DEFINED = re.compile(
 )
 _OPTION = re.compile(
     r"(?:take |pick |choose |go with |i (?:take|pick|choose|want|like) )?"
-    r"(?:option|choice|candidate|number) [a-e]"
+    r"(?:(?:option|choice|candidate|number) [a-e]|(?<= )[b-e])"
 )
+_SAID_OF = re.compile(r"(?:[a-z]+ ){1,3}(?:of|for|on|in) (?:position )?#?[0-9]+")
+_ANEW = frozenset(("redo", "remake", "recalculate", "recompute", "rerun", "fresh", "another"))
 _EARNER = re.compile(r"\b(?:best|top|biggest|highest) earners?\b")
 _RATED = frozenset(("better", "good", "other", "another", "decent", "alternative", "deeper"))
 _ASKING_WHY = (Topic.WHY, Topic.SHOW, Topic.MEANS, Topic.TELL, Topic.WHAT)
@@ -103,13 +106,14 @@ def _glossary(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | No
 
 
 def bare_term(sentence: Sentence) -> SpokenMeaning | None:
-    """`LVR?`, `IL on 26 so far?`: a term and nothing else, or of a position that is named."""
+    """`LVR?`, `IL on 26 so far?`, `composition of 33`: a term alone, or what is of a position."""
     if sentence.has(*DEEDS, Topic.NOT, Topic.IF, Topic.PUT) or sentence.numbers or sentence.amounts:
         return None
     term = _term_among(sentence.words)
-    if term is None:
+    told = sentence.ids and _SAID_OF.fullmatch(sentence.text) is not None
+    if term is None and not told:
         return None
-    if sentence.ids:
+    if sentence.ids or term is None:
         return Rephrased(tuple(f"inspect {one}" for one in sentence.ids))
     left = {*sentence.words} - {*term.name.lower().split(), *" ".join(term.also).split()}
     return Rephrased((f"glossary {term.name}",)) if left <= _ASKING_WORDS else None
@@ -148,6 +152,9 @@ def _balances(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | No
     counted = bool(sentence.amounts or sentence.percents)
     named = named and not (counted and sentence.has(*DEEDS, Topic.PUT))
     enough = "enough" in sentence.words and bool(sentence.tokens)
+    # "How much USDC?"
+    bare = sentence.words[:2] == ("how", "much") and len(sentence.words) == _LONGEST_TERM
+    enough = enough or (bare and not STABLE.isdisjoint(sentence.symbols))
     asked = named or enough or (held and not sentence.has(Topic.POSITIONS))
     return Rephrased(("balances",)) if asked and not sentence.ids and not fetched else None
 
@@ -262,7 +269,7 @@ def _about(*topics: Topic, phrase: str) -> SentenceRule:
 def _portfolio(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     asking = sentence.first in (*QUESTIONS, Topic.PORTFOLIO)
     other = sentence.ids or (sentence.has(*DEEDS) and not asking)
-    ranked = _EARNER.search(sentence.text) is not None
+    ranked = _EARNER.search(sentence.text) is not None or "exposure" in sentence.words
     asked = (sentence.has(Topic.PORTFOLIO) or ranked) and not other
     return Rephrased(("portfolio",)) if asked else None
 
@@ -288,6 +295,8 @@ def _plan(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
         return None
     profile = f" {sentence.profile}" if sentence.profile else ""
     others = [one for one in sentence.ids if profile or one != context.plan_position]
+    if _ANEW & {*sentence.words} and context.plan_position is not None and not sentence.ids:
+        others = [context.plan_position]
     return Rephrased(tuple(f"recommend {one}{profile}" for one in others) or ("plan",))
 
 

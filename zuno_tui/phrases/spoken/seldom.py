@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from zuno_tui.phrases.spoken.asking import for_each
-from zuno_tui.phrases.spoken.meaning import AnsweredPhrase, AskedBack, Rephrased
+from zuno_tui.phrases.spoken.meaning import NOT_LATER, AnsweredPhrase, AskedBack, Rephrased
 from zuno_tui.phrases.spoken.sentence import STABLE
 from zuno_tui.phrases.spoken.targets import called, positions_meant
 from zuno_tui.phrases.spoken.topics import DEEDS, Topic
@@ -70,6 +70,15 @@ _OWN = re.compile(
 _BROUGHT = re.compile(r"(?:what|how much|how) (?:would|will|does|do|can|could)\b.*\brange\b")
 _FROM_AGENTS = re.compile(r"\b(?:agents?|you|best|better|good|for (?:us|our))\b")
 _TOUR = "A guided tour of five minutes: type `zuno tour` in a shell. What can be typed here: help"
+
+
+_STANDING = re.compile(
+    r"\b(?:stop ?-?loss|trailing stop|take ?-?profit (?:at|order)|dca|limit (?:buy|sell))\b"
+)
+_SECRET = re.compile(
+    r"\b(?:private keys?|secret keys?|seed phrase|recovery phrase|mnemonic|(?:my|export) keys?)\b"
+)
+_MODEL = re.compile(r"\b(?:which|what) (?:\w+ )?(?:model|llm)\b|\b(?:gpt|llm|claude)\b")
 
 
 def _watch(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
@@ -157,4 +166,32 @@ def _range_form(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | N
     )
 
 
-SELDOM_RULES: tuple[SentenceRule, ...] = (_watch, _hedge, _trade, _mesh, _tour, _range_form)
+def _standing_order(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    """`stop loss 27 at 2800`: nothing waits for a price to be done then."""
+    asking = sentence.first is Topic.WHAT or sentence.has(Topic.MEANS)
+    said = _STANDING.search(sentence.text) is not None and not asking
+    return AskedBack(NOT_LATER) if said else None
+
+
+def _secret(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    if _SECRET.search(sentence.text) is None or sentence.has(*DEEDS, Topic.SETTINGS):
+        return None
+    return AnsweredPhrase("A key is never shown. What is done with wallets: zuno wallet --help")
+
+
+def _model(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    other = sentence.ids or sentence.tokens or sentence.has(*DEEDS)
+    return Rephrased(("model",)) if _MODEL.search(sentence.text) and not other else None
+
+
+SELDOM_RULES: tuple[SentenceRule, ...] = (
+    _standing_order,
+    _secret,
+    _model,
+    _watch,
+    _hedge,
+    _trade,
+    _mesh,
+    _tour,
+    _range_form,
+)

@@ -100,7 +100,8 @@ def _leave(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     named = meant.said or sentence.has(Topic.POSITION)
     if named:
         return for_each("close", meant, context)
-    short = 1 < len(sentence.words) <= _FEW_WORDS and sentence.first is Topic.LEAVE
+    short = len(sentence.words) <= _FEW_WORDS and sentence.first in (Topic.LEAVE, Topic.TAKE)
+    short = short and sentence.first_word != "close"
     return AskedBack("Of which position? To leave one: close 7") if short else None
 
 

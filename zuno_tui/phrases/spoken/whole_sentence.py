@@ -56,6 +56,7 @@ _BEGINNINGS = (
 _BROUGHT_DOWN = re.compile(r"^(?:bring|take|get) (?:position )?#?[0-9]+ down by\b")
 _PLAYED_BACK = re.compile(r"\bplay\b.* back\b")
 _REPAIRED = re.compile(
+    r"^bring (?:position )?#?[0-9]+ back$|"
     r"^(?:get|make|bring|put|have)\b.*"
     r"\b(?:earning|working|active|earn(?:$| again)|"
     r"back (?:to work|in(?:to)? (?:range|play|action)|on track))\b"
