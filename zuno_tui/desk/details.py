@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
@@ -27,10 +28,11 @@ from chain.tokens.pair import pair_of
 from zuno_tui.commands.running.inspect import PositionPage
 from zuno_tui.desk.events import DetailReady, Said
 from zuno_tui.session.reading_progress import reading_progress
+from zuno_tui.shown.detail_view import DetailView, KeyFigure
 from zuno_tui.shown.drawing.active_liquidity import liquidity_points
+from zuno_tui.shown.position_rows import gain_tone
 from zuno_tui.shown.range_chart import range_chart
-from zuno_tui.shown.views import DetailView
-from zuno_tui.shown.words import UNKNOWN, amount_of, signed_money
+from zuno_tui.shown.words import UNKNOWN, amount_of, short_gain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -89,20 +91,25 @@ def days_sum(
     unit: WorthUnit,
     *,
     since_opened: bool,
-) -> str:
+) -> tuple[KeyFigure, ...]:
     """What the days come to, beside the result against holding that is told for the whole."""
     if not days:
-        return ""
-    net = Fraction(sum(fees - lvr for _, fees, lvr in days))
-    told = f"These days, which are UTC's, come to {signed_money(Known(net, 'hours'), unit)}."
+        return ()
+    net = Known(Fraction(sum(fees - lvr for _, fees, lvr in days)), "hours")
+    told = _gain("these days (UTC)", net, unit)
     if isinstance(against_holding, Unknown):
-        return told
-    rest = signed_money(Known(against_holding.value - net, "hours"), unit)
-    before = "" if since_opened else f", and the days before {days[0][0]}"
+        return (told,)
+    rest = Known(against_holding.value - net.value, "hours")
+    before = "" if since_opened else f" and the days before {days[0][0]}"
     return (
-        f"{told} Against holding it is {signed_money(against_holding, unit)} since it was opened; "
-        f"the other {rest} is what the price did to amounts that are not those put in{before}."
+        told,
+        _gain(f"price moves{before}", rest, unit),
+        _gain("against holding, since it was opened", against_holding, unit),
     )
+
+
+def _gain(label: str, value: Quantity[Fraction], unit: WorthUnit) -> KeyFigure:
+    return KeyFigure(label, short_gain(value, unit), gain_tone(value))
 
 
 def history_lines(changes: Sequence[LiquidityChange], pair: Pair) -> Iterator[str]:
@@ -135,6 +142,18 @@ _PATIENCE = 120.0
 _DAYS = 7
 _LEAST_REACH, _MOST_REACH = 600, 12_000
 """Ticks to either side of the price whose liquidity is drawn."""
+
+
+_ABOVE = ("range",)
+"""Facts that stand over the pictures, not in the list."""
+_WITH_HOOK = (*_ABOVE, "hook", "")
+"""A hook's sentences have a place of their own."""
+_WHOLE_HEX = re.compile(r"\b(0x[0-9a-fA-F]{4})[0-9a-fA-F]{32,56}([0-9a-fA-F]{4})\b")
+
+
+def _short(words: str) -> str:
+    """Addresses and pools by their first and last digits."""
+    return _WHOLE_HEX.sub(r"\1…\2", words)
 
 
 class Details:
@@ -170,16 +189,25 @@ class Details:
 
     def _facts(self, one: OnePosition, performance: Performance, pair: Pair) -> DetailView:
         token_id = one.snapshot.token_id
-        (_, title), *facts = PositionPage(self._desk_context.session, one, performance).lines()
+        page = PositionPage(self._desk_context.session, one, performance)
+        (_, title), *facts = page.lines()
+        hook = one.snapshot.pool.hook
+        elsewhere = _WITH_HOOK if hook.present else _ABOVE
         return DetailView(
             token_id=token_id,
             title=f"#{token_id} {title}",
-            facts=tuple(facts),
+            facts=tuple((name, _short(words)) for name, words in facts if name not in elsewhere),
             price=None,
             liquidity=(),
             fees_by_day=(),
             history=tuple(history_lines(performance.accounts[token_id].changes, pair)),
-            hook=one.snapshot.pool.hook.sentences,
+            hook=hook.sentences if hook.present else (),
+            figures=tuple(page.key_figures()),
+            standing=page.standing,
+            copied=tuple(
+                f"{name}: {words}" if name else f"  {words}"
+                for name, words in [(f"#{token_id}", title), *facts]
+            ),
         )
 
     async def _drawn(

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from zuno_tui.commands.range import ChooseRange
+    from zuno_tui.shown.detail_view import DetailView
     from zuno_tui.shown.outage import OutageView
     from zuno_tui.shown.portfolio_view import PortfolioView
     from zuno_tui.shown.range_form import RangeForm
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
         AlertsView,
         ApprovalView,
         DebateView,
-        DetailView,
         DispatchView,
         PlanView,
         PoolRow,

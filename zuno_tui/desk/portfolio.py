@@ -10,18 +10,17 @@ from zuno_tui.desk.events import PortfolioChanged
 from zuno_tui.session.reading_progress import reading_progress
 from zuno_tui.shown.portfolio_report import wallet_words
 from zuno_tui.shown.portfolio_view import EarnedRow, PortfolioView, ResultLine, summed_lines
+from zuno_tui.shown.position_rows import gain_tone
 from zuno_tui.shown.words import UNKNOWN, fee_text, money, short_gain, worth
 from zuno_tui.watch.earnings import known_sum, read_whole_earnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from chain.base.quantity import Quantity
     from chain.prices.price import WorthUnit
     from zuno_tui.commands.portfolio import ShowPortfolio
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.jobs import Progress
-    from zuno_tui.shown.views import Tone
     from zuno_tui.watch.earnings import PositionEarnings, WalletEarnings
 
 _PATIENCE = 1_800.0
@@ -121,7 +120,7 @@ class _Group(NamedTuple):
             month=self._fees(_MONTH),
             entry=worth(known_sum([one.fees for one in self.positions]), self.unit),
             result=short_gain(result, self.unit),
-            tone=_tone(result),
+            tone=gain_tone(result),
             note=note,
             line=summed_lines(lines),
         )
@@ -148,12 +147,6 @@ def _trouble(one: WalletEarnings) -> str:
 def _unknown(one: PositionEarnings) -> str:
     parts = (one.worth, one.fees, one.against_holding)
     return next((part.reason for part in parts if isinstance(part, Unknown)), "")
-
-
-def _tone(result: Quantity[Fraction]) -> Tone:
-    if isinstance(result, Unknown):
-        return "dim"
-    return "bad" if result.value < 0 else "good"
 
 
 def _counted(count: int, name: str) -> str:

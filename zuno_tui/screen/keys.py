@@ -158,6 +158,7 @@ DETAIL = (
         "position.compound", "p", "offer('compound')", "compound…", "Put compounding in the prompt"
     ),
     _key("position.range", "v", "range", "range", "Choose a range of your own, with a preview"),
+    _key("position.copy", "y", "copy_facts", "", "Copy the facts, addresses whole (OSC 52)"),
     _key("position.leave", "x", "offer('close')", "leave…", "Put closing it in the prompt"),
     *_SCROLLING,
 )

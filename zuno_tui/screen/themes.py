@@ -31,6 +31,8 @@ _DARK = Theme(
     variables={
         "quiet": "#96a0b4",
         "line": "#2f384d",
+        "shade": "#2f384d",
+        "good-shade": "#2b4d3b",
         "speaker-0": "#7aa2f7",
         "speaker-1": "#7dcfb6",
         "speaker-2": "#f0a06a",
@@ -55,6 +57,8 @@ _LIGHT = Theme(
     variables={
         "quiet": "#565d6b",
         "line": "#c4c0b2",
+        "shade": "#d3cfc2",
+        "good-shade": "#a8cfb2",
         "speaker-0": "#2452b5",
         "speaker-1": "#0f6e5b",
         "speaker-2": "#9a4a00",
@@ -79,6 +83,8 @@ _HIGH_CONTRAST = Theme(
     variables={
         "quiet": "#d0d0d0",
         "line": "#ffffff",
+        "shade": "#6b6b6b",
+        "good-shade": "#1f7a1f",
         "speaker-0": "#66ccff",
         "speaker-1": "#66ffcc",
         "speaker-2": "#ffb366",
@@ -121,6 +127,8 @@ def _of_the_terminal(name: str, colours: Mapping[str, str]) -> Theme:
             "input-cursor-text-style": "reverse",
             "quiet": colours.get("quiet", own),
             "line": colours.get("quiet", own),
+            "shade": colours.get("quiet", own),
+            "good-shade": colours.get("success", own),
             "speaker-0": colours.get("primary", own),
             "speaker-1": colours.get("secondary", own),
             "speaker-2": colours.get("warning", own),

@@ -111,10 +111,11 @@ def _won(
         overview.prices,
         unit,
     )
-    apr = _apr(overview, position, gained.fees_a_day)
+    worths = {one.token_id: one for one in overview.portfolio.positions}
+    apr = yearly_fees(gained.fees_a_day, worths[position.token_id].principal)
     return Won(
         short_gain(gained.against_holding, unit),
-        _tone(gained.against_holding),
+        gain_tone(gained.against_holding),
         short_gain(gained.net_a_day, unit),
         fee_apr=UNKNOWN if apr is None else percent(apr),
         gained=number(gained.against_holding),
@@ -123,15 +124,11 @@ def _won(
     )
 
 
-def _apr(
-    overview: Overview, position: PositionSnapshot, fees_a_day: Quantity[Fraction]
-) -> float | None:
+def yearly_fees(fees_a_day: Quantity[Fraction], principal: Quantity[Fraction]) -> float | None:
     """A day's fees as a share of the position's worth a year."""
-    worth = next(one for one in overview.portfolio.positions if one.token_id == position.token_id)
-    if isinstance(fees_a_day, Unknown) or isinstance(worth.principal, Unknown):
+    if isinstance(fees_a_day, Unknown) or isinstance(principal, Unknown) or not principal.value:
         return None
-    principal = worth.principal.value
-    return float(_DAYS_A_YEAR * fees_a_day.value / principal) if principal else None
+    return float(_DAYS_A_YEAR * fees_a_day.value / principal.value)
 
 
 def _row(
@@ -207,7 +204,7 @@ def notes(position: PositionSnapshot) -> tuple[str, ...]:
     return tuple(note for note, holds in told.items() if holds)
 
 
-def _tone(gained: Quantity[Fraction]) -> Tone:
+def gain_tone(gained: Quantity[Fraction]) -> Tone:
     if isinstance(gained, Unknown):
         return "dim"
     return "bad" if gained.value < 0 else "good"

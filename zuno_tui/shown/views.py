@@ -311,24 +311,6 @@ class RangePreview(Struct, frozen=True):
     """Why it cannot be planned; empty where it can."""
 
 
-class DetailView(Struct, frozen=True):
-    """One position with everything that is known of it."""
-
-    token_id: int
-    title: str
-    facts: tuple[tuple[str, str], ...]
-    """Label and words, in reading order."""
-    price: ChartView | None
-    liquidity: tuple[tuple[float, float], ...]
-    """Price and the liquidity active there, around the current price."""
-    fees_by_day: tuple[tuple[str, float, float], ...]
-    """Day, fees, LVR, in the unit the desk counts in."""
-    history: tuple[str, ...]
-    hook: tuple[str, ...]
-    days_sum: str = ""
-    """What the days come to, and what of the result against holding they do not tell."""
-
-
 class RecordRow(Struct, frozen=True):
     request_id: str
     when: float

@@ -1,33 +1,39 @@
-"""The days of a position beside its result against holding: the figures add up, in words."""
+"""The days of a position beside its result against holding: the figures add up."""
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from chain.base.quantity import Known, Unknown
 from chain.prices.price import WorthUnit
 from zuno_tui.desk.details import days_sum
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from zuno_tui.shown.detail_view import KeyFigure
+
 DAYS = (("01 Nov", 5.0, 2.0), ("02 Nov", 4.0, 8.5))
 
 
-def figures(words: str) -> list[float]:
-    found = re.findall(r"([+−-])\$([0-9]+\.[0-9]+)", words)
-    return [float(number) * (1 if sign == "+" else -1) for sign, number in found]
+def figures(told: Sequence[KeyFigure]) -> list[float]:
+    return [float(one.words.replace("$", "").replace("−", "-")) for one in told]
 
 
 def test_the_sum_the_whole_and_the_rest() -> None:
     held = Known(Fraction(3), "storage")
-    words = days_sum(DAYS, held, WorthUnit.USD, since_opened=True)
-    together, whole, rest = figures(words)
+    told = days_sum(DAYS, held, WorthUnit.USD, since_opened=True)
+    together, rest, whole = figures(told)
     assert (together, whole) == (-1.5, 3.0)
     assert together + rest == whole
-    assert "01 Nov" not in words
-    assert "before 01 Nov" in days_sum(DAYS, held, WorthUnit.USD, since_opened=False)
+    assert [one.tone for one in told] == ["bad", "good", "good"]
+    assert not any("01 Nov" in one.label for one in told)
+    _, rest_since, _ = days_sum(DAYS, held, WorthUnit.USD, since_opened=False)
+    assert "before 01 Nov" in rest_since.label
 
 
 def test_nothing_is_made_of_what_is_unknown() -> None:
-    words = days_sum(DAYS, Unknown("no archive"), WorthUnit.USD, since_opened=True)
-    assert figures(words) == [-1.5]
-    assert days_sum((), Known(Fraction(3), "storage"), WorthUnit.USD, since_opened=True) == ""
+    told = days_sum(DAYS, Unknown("no archive"), WorthUnit.USD, since_opened=True)
+    assert figures(told) == [-1.5]
+    assert days_sum((), Known(Fraction(3), "storage"), WorthUnit.USD, since_opened=True) == ()

@@ -43,7 +43,21 @@ async def test_one_position_is_told_at_once_and_then_drawn(
     assert [price for price, _ in drawn.liquidity] == sorted(price for price, _ in drawn.liquidity)
     assert max(liquidity for _, liquidity in drawn.liquidity) > 0
     assert drawn.fees_by_day
-    assert dict(drawn.facts)["vs holding"].split(",")[0] in drawn.days_sum
+    facts, figures = dict(drawn.facts), {one.label: one.words for one in drawn.figures}
+    assert facts["vs holding"].split(",")[0] == figures["vs holding"] == drawn.days_sum[-1].words
+    assert facts["holds"].endswith(figures["worth"])
+    assert facts["uncollected"].endswith(figures["fees waiting"])
+    assert figures["fee APR"].endswith("%")
+    assert drawn.standing is not None
+    assert drawn.standing.state == "in range"
+    assert 0 < drawn.standing.progress < 1
+    pool = next(line for line in drawn.copied if line.startswith("pool: "))
+    assert len(pool.split()[1]) == len("0x") + 64
+    begin, end = facts["pool"].split("…")
+    assert pool.split()[1].startswith(begin)
+    assert pool.endswith(end)
+    assert facts["hook"]
+    assert drawn.hook == ()
     assert "put in" in drawn.history[-1]
     assert f"has no position #{10**9}" in desk.heard_last(Said).words
 

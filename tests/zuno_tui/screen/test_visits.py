@@ -65,6 +65,13 @@ async def test_a_position_told_again_is_drawn_anew_and_opens_no_second_screen() 
         assert len(pilot.app.screen_stack) == 1
 
 
+async def test_the_facts_of_a_position_are_copied_with_whole_addresses() -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, EVENTS["position"])
+        await pilot.press("y")
+        assert pilot.app.clipboard.splitlines()[1] == f"pool: 0x{'78' * 32}"
+
+
 async def test_typing_narrows_the_pools_and_enter_goes_on_from_one() -> None:
     async with desk_app().run_test(size=(120, 36)) as pilot:
         await play(pilot, EVENTS["pools"])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from tests.zuno_tui.screen.scenes import NOW
+from zuno_tui.shown.detail_view import DetailView, KeyFigure, RangeStanding
 from zuno_tui.shown.views import (
     ChartView,
     DebateView,
-    DetailView,
     DispatchView,
     PoolRow,
     RecordRow,
@@ -26,17 +26,20 @@ def _price(hour: int) -> float:
 
 DETAIL = DetailView(
     token_id=7,
-    title="#7 WETH/USDC 0.05% · near edge",
+    title="#7 WETH/USDC 0.05% · out of range",
     facts=(
-        ("range", "1,620.42 ├───────●┤ 1,980.77 USDC per WETH, ticks -201240 to -199220"),
-        ("price", "1,952.09 USDC per WETH, tick -199377"),
+        ("price", "1,903.5 USDC per WETH"),
+        ("ticks", "−202450 to −200960, now −200840"),
         ("holds", "1.204 WETH + 15,804.12 USDC = $18,154.51"),
         ("uncollected", "0.0041 WETH + 4.40 USDC = $12.40"),
         ("share", "0.51% of the liquidity that earns fees now"),
         ("opened", "12 d ago"),
         ("vs holding", "+$41.20, impermanent loss −0.812%"),
         ("a day", "+$3.18 = fees $9.02 less LVR $5.84, measured over 24 h"),
-        ("owner", "0x52908400098527886E0F7030069857D2E4169EE7"),
+        ("pool", "0x78da…be98"),
+        ("hook", "This pool has no hook."),
+        ("owner", "0x5290…9EE7"),
+        ("pays", "the pool paid 2.83 × its risk over 7 days"),
     ),
     price=ChartView(
         tuple(NOW - (_HOURS - hour) * 3600 for hour in range(_HOURS)),
@@ -48,6 +51,8 @@ DETAIL = DetailView(
         (1400 + step * 10.0, 20 + 160 * math.exp(-(((step - 48) / 14) ** 2))) for step in range(90)
     ),
     fees_by_day=(
+        ("Nov 08", 31.20, 12.44),
+        ("Nov 09", 0.44, 0.16),
         ("Nov 10", 8.12, 2.04),
         ("Nov 11", 7.40, 3.11),
         ("Nov 12", 9.91, 14.72),
@@ -58,7 +63,19 @@ DETAIL = DetailView(
         "2026-11-03 opened with 1.5 WETH + 15,000 USDC",
         "2026-11-09 collected 0.011 WETH + 21.02 USDC",
     ),
-    hook=("This pool has no hook.",),
+    days_sum=(
+        KeyFigure("these days (UTC)", "+$31.79", "good"),
+        KeyFigure("price moves and the days before Nov 08", "+$9.41", "good"),
+        KeyFigure("against holding, since it was opened", "+$41.20", "good"),
+    ),
+    figures=(
+        KeyFigure("worth", "$18,154.51"),
+        KeyFigure("fees waiting", "$12.40"),
+        KeyFigure("fee APR", "18.1%"),
+        KeyFigure("vs holding", "+$41.20", "good"),
+    ),
+    standing=RangeStanding("out of range", "1,620.4", "1,880.8", 1.08, "USDC per WETH"),
+    copied=("#7: WETH/USDC 0.05% · out of range", f"pool: 0x{'78' * 32}"),
 )
 POOLS = (
     PoolRow(

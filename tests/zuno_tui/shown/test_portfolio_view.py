@@ -46,7 +46,11 @@ def test_the_sum_of_months_is_thinned_and_keeps_its_ends() -> None:
 def test_a_chart_has_its_zero_whichever_side_the_results_are_on() -> None:
     for values in ((5.0, 7.0, 9.0), (-5.0, -7.0, -9.0), (-5.0, 7.0)):
         times = [HOUR * place for place in range(len(values))]
-        lines = [plain(line) for line in result_chart(times, values, 40, 8)]
+        drawn = result_chart(times, values, 40, 8)
+        lines = [plain(line) for line in drawn]
         assert len(lines) == 8
-        assert any("─" in line and line.rstrip().endswith(("0", "now")) for line in lines[:-1])
         assert max(map(len, lines)) <= 40
+        across = [set(line[:30]) for line in lines[:-1]]
+        assert sum(all("⠁" <= cell <= "⣿" for cell in cells) for cells in across) == 1
+        (now,) = [line[-1] for line in drawn if plain(line).endswith(" now")][:1]
+        assert now.tone == ("bad" if values[-1] < 0 else "good")

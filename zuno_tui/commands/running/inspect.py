@@ -9,26 +9,28 @@ from agents.numbers.rounding import significant
 from chain.base.quantity import Quantity, Unknown
 from chain.contracts.checksum import checksummed
 from chain.positions.overview import OnePosition, read_one
-from chain.positions.performance import Performance, gains, read_performance
+from chain.positions.performance import Gains, Performance, gains, read_performance
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.session.pool_edges import read_edges
 from zuno_tui.settings.monitor import monitor_settings
 from zuno_tui.shown.answer import CommandAnswer
+from zuno_tui.shown.detail_view import KeyFigure, RangeStanding
 from zuno_tui.shown.drawing.pieces import range_gauge
 from zuno_tui.shown.position_document import performance_document, position_document
-from zuno_tui.shown.position_rows import notes, standing, state_words
+from zuno_tui.shown.position_rows import gain_tone, notes, standing, state_words, yearly_fees
 from zuno_tui.shown.words import (
     UNKNOWN,
     age_text,
     amount_of,
     fee_text,
     percent,
-    signed_money,
+    short_gain,
     worth,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from fractions import Fraction
 
     from chain.math.liquidity import Amounts
     from chain.prices.price import WorthUnit
@@ -103,18 +105,44 @@ class PositionPage:
         yield from self._custody()
 
     def _state(self) -> str:
-        position, identity = self._position, self._position.identity
-        progress = self._pair.progress(position.pool.tick, identity.tick_lower, identity.tick_upper)
-        return state_words(standing(position, progress, self._near_edge), notes(position))
+        return state_words(self.standing.state, notes(self._position))
 
     def _range(self) -> Iterator[tuple[str, str]]:
         pool, identity = self._position.pool, self._position.identity
         ticks = identity.tick_lower, identity.tick_upper
         low, high = self._pair.bounds(*ticks)
         gauge = range_gauge(self._pair.progress(pool.tick, *ticks)).strip()
-        unit = f"{self._pair.quote.label} per {self._pair.base.label}"
-        yield "range", f"{low} {gauge} {high} {unit}, ticks {ticks[0]} to {ticks[1]}"
-        yield "price", f"{self._pair.price_text(pool.sqrt_price_x96)} {unit}, tick {pool.tick}"
+        yield "range", f"{low} {gauge} {high} {self._unit_of_prices}"
+        yield "price", f"{self._pair.price_text(pool.sqrt_price_x96)} {self._unit_of_prices}"
+        told = [str(tick).replace("-", "−") for tick in (*ticks, pool.tick)]
+        yield "ticks", f"{told[0]} to {told[1]}, now {told[2]}"
+
+    @property
+    def _unit_of_prices(self) -> str:
+        return f"{self._pair.quote.label} per {self._pair.base.label}"
+
+    @property
+    def standing(self) -> RangeStanding:
+        position, identity = self._position, self._position.identity
+        ticks = identity.tick_lower, identity.tick_upper
+        progress = self._pair.progress(position.pool.tick, *ticks)
+        return RangeStanding(
+            standing(position, progress, self._near_edge),
+            *self._pair.bounds(*ticks),
+            progress,
+            self._unit_of_prices,
+        )
+
+    def key_figures(self) -> Iterator[KeyFigure]:
+        """What one looks for first."""
+        value, unit = self._one.worth, self._unit
+        won = self._gains
+        apr = yearly_fees(won.fees_a_day, value.principal)
+        yield KeyFigure("worth", worth(value.principal, unit))
+        yield KeyFigure("fees waiting", worth(value.fees, unit))
+        yield KeyFigure("fee APR", UNKNOWN if apr is None else percent(apr))
+        held = won.against_holding
+        yield KeyFigure("vs holding", short_gain(held, unit), gain_tone(held))
 
     def _holdings(self) -> Iterator[tuple[str, str]]:
         position, value = self._position, self._one.worth
@@ -130,21 +158,25 @@ class PositionPage:
 
     def _since_entry(self) -> Iterator[tuple[str, str]]:
         account, unit = self._account, self._unit
-        won = gains(account, self._daily, self._token1, self._one.prices, unit)
+        won = self._gains
         yield "opened", f"{_or_reason(account.age_seconds, age_text)} ago"
         yield "put in", self._amounts(account.deposited)
         yield "taken out", self._amounts(account.withdrawn)
         yield "fees earned", self._amounts(account.fees_earned)
-        loss = _or_reason(account.impermanent_loss, lambda part: f"{float(part) * 100:+.3f}%")
-        yield "vs holding", f"{signed_money(won.against_holding, unit)}, impermanent loss {loss}"
+        loss = _or_reason(account.impermanent_loss, _signed_percent)
+        yield "vs holding", f"{short_gain(won.against_holding, unit)}, impermanent loss {loss}"
         yield (
             "a day",
-            f"{signed_money(won.net_a_day, unit)} = fees {worth(won.fees_a_day, unit)}"
+            f"{short_gain(won.net_a_day, unit)} = fees {worth(won.fees_a_day, unit)}"
             f" less LVR {worth(won.lvr_a_day, unit)},"
             f" measured over {age_text(self._daily.measured_seconds)}",
         )
         gas = _or_reason(account.gas, lambda wei: f"{wei / 10**18:.6f} {self._coin}")
         yield "gas spent", gas
+
+    @property
+    def _gains(self) -> Gains:
+        return gains(self._account, self._daily, self._token1, self._one.prices, self._unit)
 
     def _pool(self) -> Iterator[tuple[str, str]]:
         pool = self._position.pool
@@ -171,6 +203,12 @@ class PositionPage:
 
     def _amounts(self, amounts: Quantity[Amounts]) -> str:
         return _or_reason(amounts, lambda both: self._both(both.amount0, both.amount1))
+
+
+def _signed_percent(part: Fraction) -> str:
+    """To hundredths: less is no loss that anybody looks for."""
+    size = round(100 * float(part), 2)
+    return f"{size:+.2f}%".replace("-", "−") if size else "0%"
 
 
 def _or_reason(value: Quantity[T], words: Callable[[T], str]) -> str:

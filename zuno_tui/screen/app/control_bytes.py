@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # Each stands for one of the same width, so that no column moves.
 _PLAIN = str.maketrans(
     {
-        **dict.fromkeys("─━╌┄═▔▁▂▃▄▀", "-"),
+        **dict.fromkeys("─━╸╌┄═▔▁▂▃▄▀", "-"),
         **dict.fromkeys("│┃║╎┆▌▐▎▏▕▍", "|"),
         **dict.fromkeys("┌┐└┘╭╮╰╯┬┴┼┏┓┗┛", "+"),
         **dict.fromkeys("█▇▆▅■▉▊▋", "#"),

@@ -19,6 +19,8 @@ _STYLES = {
     "warn": "$warning",
     "bad": "$error",
     "dim": "$quiet",
+    "shade": "$shade",
+    "good shade": "$good-shade",
 }
 
 

@@ -20,21 +20,40 @@ from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.shown.drawing.chart import price_chart
 from zuno_tui.shown.drawing.days import day_bars
 from zuno_tui.shown.drawing.depth import depth_picture
+from zuno_tui.shown.drawing.pieces import plain, wide_gauge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
-    from zuno_tui.shown.views import DetailView
+    from zuno_tui.shown.detail_view import DetailView
 
-_CHART = 12
-_DEPTH = 8
+_WITH_CHART, _WITH_BOTH = 1, 3
+"""Headings, and the blank line between the pictures."""
+_SHORTEST_CHART = 8
+_SHORTEST_DEPTH, _TALLEST_DEPTH = 5, 10
+_PART_OF_DEPTH = 4
 _LABEL = 13
+_GAP = 3
+_WIDEST_GAUGE = 72
 _NARROWEST = 30
+_FIGURE_STYLES = {
+    "plain": "bold",
+    "good": "bold $success",
+    "warn": "bold $warning",
+    "bad": "bold $error",
+    "dim": "$quiet",
+}
+_STATES = {
+    "in range": "$success",
+    "near edge": "$warning",
+    "out of range": "$error",
+    "empty": "$quiet",
+}
 
 
 class PositionScreen(SubScreen):
@@ -46,13 +65,12 @@ class PositionScreen(SubScreen):
         self._view = view
 
     def compose(self) -> ComposeResult:
-        with (
-            VerticalScroll(id="detail", classes="visit", can_focus=False) as page,
-            Container(id="detail-columns"),
-        ):
+        with VerticalScroll(id="detail", classes="visit", can_focus=False) as page:
             page.border_title = literal(self._view.title)
-            yield PlainText(id="pictures")
-            yield PlainText(id="facts")
+            yield PlainText(id="figures")
+            with Container(id="detail-columns"):
+                yield PlainText(id="pictures")
+                yield PlainText(id="facts")
         yield KeyLine(id="keys")
 
     def on_resize(self) -> None:
@@ -82,23 +100,65 @@ class PositionScreen(SubScreen):
     def action_scroll_lines(self, step: int) -> None:
         self.query_one("#detail", VerticalScroll).scroll_relative(y=step, animate=False)
 
+    def action_copy_facts(self) -> None:
+        self.app.copy_to_clipboard("\n".join(self._view.copied))
+        self.query_one("#detail").border_subtitle = literal("copied")
+
     def _draw(self) -> None:
-        pictures, facts = (self.query_one(name, PlainText) for name in ("#pictures", "#facts"))
-        width, beside = (max(_NARROWEST, each.content_size.width) for each in (pictures, facts))
-        pictures.update(_stacked(_pictures(self._view, width)))
-        facts.update(_stacked(_words(self._view, beside)))
+        figures, pictures, facts = (
+            self.query_one(name, PlainText) for name in ("#figures", "#pictures", "#facts")
+        )
+        above, width, beside = (
+            max(_NARROWEST, each.content_size.width) for each in (figures, pictures, facts)
+        )
+        top, words = list(_figures(self._view, above)), list(_words(self._view, beside))
+        room = self.query_one("#detail").size.height - len(top) - 1
+        if facts.region.y > pictures.region.y:
+            room -= len(words) + 1
+        figures.update(_stacked(top))
+        pictures.update(_stacked(_pictures(self._view, width, room)))
+        facts.update(_stacked(words))
 
 
-def _pictures(view: DetailView, width: int) -> Iterator[Content]:
+def _figures(view: DetailView, width: int) -> Iterator[Content]:
+    """What one looks for first, in as few lines as it needs; then the range."""
+    line: list[Content] = []
+    taken = 0
+    for one in view.figures:
+        tone = _FIGURE_STYLES[one.tone]
+        told = Content.assemble(literal(f"{one.label} ", "$quiet"), literal(one.words, tone))
+        if line and taken + _GAP + told.cell_length > width:
+            yield Content(" " * _GAP).join(line)
+            line, taken = [], 0
+        taken += told.cell_length + (_GAP if line else 0)
+        line.append(told)
+    if line:
+        yield Content(" " * _GAP).join(line)
+    if (at := view.standing) is not None:
+        room = min(_WIDEST_GAUGE, width - len(at.state) - len(at.unit) - 2 * _GAP)
+        yield Content(" " * _GAP).join(
+            [
+                literal(at.state, f"bold {_STATES[at.state]}"),
+                literal(wide_gauge(at.progress, at.low, at.high, room).strip()),
+                literal(at.unit, "$quiet"),
+            ]
+        )
+
+
+def _pictures(view: DetailView, width: int, height: int) -> Iterator[Content]:
+    """As high as there is room for all of them, and never so low that nothing can be seen."""
+    room = height - (_WITH_BOTH if view.liquidity else _WITH_CHART)
+    deep = min(_TALLEST_DEPTH, max(_SHORTEST_DEPTH, room // _PART_OF_DEPTH))
+    tall = max(_SHORTEST_CHART, room - (deep if view.liquidity else 0))
     chart = view.price
     if chart is None or not chart.prices:
         yield heading("PRICE")
         yield literal("No swap of this pool is known yet.", "$quiet")
     else:
         yield heading("PRICE", "between the two lines it earns")
-        yield drawn(price_chart(chart, width, _CHART))
-    yield Content("")
+        yield drawn(price_chart(chart, width, tall))
     if chart is not None and chart.prices and view.liquidity:
+        yield Content("")
         yield heading("LIQUIDITY", "around the price; the line below is the range")
         yield drawn(
             depth_picture(
@@ -107,20 +167,32 @@ def _pictures(view: DetailView, width: int) -> Iterator[Content]:
                 high=chart.high,
                 price=chart.prices[-1],
                 width=width,
-                height=_DEPTH,
+                height=deep,
             )
         )
-        yield Content("")
+
+
+def _days(view: DetailView, width: int) -> Iterator[Content]:
     yield heading("BY DAY", "fees less what arbitrage took (LVR)")
-    if view.fees_by_day:
-        yield drawn(day_bars(view.fees_by_day, width))
-        yield from (literal(line, "$quiet") for line in wrap(view.days_sum, width))
-    else:
+    if not view.fees_by_day:
         yield literal("No whole day is known yet.", "$quiet")
+        return
+    bars = day_bars(view.fees_by_day, width)
+    yield from (drawn([line]) for line in bars)
+    if view.days_sum:
+        yield Content("")
+    edge = len(plain(bars[0]))
+    for one in view.days_sum:
+        yield Content.assemble(
+            literal(f"{one.label:<{max(0, edge - len(one.words))}}", "$quiet"),
+            literal(one.words, _FIGURE_STYLES[one.tone]),
+        )
 
 
 def _words(view: DetailView, width: int) -> Iterator[Content]:
-    yield heading("FACTS")
+    yield from _days(view, width)
+    yield Content("")
+    yield heading("FACTS", "y copies them, addresses whole")
     for label, words in view.facts:
         lines = wrap(words, width - _LABEL, break_on_hyphens=False) or [""]
         for place, line in enumerate(lines):
@@ -130,11 +202,18 @@ def _words(view: DetailView, width: int) -> Iterator[Content]:
     if view.hook:
         yield Content("")
         yield heading("HOOK", "what it may do to you")
-        yield from (literal(sentence) for sentence in view.hook)
+        yield from _wrapped(view.hook, width)
     yield Content("")
     yield heading("HISTORY")
-    yield from (literal(line) for line in view.history or ("Nothing is known of it.",))
+    yield from _wrapped(view.history or ("Nothing is known of it.",), width)
 
 
-def _stacked(parts: Iterator[Content]) -> Content:
+def _wrapped(sentences: Sequence[str], width: int) -> Iterator[Content]:
+    """What does not fit goes on a little to the right."""
+    for sentence in sentences:
+        lines = wrap(sentence, width, subsequent_indent="  ", break_on_hyphens=False)
+        yield from map(literal, lines)
+
+
+def _stacked(parts: Iterable[Content]) -> Content:
     return Content("\n").join(parts)

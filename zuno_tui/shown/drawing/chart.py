@@ -84,10 +84,14 @@ def result_chart(
     gutter = max(map(len, labels.values())) + 1
     columns = max(_SHORTEST, width - gutter)
     cells = _cells(values, scale, columns)
+    won: Tone = "bad" if values[-1] < 0 else "good"
     lines = []
     for row in range(rows):
-        drawn = _row(cells[row], edge=row == zero, inside=row <= zero)
-        tone: Tone = "warn" if row == now else "dim"
+        if row == zero:
+            drawn = _zero_row(cells[row], scale.dot(0.0) % _HIGH)
+        else:
+            drawn = _row(cells[row], edge=False, inside=row < zero)
+        tone: Tone = won if row == now else "dim"
         lines.append(merged([*drawn, StyledText(f" {labels.get(row, '')}", tone)]))
     return [*lines, (StyledText(_time_axis(times, columns), "dim"),)]
 
@@ -148,6 +152,15 @@ def _row(dots: Sequence[int], *, edge: bool, inside: bool) -> Iterator[StyledTex
             yield StyledText("".join(chr(_BLANK + bits) for bits in run), tone)
         else:
             yield StyledText(("─" if edge else " ") * len(list(run)), "dim")
+
+
+def _zero_row(dots: Sequence[int], zero: int) -> Iterator[StyledText]:
+    """The line of nothing gained goes through where results are drawn, as dots of its own."""
+    across = _DOTS[0][zero] | _DOTS[1][zero]
+    below = sum(column[dot] for column in _DOTS for dot in range(zero + 1, _HIGH))
+    for bits in dots:
+        tone: Tone = "dim" if not bits else "bad" if bits & below else "good"
+        yield StyledText(chr(_BLANK + (bits | across)), tone)
 
 
 def _labels(view: ChartView, scale: _Scale) -> dict[int, tuple[str, Tone]]:

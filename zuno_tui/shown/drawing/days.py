@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from zuno_tui.shown.views import Tone
 
-_PARTS = " ▏▎▍▌▋▊▉█"
+_FULL, _HALF = "━", "╸"
 _FIGURE = 9
 _SHORTEST = 4
 
@@ -44,9 +44,9 @@ def day_bars(days: Sequence[tuple[str, float, float]], width: int) -> list[Line]
 
 
 def _bar(part: float, room: int) -> str:
-    eighths = max(0, min(room * 8, round(part * room * 8)))
-    full, rest = divmod(eighths, 8)
-    return ("█" * full + (_PARTS[rest] if rest else "")).ljust(room)
+    """As thin as a line: bars of one day do not touch those of the next."""
+    full, rest = divmod(max(0, min(room * 2, round(part * room * 2))), 2)
+    return (_FULL * full + _HALF * rest).ljust(room)
 
 
 def _amount(value: float) -> str:

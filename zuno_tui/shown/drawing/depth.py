@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from zuno_tui.shown.drawing.pieces import Line, StyledText, figure
+from zuno_tui.shown.drawing.pieces import Line, StyledText, figure, merged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from zuno_tui.shown.views import Tone
+    from zuno_tui.shown.drawing.pieces import DrawnTone
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _FEWEST = 8
@@ -40,12 +40,15 @@ def depth_picture(
     width: int,
     height: int,
 ) -> list[Line]:
-    """Columns of active liquidity; under them `├───●──┤`, the range with the price in it."""
+    """Columns of active liquidity; under them `├───●──┤`, the range with the price in it.
+
+    The area is dark, so that the eye finds the edges of the range and the price.
+    """
     span = _Span(points[0][0], points[-1][0], max(_FEWEST, width))
     rows = max(1, height - 2)
     depths = _resampled(points, span)
     most = max(depths) or 1.0
-    tones = _tones(span, low, high)
+    tones = _tones(span, low, high, price)
     levels = [round(depth / most * rows * 8) for depth in depths]
     lines = [_coloured(_columns(levels, 8 * (rows - 1 - row)), tones) for row in range(rows)]
     return [*lines, _range_line(span, low, high, price), _axis(span)]
@@ -55,7 +58,7 @@ def _columns(levels: Sequence[int], floor: int) -> str:
     return "".join(_EIGHTHS[max(0, min(8, level - floor))] for level in levels)
 
 
-def _coloured(cells: str, tones: Sequence[Tone]) -> Line:
+def _coloured(cells: str, tones: Sequence[DrawnTone]) -> Line:
     """One piece for each run of a tone."""
     pieces, start = [], 0
     for tone, run in groupby(tones):
@@ -76,10 +79,17 @@ def _resampled(points: Sequence[tuple[float, float]], span: _Span) -> list[float
     return depths
 
 
-def _tones(span: _Span, low: float, high: float) -> list[Tone]:
-    left, right = span.place(low), span.place(high)
-    seen = span.covers(low, high)
-    return ["good" if seen and left <= cell <= right else "dim" for cell in range(span.columns)]
+def _tones(span: _Span, low: float, high: float, price: float) -> list[DrawnTone]:
+    tones: list[DrawnTone] = ["shade"] * span.columns
+    if span.covers(low, high):
+        left, right = span.place(low), span.place(high)
+        tones[left : right + 1] = ["good shade"] * (right - left + 1)
+        if low >= span.first:
+            tones[left] = "good"
+        if high <= span.last:
+            tones[right] = "good"
+    tones[span.place(price)] = "warn"
+    return tones
 
 
 def _range_line(span: _Span, low: float, high: float, price: float) -> Line:
@@ -89,8 +99,9 @@ def _range_line(span: _Span, low: float, high: float, price: float) -> Line:
         cells[left : right + 1] = ["─"] * (right - left + 1)
         cells[left] = "├" if low >= span.first else "‹"
         cells[right] = "┤" if high <= span.last else "›"
-    cells[span.place(price)] = "●" if low <= price < high else "○"
-    return (StyledText("".join(cells)),)
+    at = span.place(price)
+    mark = StyledText("●" if low <= price < high else "○", "warn")
+    return merged([StyledText("".join(cells[:at])), mark, StyledText("".join(cells[at + 1 :]))])
 
 
 def _axis(span: _Span) -> Line:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from zuno_tui.shown.words import percent
 
@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from zuno_tui.shown.views import Tone
+
+    DrawnTone = Tone | Literal["shade", "good shade"]
+    """Shades fill an area; words are never drawn in them."""
 
 WIDTH = 14
 _OUTSIDE = 2
@@ -80,7 +83,7 @@ def bar(part: float, cells: int) -> str:
 
 class StyledText(NamedTuple):
     text: str
-    tone: Tone = "plain"
+    tone: DrawnTone = "plain"
 
 
 Line = tuple[StyledText, ...]

@@ -102,6 +102,16 @@ def test_liquidity_stands_highest_where_it_is_deepest() -> None:
     assert lines[-1].split() == ["0", "100.00"]
 
 
+def test_only_the_edges_of_the_range_and_the_price_are_bright() -> None:
+    points = [(float(price), 10.0) for price in range(101)]
+    picture = depth_picture(points, low=30, high=70, price=50, width=50, height=4)
+    tones = [piece.tone for piece in picture[0] for _ in piece.text]
+    assert [place for place, tone in enumerate(tones) if tone == "good"] == [15, 35]
+    assert [place for place, tone in enumerate(tones) if tone == "warn"] == [25]
+    assert set(tones[16:25] + tones[26:35]) == {"good shade"}
+    assert set(tones[:15] + tones[36:]) == {"shade"}
+
+
 def test_a_price_outside_the_range_is_an_empty_circle() -> None:
     points = [(float(price), 10.0) for price in range(101)]
     line = _text(depth_picture(points, low=30, high=40, price=90, width=50, height=5))[-2]
@@ -113,5 +123,5 @@ def test_days_show_what_is_left() -> None:
     lines = _text(day_bars([("Nov 12", 4.2, 1.3), ("Nov 13", 12.0, 15.0)], 70))
     assert lines[1].split()[-1] == "+2.90"
     assert lines[2].split()[-1] == "−3.00"
-    assert lines[2].count("█") > lines[1].count("█")
+    assert lines[2].count("━") > lines[1].count("━")
     assert len({len(line) for line in lines}) == 1
