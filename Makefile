@@ -4,6 +4,8 @@ SUFFIX := $(if $(filter python3,$(PYTHON)),,-$(subst /,-,$(patsubst /%,%,$(PYTHO
 VENV := .venv$(SUFFIX)
 BIN := $(VENV)/bin
 STAMPS := .setup$(SUFFIX)
+# Not worth compiling beforehand: nobody here imports it, or it runs compiled to machine code.
+SELDOM_IMPORTED := /(ccxt|fontTools|mypy|mypyc|pip|pkg_resources|setuptools|SelfTest|tests)/
 
 .PHONY: run test tests check bench soak mutants screenshots nats-server sbom setup world token-list memory lock clean
 
@@ -13,10 +15,10 @@ run: setup world  ## open the demo
 test: setup  ## every check there is; types are checked beside the first tests
 	$(MAKE) --jobs=2 check tests
 
-# One worker more than the two cores this is meant for: tests also wait for clocks and for others.
+# Two workers more than the two cores this is meant for: tests also wait for clocks and for others.
 # Files go out in the order of tests/conftest.py, the long ones first.
 tests: setup
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 check: setup
 	$(BIN)/ruff check .
@@ -49,7 +51,7 @@ $(STAMPS)/packages: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --require-hashes --no-compile -r requirements.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --no-compile --editable .
-	$(BIN)/python -m compileall -q -j 0 -x /ccxt/ $(VENV)/lib zuno_tui agents chain || true
+	$(BIN)/python -m compileall -q -j 0 -x "$(SELDOM_IMPORTED)" $(VENV)/lib zuno_tui agents chain || true
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/contracts: $(STAMPS)/packages chain/devnet/world/contracts.lock.json

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import gc
 import os
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
 from tests import node_rpc
 from tests.embedded_chain import embedded_chain
+from tests.fork_server import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,11 +62,28 @@ _LONG_FIRST = (
     "tests/zuno_tui/real_terminal/",
     "tests/zuno_tui/gate/",
     "tests/zuno_tui/commands/",
+    "tests/zuno_tui/watch/",
     "tests/zuno_tui/test_",
     "tests/zuno_tui/screen/test_looks.py",
     "tests/agents/",
     "tests/chain/",
 )
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Workers import the tests from different places on, so that each file is compiled by one."""
+    worker: dict[str, Any] | None = getattr(session.config, "workerinput", None)
+    if worker is None:
+        return
+    folders = [Path(place) for place in session.config.args]
+    files = sorted(file for folder in folders for file in folder.glob("**/test_*.py"))
+    number = int(worker["workerid"].removeprefix("gw"))
+    start = len(files) * number // worker["workercount"]
+    for file in files[start:] + files[:start]:
+        name = ".".join(file.absolute().relative_to(ROOT).with_suffix("").parts)
+        # One that cannot be imported, or skips itself, says so when it is collected.
+        with suppress(Exception, pytest.skip.Exception):
+            import_module(name)
 
 
 def _turn(item: pytest.Item) -> int:
