@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from agents.model.schema import json_schema
 from chain.base.clean_text import clean_text
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def object_in(text: str, model: type[BaseModel]) -> str:
     The last one that has a field of the reply, if need be inside another that has none; the whole
     text where there is none.
     """
-    names = model.model_json_schema(by_alias=True).get("properties", {})
+    names = json_schema(model).get("properties", {})
     found = text.strip()
     for start, end, value in objects_in(text):
         if names.keys() & value.keys():
@@ -56,7 +57,7 @@ def objects_in(text: str) -> Iterator[tuple[int, int, Mapping[str, object]]]:
 
 def mended(value: object, model: type[BaseModel]) -> object:
     """Whole numbers written as 1.0, texts over their length, nulls for what may be left out."""
-    whole = model.model_json_schema(by_alias=True)
+    whole = json_schema(model)
     return _mended(value, whole, whole.get("$defs", {}))
 
 

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from agents.model.interface import Reply
 from agents.model.lenient import mended, object_in
+from agents.model.schema import json_schema
 from chain.base import strict_json
 from chain.base.canonical import canonical
 from chain.base.clean_text import clean_text
@@ -38,7 +39,7 @@ def has_fields_of(raw: str, schema: type[BaseModel]) -> bool:
         value = strict_json.loads(raw.strip().encode())
     except strict_json.InvalidJsonError:
         return False
-    names = schema.model_json_schema(by_alias=True).get("properties", {})
+    names = json_schema(schema).get("properties", {})
     return isinstance(value, dict) and value.keys() == names.keys()
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,9 +30,15 @@ class UnsupportedSchemaError(TypeError):
     """A reply model that structured outputs cannot express."""
 
 
+@lru_cache(maxsize=64)
+def json_schema(model: type[BaseModel]) -> Mapping[str, Any]:
+    """What pydantic says of a model, made once: every reply is read by it several times."""
+    return model.model_json_schema(by_alias=True)
+
+
 def strict_schema(model: type[BaseModel]) -> dict[str, object]:
     """The schema of a reply; its first field must be the prose that is shown while written."""
-    whole = model.model_json_schema(by_alias=True)
+    whole = json_schema(model)
     kinds = [node.get("type") for node in whole.get("properties", {}).values()]
     if kinds[:1] != ["string"]:
         raise UnsupportedSchemaError(f"The first field of {model.__name__} must be its prose.")
@@ -45,7 +52,7 @@ def strict_schema(model: type[BaseModel]) -> dict[str, object]:
 
 def tool_schema(model: type[BaseModel]) -> dict[str, object]:
     """The schema of a tool's arguments; those with a default may be left out."""
-    whole = model.model_json_schema(by_alias=True)
+    whole = json_schema(model)
     strict = _strict(whole, model.__name__)
     return {"properties": {}, **strict, "required": whole.get("required", [])}
 

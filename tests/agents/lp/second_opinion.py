@@ -21,16 +21,20 @@ if TYPE_CHECKING:
 FLOORS = {"conservative": 36.0, "balanced": 24.0, "aggressive": 14.0}
 GAS_CEILINGS = {"conservative": 1.2, "balanced": 1.6, "aggressive": 2.4}
 LIFE_SHARES = {"conservative": 0.5, "balanced": 0.75, "aggressive": 1.0}
+_ROOT_2 = sqrt(2)
 _TERMS = 400
 _STEPS = 400
+_PARTS = [(step + 0.5) / _STEPS for step in range(_STEPS)]
+_SEVEN_POINTS: tuple[tuple[float, float], ...] = tuple(
+    zip(*(values.tolist() for values in hermegauss(7)), strict=True)
+)
 
 
 def stays_inside(below: float, above: float, ticks_a_day: float, hours: float) -> float:
     """The mean over what is not known of volatility: ln σ scatters by 0.42, at seven points."""
-    nodes, weights = hermegauss(7)
     return sum(
         weight / sqrt(2 * pi) * _stays_inside(below, above, ticks_a_day * exp(0.42 * node), hours)
-        for node, weight in zip(nodes, weights, strict=True)
+        for node, weight in _SEVEN_POINTS
     )
 
 
@@ -181,12 +185,10 @@ def _net(context: Context, one: Candidate, hours: float) -> float:
         return nan
     price = 2 * log(observed.pool.sqrt_price_x96 / 2**96) / log(1.0001)
     ticks_a_day = market.sigma / log(1.0001)
-    steps = [(step + 0.5) / _STEPS for step in range(_STEPS)]
     share = sum(
-        _below(one.tick_upper - price, ticks_a_day * sqrt(hours * part / 24))
-        - _below(one.tick_lower - price, ticks_a_day * sqrt(hours * part / 24))
-        for part in steps
-    ) / len(steps)
+        _between(one.tick_lower - price, one.tick_upper - price, spread)
+        for spread in (ticks_a_day * sqrt(hours * part / 24) for part in _PARTS)
+    ) / len(_PARTS)
     near = min(max(price, one.tick_lower), one.tick_upper)
     worth = 2 * one.liquidity * exp(near * log(1.0001) / 2) * unit1
     # What was paid for a day is what was paid per dollar of liquidity, to so many dollars.
@@ -210,8 +212,8 @@ def _holds_now(context: MarketContext) -> bool:
     return position.tick_lower <= context.observed.pool.tick < position.tick_upper
 
 
-def _below(distance: float, spread: float) -> float:
-    return erfc(-distance / spread / sqrt(2)) / 2
+def _between(lower: float, upper: float, spread: float) -> float:
+    return (erfc(-upper / spread / _ROOT_2) - erfc(-lower / spread / _ROOT_2)) / 2
 
 
 def _gain(context: Context, hold: Candidate, move: Candidate) -> float:
