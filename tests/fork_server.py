@@ -7,6 +7,7 @@ Whoever tests imports, interpreter flags or the start itself takes a process fro
 from __future__ import annotations
 
 import atexit
+import fcntl
 import gc
 import json
 import os
@@ -17,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -34,11 +36,19 @@ PRELOADED = (
     "chain.devnet.process",
     "eth_account",
     "httpcore2",
+    "httpx2",
     "zuno_tui.cli.parser",
+    "zuno_tui.commands.possible",
+    "zuno_tui.commands.registry",
+    "zuno_tui.commands.running.alerts",
     "zuno_tui.commands.running.apply",
     "zuno_tui.commands.running.create",
     "zuno_tui.commands.running.outbox",
+    "zuno_tui.commands.running.positions",
+    "zuno_tui.commands.running.recommend",
     "zuno_tui.commands.running.replay",
+    "zuno_tui.commands.running.wallet",
+    "zuno_tui.session.demo_place",
 )
 
 
@@ -84,13 +94,21 @@ class ForkServer:
             return subprocess.CompletedProcess(words, code, stdout.read(), stderr.read())
 
     def start(
-        self, module: str, *arguments: str, environment: Mapping[str, str], files: list[int]
+        self,
+        module: str,
+        *arguments: str,
+        environment: Mapping[str, str],
+        files: list[int],
+        at_terminal: bool = False,
     ) -> ForkedProcess:
-        """Start `python -m MODULE` with these as stdin, stdout and stderr."""
+        """Start `python -m MODULE` with these as stdin, stdout and stderr.
+
+        At a terminal it leads a session of its own, and its stdin is the terminal of that session.
+        """
         ours, theirs = socket.socketpair()
         with theirs:
             socket.send_fds(self._control, [b"+"], [*files, theirs.fileno()])
-        request = [module, arguments, dict(environment), str(Path.cwd())]
+        request = [module, arguments, dict(environment), str(Path.cwd()), at_terminal]
         ours.sendall(json.dumps(request).encode() + b"\n")
         return ForkedProcess(ours)
 
@@ -172,11 +190,19 @@ def _watch(reports: socket.socket, files: list[int]) -> None:
 
 
 def _become(
-    files: list[int], module: str, arguments: list[str], environment: dict[str, str], folder: str
+    files: list[int],
+    module: str,
+    arguments: list[str],
+    environment: dict[str, str],
+    folder: str,
+    at_terminal: bool,
 ) -> None:
     for wanted, descriptor in enumerate(files):
         os.dup2(descriptor, wanted)
         os.close(descriptor)
+    if at_terminal:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)

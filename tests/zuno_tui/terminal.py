@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -12,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.fork_server import fork_server
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _SECONDS = 30.0
 
@@ -22,8 +25,11 @@ _SECONDS = 30.0
 class Terminal:
     """A pseudo-terminal for questions and words; stdout stays apart, as data."""
 
-    process: subprocess.Popen[bytes]
+    pid: int
+    ended: Callable[[float], int | None]
+    """The exit code, waited for so many seconds."""
     master: int
+    stdout: int
     shown: bytes = b""
     process_records: bytes = b""
     """What any other program could read of the process while it ran."""
@@ -31,18 +37,36 @@ class Terminal:
     @classmethod
     def run(cls, arguments: Sequence[str], environment: Mapping[str, str]) -> Terminal:
         master, slave = pty.openpty()
+        read, written = os.pipe()
+        forked = fork_server().start(
+            "zuno_tui",
+            *arguments,
+            environment=environment,
+            files=[slave, written, slave],
+            at_terminal=True,
+        )
+        os.close(slave)
+        os.close(written)
+        return cls(forked.pid, forked.ended, master, read)
+
+    @classmethod
+    def run_afresh(cls, arguments: Sequence[str], environment: Mapping[str, str]) -> Terminal:
+        """In an interpreter of its own, for who changes how that starts or reads its records."""
+        master, slave = pty.openpty()
+        read, written = os.pipe()
         # The first terminal that the leader of a session opens becomes the session's own.
         opened = ["sh", "-c", 'exec 0<>"$0"; exec "$@"', os.ttyname(slave)]
         process = subprocess.Popen(
             [*opened, sys.executable, "-m", "zuno_tui", *arguments],
             stdin=slave,
-            stdout=subprocess.PIPE,
+            stdout=written,
             stderr=slave,
             env=dict(environment),
             start_new_session=True,
         )
         os.close(slave)
-        return cls(process, master)
+        os.close(written)
+        return cls(process.pid, process.wait, master, read)
 
     def answer(self, question: str, typed: str) -> None:
         """Wait until the question is on the screen, then type."""
@@ -65,9 +89,12 @@ class Terminal:
         deadline = time.monotonic() + _SECONDS
         while self._read(deadline):
             self._look_at_process()
-        out, _ = self.process.communicate(timeout=_SECONDS)
+        with os.fdopen(self.stdout, "rb") as stdout:
+            out = stdout.read()
+        code = self.ended(_SECONDS)
+        assert code is not None, f"it never ended: {self.shown.decode()}"
         os.close(self.master)
-        return self.process.returncode, out.decode(), self.shown.decode()
+        return code, out.decode(), self.shown.decode()
 
     def _read(self, deadline: float) -> bool:
         ready, _, _ = select.select([self.master], [], [], 0.05)
@@ -79,13 +106,13 @@ class Terminal:
             self.shown += more
             return bool(more)
         if time.monotonic() > deadline:
-            self.process.kill()
+            os.kill(self.pid, signal.SIGKILL)
             raise AssertionError(f"nothing more was shown: {self.shown.decode()}")
         return True
 
     def _look_at_process(self) -> None:
         for name in ("cmdline", "environ"):
             try:
-                self.process_records += Path(f"/proc/{self.process.pid}/{name}").read_bytes()
+                self.process_records += Path(f"/proc/{self.pid}/{name}").read_bytes()
             except OSError:
                 continue

@@ -33,7 +33,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def test_neither_key_nor_passphrase_is_seen_when_all_goes_well(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
-    terminal = Terminal.run(("wallet", "import", "--json"), environment)
+    terminal = Terminal.run_afresh(("wallet", "import", "--json"), environment)
     for question, typed in _QUESTIONS:
         terminal.answer(question, typed)
     code, out, words = terminal.end()
@@ -59,7 +59,7 @@ def test_neither_key_nor_passphrase_is_seen_when_all_goes_well(
 def test_neither_is_seen_when_something_crashes(
     place: str, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    terminal = Terminal.run(("wallet", "import"), {**environment, "CRASH_AT": place})
+    terminal = Terminal.run_afresh(("wallet", "import"), {**environment, "CRASH_AT": place})
     for question, typed in _QUESTIONS if "address_of" not in place else _QUESTIONS[:1]:
         terminal.answer(question, typed)
     code, out, words = terminal.end()
@@ -75,7 +75,7 @@ def test_neither_is_seen_when_opening_crashes(environment: dict[str, str], tmp_p
     write_keystore(file, PrivateKey(KEY), Passphrase.from_text(PASSPHRASE), cost=2**12)
     crashing = {**environment, "CRASH_AT": "eth_keyfile.keyfile.decode_keyfile_json"}
 
-    terminal = Terminal.run(("wallet", "import", "--keystore", str(file)), crashing)
+    terminal = Terminal.run_afresh(("wallet", "import", "--keystore", str(file)), crashing)
     terminal.answer("Passphrase of brought.json: ", PASSPHRASE)
     code, out, words = terminal.end()
 

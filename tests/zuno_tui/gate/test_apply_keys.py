@@ -46,7 +46,7 @@ class Person:
 
     def types(self, *arguments: str, answers: tuple[tuple[str, str], ...] = ()) -> Spoken:
         flags = ("--network", "devnet", "--rpc", self.chain.url)
-        terminal = Terminal.run((*arguments, *flags), self.environment)
+        terminal = Terminal.run_afresh((*arguments, *flags), self.environment)
         for question, typed in answers:
             terminal.answer(question, typed)
         code, out, words = terminal.end()
