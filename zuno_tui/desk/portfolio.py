@@ -6,18 +6,26 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.base.quantity import Unknown
+from chain.contracts.checksum import shortened
+from chain.prices.price import WorthUnit
 from zuno_tui.desk.events import PortfolioChanged
 from zuno_tui.session.reading_progress import reading_progress
 from zuno_tui.shown.portfolio_report import wallet_words
-from zuno_tui.shown.portfolio_view import EarnedRow, PortfolioView, ResultLine, summed_lines
+from zuno_tui.shown.portfolio_view import (
+    EarnedRow,
+    PortfolioView,
+    ResultLine,
+    idle_row,
+    summed_lines,
+)
 from zuno_tui.shown.position_rows import gain_tone
-from zuno_tui.shown.words import UNKNOWN, fee_text, money, short_gain, worth
+from zuno_tui.shown.words import UNKNOWN, fee_text, money, short_gain
 from zuno_tui.watch.earnings import known_sum, read_whole_earnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from chain.prices.price import WorthUnit
+    from chain.base.quantity import Quantity
     from zuno_tui.commands.portfolio import ShowPortfolio
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.jobs import Progress
@@ -27,12 +35,13 @@ _PATIENCE = 1_800.0
 _TODAY, _WEEK, _MONTH = 1, 7, 30
 _STRETCHES = (_WEEK, _MONTH)
 _JOB = "portfolio"
+_THOUSAND = 1_000
 
 
 class PortfolioReader:
     def __init__(self, desk_context: DeskContext) -> None:
         self._desk_context = desk_context
-        self._view = PortfolioView(EarnedRow("all", "Together", "", "…"))
+        self._view = PortfolioView(EarnedRow("all", "Together", "…"))
 
     def show(self, _asked: ShowPortfolio) -> None:
         """What was read before is there at once; then it is read again."""
@@ -62,12 +71,13 @@ class PortfolioReader:
 def portfolio_view(
     wallets: Sequence[WalletEarnings], unit: WorthUnit, reading: str
 ) -> PortfolioView:
-    """One row for all, then each wallet on each network with its positions."""
-    owned = sum((one.entry.worth.total for one in wallets if one.entry.worth), Fraction(0))
-    count = len({one.entry.wallet for one in wallets})
-    networks = len({one.entry.network.chain_id for one in wallets})
+    """One row for all, then each wallet on each network with its positions and its tokens."""
+    worths = [one.entry.worth for one in wallets if one.entry.worth]
+    inside = _rounded(sum((one.overview.portfolio.total for one in worths), Fraction(0)), unit)
+    idle = _rounded(sum((one.idle_value for one in worths), Fraction(0)), unit)
+    owned = _column_money(inside + idle, unit)
     least = "" if all(one.entry.whole for one in wallets) else "at least "
-    where = f"{_counted(count, 'wallet')} on {_counted(networks, 'network')}"
+    parts = f"positions {_column_money(inside, unit)} + wallet {_column_money(idle, unit)}"
     known = [one for one in wallets if one.positions is not None]
     together = _Group(
         [position for one in known for position in one.positions or ()] if known else None,
@@ -76,23 +86,55 @@ def portfolio_view(
     )
     missing = [one for one in wallets if _trouble(one)]
     note = f"without {_counted(len(missing), 'wallet')} below" if missing else ""
-    rows = tuple(row for one in wallets for row in _wallet_rows(one, unit))
-    total = together.row("all", "Together", "", money(owned, unit), note)
-    return PortfolioView(total, rows, f"{least}{money(owned, unit)} · {where}", reading)
+    alone = len(wallets) == 1 and not missing
+    rows = tuple(row for one in wallets for row in _wallet_rows(one, unit, alone=alone))
+    total = together.row("all", "Together", owned, note)
+    return PortfolioView(total, rows, f"{least}{owned} = {parts}", _place(wallets), reading)
 
 
-def _wallet_rows(one: WalletEarnings, unit: WorthUnit) -> Iterator[EarnedRow]:
-    entry, network = one.entry, one.entry.network.title
+def _place(wallets: Sequence[WalletEarnings]) -> str:
+    if len(wallets) == 1:
+        (entry,) = (one.entry for one in wallets)
+        return f"{wallet_words(entry)} on {entry.network.title}"
+    count = len({one.entry.wallet for one in wallets})
+    networks = len({one.entry.network.chain_id for one in wallets})
+    return f"{_counted(count, 'wallet')} on {_counted(networks, 'network')}"
+
+
+def _rounded(value: Fraction, unit: WorthUnit) -> Fraction:
+    """As it is shown, so that what is shown adds up."""
+    return Fraction(round(value)) if unit is WorthUnit.USD and value >= _THOUSAND else value
+
+
+def _column_money(value: Fraction, unit: WorthUnit) -> str:
+    """Without cents from a thousand dollars on: they cost the names their room."""
+    if unit is WorthUnit.USD and value >= _THOUSAND:
+        return f"${round(value):,}"
+    return money(value, unit)
+
+
+def _column_worth(value: Quantity[Fraction], unit: WorthUnit) -> str:
+    return UNKNOWN if isinstance(value, Unknown) else _column_money(value.value, unit)
+
+
+def _wallet_rows(one: WalletEarnings, unit: WorthUnit, *, alone: bool) -> Iterator[EarnedRow]:
+    entry = one.entry
     key = f"{entry.network.chain_id}/{entry.wallet}"
-    owned = UNKNOWN if entry.worth is None else money(entry.worth.total, unit)
-    group = _Group(one.positions, one.days, unit)
-    yield group.row(key, wallet_words(entry), network, owned, _trouble(one))
+    owned = UNKNOWN if entry.worth is None else _column_money(entry.worth.total, unit)
+    indent = "" if alone else "  "
+    if not alone:
+        group = _Group(one.positions, one.days, unit)
+        name = f"{entry.network.title} · {entry.label or shortened(entry.wallet)}"
+        yield group.row(key, name, owned, _trouble(one))
     for position in one.positions or ():
         snapshot = position.snapshot
-        name = f"  #{snapshot.token_id} {position.pair} {fee_text(snapshot.pool.lp_fee)}"
-        alone = _Group([position], one.days, unit)
-        words = worth(position.worth, unit)
-        yield alone.row(f"{key}/{snapshot.token_id}", name, "", words, _unknown(position))
+        name = f"{indent}#{snapshot.token_id} {position.pair} {fee_text(snapshot.pool.lp_fee)}"
+        by_itself = _Group([position], one.days, unit)
+        words = _column_worth(position.worth, unit)
+        yield by_itself.row(f"{key}/{snapshot.token_id}", name, words, _unknown(position))
+    if entry.worth is not None:
+        held = _column_money(entry.worth.idle_value, unit)
+        yield idle_row(f"{key}/idle", f"{indent}in the wallet", held)
 
 
 class _Group(NamedTuple):
@@ -104,21 +146,20 @@ class _Group(NamedTuple):
     """How far back they were."""
     unit: WorthUnit
 
-    def row(self, key: str, name: str, place: str, owned: str, note: str) -> EarnedRow:
+    def row(self, key: str, name: str, owned: str, note: str) -> EarnedRow:
         if self.positions is None:
             words = UNKNOWN if note else "…"
-            return EarnedRow(key, name, place, owned, words, words, words, words, words, note=note)
+            return EarnedRow(key, name, owned, words, words, words, words, words, note=note)
         result = known_sum([one.against_holding for one in self.positions])
         lines = [(line, float(one.opened)) for one in self.positions if (line := _line(one))]
         return EarnedRow(
             key,
             name,
-            place,
             owned,
             today=self._fees(_TODAY),
             week=self._fees(_WEEK),
             month=self._fees(_MONTH),
-            entry=worth(known_sum([one.fees for one in self.positions]), self.unit),
+            entry=_column_worth(known_sum([one.fees for one in self.positions]), self.unit),
             result=short_gain(result, self.unit),
             tone=gain_tone(result),
             note=note,
@@ -129,7 +170,7 @@ class _Group(NamedTuple):
         if self.days < count:
             return "…"
         found = [one.earned(count).fees for one in self.positions or ()]
-        return worth(known_sum(found), self.unit)
+        return _column_worth(known_sum(found), self.unit)
 
 
 def _line(one: PositionEarnings) -> ResultLine | None:

@@ -28,8 +28,6 @@ class EarnedRow(Struct, frozen=True):
 
     key: str
     name: str
-    place: str
-    """The network, and the wallet where there are several."""
     worth: str
     today: str = "…"
     """Fees earned, collected or not; so are the next three."""
@@ -42,13 +40,25 @@ class EarnedRow(Struct, frozen=True):
     note: str = ""
     """What could not be told of it, and why."""
     line: ResultLine | None = None
+    idle: bool = False
+    """What lies in a wallet: it earns nothing, and has no result."""
+
+
+def idle_row(key: str, name: str, worth: str) -> EarnedRow:
+    """Tokens beside the positions."""
+    return EarnedRow(key, name, worth, today="", week="", month="", entry="", result="", idle=True)
 
 
 class PortfolioView(Struct, frozen=True):
     total: EarnedRow
     rows: tuple[EarnedRow, ...] = ()
-    """Each wallet on each network, followed by its positions."""
+    """Each wallet on each network, followed by its positions and what it holds beside them.
+
+    Of a single wallet the row of all is the wallet's.
+    """
     heading: str = ""
+    place: str = ""
+    """Which wallet on which network, or how many of both."""
     reading: str = ""
     """What is still being read; empty when all is there."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from msgspec.structs import replace
 
 from tests.zuno_tui.desk.sitting import opening, sitting
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
 
 _NOWHERE = "http://127.0.0.1:1"
+
+
+def _dollars(words: str) -> float:
+    return float(words.strip("$").replace(",", ""))
 
 
 async def test_what_all_earned_is_told_and_what_cannot_be_read_says_so(
@@ -42,18 +47,24 @@ async def test_what_all_earned_is_told_and_what_cannot_be_read_says_so(
     assert (again.opens, again.view) == (True, read)
     assert read.reading == ""
     assert read.heading.startswith("at least $")
-    wallets = {row.place: row for row in read.rows if row.place}
+    wallets = {row.name.split(" · ")[0]: row for row in read.rows if " · " in row.name}
     unread = wallets.pop("Base")
     assert unread.note
     assert {unread.worth, unread.today, unread.result} == {"unknown"}
     (demo,) = wallets.values()
     assert demo.note == ""
-    positions = [row for row in read.rows if not row.place]
+    positions = [row for row in read.rows if row.name.strip().startswith("#")]
     assert len(positions) > 5
+    (idle,) = [row for row in read.rows if row.idle]
+    assert (idle.today, idle.result, idle.line) == ("", "", None)
+    total, inside, beside = (_dollars(word) for word in read.heading.split() if "$" in word)
+    assert total == inside + beside == _dollars(read.total.worth)
+    assert beside == _dollars(idle.worth)
+    assert sum(_dollars(row.worth) for row in positions) == pytest.approx(
+        inside, abs=len(positions)
+    )
     for row in (read.total, demo):
         assert all(words.startswith("$") for words in (row.today, row.week, row.month, row.entry))
         assert row.line is not None
         assert len(row.line.times) > 24
-    assert float(demo.week.strip("$").replace(",", "")) > float(
-        demo.today.strip("$").replace(",", "")
-    )
+    assert _dollars(demo.week) > _dollars(demo.today)

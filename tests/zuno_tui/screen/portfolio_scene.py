@@ -5,7 +5,13 @@ from __future__ import annotations
 from math import sin
 
 from tests.zuno_tui.screen.scenes import NOW
-from zuno_tui.shown.portfolio_view import EarnedRow, PortfolioView, ResultLine, summed_lines
+from zuno_tui.shown.portfolio_view import (
+    EarnedRow,
+    PortfolioView,
+    ResultLine,
+    idle_row,
+    summed_lines,
+)
 
 _HOURS = 30 * 24
 
@@ -23,12 +29,11 @@ PORTFOLIO = PortfolioView(
     EarnedRow(
         "all",
         "Together",
-        "",
-        "$41,204.12",
+        "$41,204",
         "$18.20",
         "$131.77",
         "$540.10",
-        "$1,312.44",
+        "$1,312",
         "+$63.90",
         "good",
         "without 1 wallet below",
@@ -37,13 +42,12 @@ PORTFOLIO = PortfolioView(
     (
         EarnedRow(
             "8453/0x52",
-            "main 0x5290…9EE7",
-            "Base",
-            "$41,204.12",
+            "Base · main",
+            "$41,204",
             "$18.20",
             "$131.77",
             "$540.10",
-            "$1,312.44",
+            "$1,312",
             "+$63.90",
             "good",
             "",
@@ -52,8 +56,7 @@ PORTFOLIO = PortfolioView(
         EarnedRow(
             "8453/0x52/7",
             "  #7 WETH/USDC 0.05%",
-            "",
-            "$18,166.91",
+            "$18,167",
             "$9.02",
             "$61.30",
             "$250.77",
@@ -66,8 +69,7 @@ PORTFOLIO = PortfolioView(
         EarnedRow(
             "8453/0x52/9",
             "  #9 WBTC/WETH 0.3%",
-            "",
-            "$12,410.55",
+            "$12,411",
             "$9.18",
             "$70.47",
             "$289.33",
@@ -77,10 +79,10 @@ PORTFOLIO = PortfolioView(
             "",
             _SECOND,
         ),
+        idle_row("8453/0x52/idle", "  in the wallet", "$10,626"),
         EarnedRow(
             "1/0x52",
-            "main 0x5290…9EE7",
-            "Ethereum",
+            "Ethereum · main",
             "unknown",
             "unknown",
             "unknown",
@@ -91,5 +93,6 @@ PORTFOLIO = PortfolioView(
             "node.example does not answer",
         ),
     ),
-    "at least $41,204.12 · 1 wallet on 2 networks",
+    "at least $41,204 = positions $30,578 + wallet $10,626",
+    "1 wallet on 2 networks",
 )

@@ -10,12 +10,14 @@ from textual.content import Content
 from zuno_tui.desk.events import PortfolioChanged
 from zuno_tui.screen.keys import SUMMING
 from zuno_tui.screen.panes.drawn import drawn
-from zuno_tui.screen.panes.frame import heading, literal
+from zuno_tui.screen.panes.frame import heading, joined, literal
 from zuno_tui.screen.panes.lines import KeyLine
 from zuno_tui.screen.panes.plain_text import PlainText
-from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
+from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn, TableLayout
 from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.shown.drawing.chart import result_chart
+from zuno_tui.shown.drawing.pieces import sparkline
+from zuno_tui.shown.words import UNKNOWN
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -25,19 +27,51 @@ if TYPE_CHECKING:
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.shown.portfolio_view import EarnedRow, PortfolioView
 
+_TREND = 24
 _COLUMNS = (
-    TableColumn("", 0, 24, grows=True),
-    TableColumn("NETWORK", 7, 14),
+    TableColumn("", 0, 30),
     TableColumn("WORTH", 1, 13, right=True),
     TableColumn("TODAY", 5, 10, right=True),
     TableColumn("7 D", 2, 11, right=True),
     TableColumn("30 D", 4, 11, right=True),
     TableColumn("ENTRY", 6, 11, right=True),
     TableColumn("VS HOLD", 1, 11, right=True),
-    TableColumn("NOTE", 3, 60, grows=True),
+    TableColumn("THROUGH TIME", 8, _TREND),
+    TableColumn("NOTE", 7, 60, grows=True),
 )
+_FEES = range(2, 6)
+"""The columns that tell fees."""
+_MARK = 2
+"""The cells of the cursor's mark."""
 _FEWEST = 2
 """Points that make a line."""
+
+
+class EarnedTable(RowTable):
+    """As wide as the chart over it."""
+
+    def fees_place(self) -> tuple[int, int]:
+        """Where the columns that tell fees begin, and how wide they are together."""
+        places, gap = self._layout(self.scrollable_content_region.width)
+        start, at, end = 0, _MARK, 0
+        for place in places:
+            if place.column in _FEES:
+                start, end = start or at, at + place.width
+            at += place.width + gap
+        return start, end - start
+
+    def _layout(self, width: int) -> TableLayout:
+        return spread(super()._layout(width), width - _MARK)
+
+
+def spread(layout: TableLayout, room: int) -> TableLayout:
+    """The same columns over all of the room; what cannot be shared evenly goes to the first."""
+    first, *others = layout.places
+    taken = first.width + sum(place.width + layout.gap for place in others)
+    if not others or taken >= room:
+        return layout
+    more, rest = divmod(room - taken, len(others))
+    return TableLayout((first._replace(width=first.width + rest), *others), layout.gap + more)
 
 
 class PortfolioScreen(SubScreen):
@@ -51,7 +85,8 @@ class PortfolioScreen(SubScreen):
     def compose(self) -> ComposeResult:
         with Vertical(id="portfolio", classes="visit"):
             yield PlainText(id="portfolio-chart")
-            yield RowTable(_COLUMNS, id="portfolio-rows")
+            yield PlainText(id="portfolio-fees")
+            yield EarnedTable(_COLUMNS, id="portfolio-rows")
             yield PlainText(id="portfolio-note")
         yield KeyLine(id="keys")
 
@@ -100,9 +135,18 @@ class PortfolioScreen(SubScreen):
         view = self._view
         page = self.query_one("#portfolio")
         page.border_title = literal(f"Portfolio · {view.heading}" if view.heading else "Portfolio")
-        page.border_subtitle = literal(view.reading)
-        self.query_one(RowTable).fill([_row(row) for row in (view.total, *view.rows)])
-        self._draw()
+        page.border_subtitle = joined(view.place, view.reading)
+        told = (view.total, *view.rows)
+        noted = any(row.note for row in told)
+        rows = [_row(row, "" if noted else _trend(row)) for row in told]
+        table = self.query_one(EarnedTable)
+        table.styles.height = len(rows) + 1
+        table.fill(rows)
+        self.call_after_refresh(self._draw)
+
+    def _fees_title(self) -> Content:
+        start, width = self.query_one(EarnedTable).fees_place()
+        return literal(" " * start + " FEES ".center(width, "─"), "$quiet")
 
     def _draw(self) -> None:
         row = self._selected
@@ -113,28 +157,34 @@ class PortfolioScreen(SubScreen):
         if not width:
             return
         if line is None or len(line.times) < _FEWEST:
-            why = row.note or self._view.reading or "No hour of it is known yet."
+            unread = self._view.reading or "No hour of it is known yet."
+            why = "It lies in the wallet: no fees, no range." if row.idle else row.note or unread
             below = literal(why, "$quiet")
         else:
             below = drawn(result_chart(line.times, line.values, width, height - 1))
         picture.update(Content("\n").join([title, below]), layout=False)
+        self.query_one("#portfolio-fees", PlainText).update(self._fees_title(), layout=False)
         note = literal(f"▲ {row.note}" if row.note else "", "$warning")
         self.query_one("#portfolio-note", PlainText).update(note, layout=False)
 
 
-def _row(one: EarnedRow) -> Row:
-    strong = "plain" if one.name.startswith(" ") else "strong"
+def _trend(one: EarnedRow) -> str:
+    return "" if one.line is None else sparkline(one.line.values, _TREND)
+
+
+def _row(one: EarnedRow, trend: str) -> Row:
+    strong = "plain" if one.name.startswith((" ", "#")) or one.idle else "strong"
     return Row(
         one.key,
         (
-            Cell(one.name, strong),
-            Cell(one.place, "dim"),
-            Cell(one.worth, strong),
+            Cell(one.name, "dim" if one.idle else strong),
+            Cell(one.worth, "warn" if one.note and one.worth == UNKNOWN else strong),
             Cell(one.today),
             Cell(one.week),
             Cell(one.month),
             Cell(one.entry),
             Cell(one.result, one.tone),
+            Cell(trend, one.tone),
             Cell(one.note, "warn"),
         ),
     )
