@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chain.base.spelling import one_slip_apart
 from zuno_tui.commands.registry import registry
 from zuno_tui.phrases.spoken.lexicon import forms
 from zuno_tui.phrases.spoken.plain import plain_words
+from zuno_tui.phrases.spoken.slips import forms_but_for_slip
 from zuno_tui.phrases.spoken.topics import Topic
 from zuno_tui.phrases.spoken.whole_sentence import topics_of_whole
 
@@ -106,6 +106,5 @@ def _begun_with_slip(words: tuple[str, ...]) -> Iterator[Topic]:
     first = words[0] if words else ""
     if len(first) < _SHORTEST_MENDED:
         return
-    for form, topics in forms().items():
-        if len(form) == 1 and one_slip_apart(first, form[0]):
-            yield from topics
+    for form in forms_but_for_slip(first):
+        yield from forms()[form,]

@@ -371,8 +371,8 @@ def _without_courtesies(words: tuple[str, ...]) -> tuple[str, ...]:
 
 def _unknown(words: tuple[str, ...]) -> Misunderstood:
     known = registry().phrases()
-    attempts = (nearest(" ".join(words[:count]).lower(), known) for count in (len(words), 2, 1))
-    meant = next(filter(None, attempts), None)
+    said_so_far = dict.fromkeys(" ".join(words[:count]).lower() for count in (len(words), 2, 1))
+    meant = next(filter(None, (nearest(said, known) for said in said_so_far)), None)
     said = f"I do not know '{words[0]}'."
     if meant is None or words[0].lower() in (f"un{meant.split()[0]}", "not", "never", "don't"):
         return Misunderstood(said, offer="help")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from zuno_tui.phrases.pieces import listed
 from zuno_tui.phrases.spoken.advice import INTO_ANOTHER
+from zuno_tui.phrases.spoken.lexicon import forms
 from zuno_tui.phrases.spoken.meaning import (
     NOT_LATER,
     NOTHING_DONE,
@@ -15,7 +16,7 @@ from zuno_tui.phrases.spoken.meaning import (
     Rephrased,
 )
 from zuno_tui.phrases.spoken.negation import CORRECTING, OTHERS, refused_ids
-from zuno_tui.phrases.spoken.topics import Topic
+from zuno_tui.phrases.spoken.topics import DEEDS, QUESTIONS, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,12 @@ _PART_OF_THEM = re.compile(
     r"\b(?:half|third|quarter|thirds|quarters) (?:of )?(?:my |our )?positions\b"
 )
 _FROM_TO = re.compile(r"#?[0-9]+ (?:to|through|until|till|thru|-) #?[0-9]+\b")
+_ONE_AT_A_TIME = "What is meant of which position? Type them one at a time."
+_HEADS = (
+    DEEDS
+    | QUESTIONS
+    | {Topic.SHOW, Topic.TELL, Topic.PUT, Topic.ADVISE, Topic.WIDTH, Topic.KEEP, Topic.MUTE}
+)
 _EXCEPTING = re.compile(
     r"\b(?:but not|except|excluding|besides|other than|apart from|instead of)\b"
 )
@@ -43,6 +50,8 @@ def sure_of(change: SpokenMeaning, sentence: Sentence) -> SpokenMeaning:
         doubts = (rule(change, sentence) for rule in _DOUBTS)
         return next((doubt for doubt in doubts if doubt is not None), change)
     offering = isinstance(change, AskedBack) and bool(change.choices)
+    if offering and _mixed(sentence):
+        return AskedBack(_ONE_AT_A_TIME)
     return AskedBack(NOT_LATER) if offering and _conditional(sentence) else change
 
 
@@ -93,6 +102,24 @@ def _bought_first(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None
     if not adding or not sentence.has(Topic.BUY):
         return None
     return AskedBack("One after the other: what is bought first, and with what?")
+
+
+def _of_another(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
+    """`close 27, and how is 33` where the two were not kept apart."""
+    mixed = len(change.phrases) > 1 and _mixed(sentence)
+    return AskedBack(_ONE_AT_A_TIME) if mixed else None
+
+
+def _mixed(sentence: Sentence) -> bool:
+    """Whether positions stand behind different words that each begin something."""
+    begun: frozenset[Topic] = frozenset()
+    belonging: set[frozenset[Topic]] = set()
+    for word in sentence.words:
+        begun = _HEADS.intersection(forms().get((word,), ())) or begun
+        number = word.lstrip("#")
+        if number.isascii() and number.isdigit() and int(number) in sentence.ids and begun:
+            belonging.add(begun)
+    return len(belonging) > 1
 
 
 def _spared(change: Rephrased, sentence: Sentence) -> SpokenMeaning | None:
@@ -148,6 +175,7 @@ _DOUBTS: tuple[DoubtRule, ...] = (
     _unclear_several,
     _emptied,
     _bought_first,
+    _of_another,
     _spared,
     _left_out,
     _stays,

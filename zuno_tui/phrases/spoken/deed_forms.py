@@ -98,8 +98,8 @@ DEED_FORMS: dict[Topic, str] = {
         "agents, talk to agents about, agents about, agents look at, agents have look"
     ),
     Topic.SWAP: (
-        "ape, rotate, change into, swapping, converting, offload into, swap, convert, exchange, "
-        "trade, sell, selling, flip, turn"
+        "swp, ape, rotate, change into, swapping, converting, offload into, swap, convert, "
+        "exchange, trade, sell, selling, flip, turn"
     ),
     Topic.BUY: "buy, buying, purchase",
     Topic.WRAP: (

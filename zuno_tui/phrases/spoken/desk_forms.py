@@ -76,16 +76,16 @@ DESK_FORMS: dict[Topic, str] = {
     ),
     Topic.THEME: "theme, dark mode, light mode, colours, colors",
     Topic.TROUBLE: (
-        "red flag, red flags, buzzed, phone buzzed, pinged, got pinged, beeped, alerted, "
-        "notified, rang, what is new, is new, beep, did it beep, that beep, that noise, red "
-        "thing, red dot, red light, red mark, red sign, red text, red alert, yellow thing, yellow "
-        "dot, yellow sign, orange thing, exclamation mark, exclamation point, blinking, flashing, "
-        "beeping, badge, while i slept, while i was asleep, while i was sleeping, while i was "
-        "away, while i was gone, while i was out, while away, overnight, whats new, what did i "
-        "miss, did i miss, needs me, needs attention, fire, on fire, urgent, wrong, problem, "
-        "problems, attention, issue, issues, anything new, warning, everything ok, is everything, "
-        "everything fine, all good, all ok, happening, should know, need to know, going on here, "
-        "trigger, triggered, went off, go off, fired"
+        "what is cooking, red flag, red flags, buzzed, phone buzzed, pinged, got pinged, beeped, "
+        "alerted, notified, rang, what is new, is new, beep, did it beep, that beep, that noise, "
+        "red thing, red dot, red light, red mark, red sign, red text, red alert, yellow thing, "
+        "yellow dot, yellow sign, orange thing, exclamation mark, exclamation point, blinking, "
+        "flashing, beeping, badge, while i slept, while i was asleep, while i was sleeping, while "
+        "i was away, while i was gone, while i was out, while away, overnight, whats new, what "
+        "did i miss, did i miss, needs me, needs attention, fire, on fire, urgent, wrong, "
+        "problem, problems, attention, issue, issues, anything new, warning, everything ok, is "
+        "everything, everything fine, all good, all ok, happening, should know, need to know, "
+        "going on here, trigger, triggered, went off, go off, fired"
     ),
     Topic.CONNECTION: (
         "latency, debug, ping time, is it online, slow today, hanging, frozen, so slow, too slow, "
@@ -97,15 +97,16 @@ DESK_FORMS: dict[Topic, str] = {
     ),
     Topic.DRILL: "exit drill, drill, if i have to",
     Topic.PLAN: (
-        "did you prepare, you prepare, you prepared, prepared, have you prepared, before i sign, "
-        "am i signing, i am signing, about to sign, am i about to sign, signing here, did you "
-        "propose, you proposed, recommended, is recommended, how confident, how confident are "
-        "you, how sure are you, how certain, how certain are you, confidence, are you sure, are "
-        "you sure about, on card, card say, card says, you about to do, are you about to do, come "
-        "up with, did you come up with, you come up with, proposed, the plan, on the table, plan, "
-        "proposal, options, alternatives, did you recommend, did you say, you recommended, did "
-        "you suggest, your recommendation, steps, what you propose, you propose, you are "
-        "proposing, what you suggest"
+        "will i sign, i will sign, am i going to sign, do i sign, would i sign, calldata, raw "
+        "transaction, did you prepare, you prepare, you prepared, prepared, have you prepared, "
+        "before i sign, am i signing, i am signing, about to sign, am i about to sign, signing "
+        "here, did you propose, you proposed, recommended, is recommended, how confident, how "
+        "confident are you, how sure are you, how certain, how certain are you, confidence, are "
+        "you sure, are you sure about, on card, card say, card says, you about to do, are you "
+        "about to do, come up with, did you come up with, you come up with, proposed, the plan, "
+        "on the table, plan, proposal, options, alternatives, did you recommend, did you say, you "
+        "recommended, did you suggest, your recommendation, steps, what you propose, you propose, "
+        "you are proposing, what you suggest"
     ),
     Topic.SENT: (
         "receipt, did it work, tx receipt, transaction receipt, waiting to be signed, waiting to "

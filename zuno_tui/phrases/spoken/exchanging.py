@@ -78,7 +78,7 @@ def _wanted_coin(sentence: Sentence) -> Rephrased | None:
 
 def _swap(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     tokens = tuple(dict.fromkeys(sentence.tokens))
-    entering = "ape" in sentence.words and len(tokens) == 1
+    entering = "ape" in sentence.words and (len(tokens) == 1 or bool(sentence.pairs))
     # "Ape 0.1 weth usdc from 3k to 3.2k" names a range.
     if sentence.ids or not tokens or entering or sentence.prices:
         return None

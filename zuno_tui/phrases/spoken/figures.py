@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from zuno_tui.phrases.spoken.meaning import AskedBack, Rephrased
 from zuno_tui.phrases.spoken.sentence import STABLE
-from zuno_tui.phrases.spoken.targets import RANK_TOPICS, called
+from zuno_tui.phrases.spoken.targets import RANK_TOPICS, STATE_TOPICS, called
 from zuno_tui.phrases.spoken.topics import DEEDS, QUESTIONS, Topic
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ _BY_SO_MUCH = re.compile(
 """By how much in money: the price it comes to is not said."""
 _FEW_WORDS = 3
 _SHORT = 4
+_LEVELS = (Topic.REACHES, Topic.BELOW, Topic.ABOVE, Topic.FALLS, Topic.RISES)
 _TAKING = (Topic.LEAVE, Topic.TAKE, Topic.COLLECT, Topic.MORE, Topic.LESS, Topic.MOVE)
 
 
@@ -89,8 +90,9 @@ def _supposes(sentence: Sentence) -> bool:
     asked = sentence.has(Topic.IF) and sentence.first in QUESTIONS and not sentence.has(*DEEDS)
     halved = bool({"halves", "doubles"} & {*sentence.words})
     by_percent = asked and (len(sentence.percents) == 1 or halved)
-    portrayed = sentence.has(Topic.POSITIONS) and bool(sentence.numbers or sentence.dollars)
-    to_level = portrayed and sentence.has(Topic.REACHES)
+    levelled = len(sentence.numbers) + len(sentence.dollars) == 1
+    portrayed = sentence.has(Topic.POSITIONS) and sentence.has(Topic.REACHES)
+    to_level = levelled and (portrayed or (asked and sentence.has(*_LEVELS)))
     return (by_percent or to_level) and bool(sentence.symbols)
 
 
@@ -161,7 +163,7 @@ def earned(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     one = sentence.has(Topic.POSITION) and not lping
     if sentence.has(Topic.TRACK_RECORD, Topic.POOLS) or one or sentence.symbols or taken:
         return None
-    ranked = sentence.has(Topic.ONE) and sentence.has(*RANK_TOPICS)
+    ranked = sentence.has(Topic.ONE) and sentence.has(*RANK_TOPICS, *STATE_TOPICS)
     if ranked or (sentence.first_word in ("positions", "lps") and period is None):
         return None
     said = set(sentence.words)
@@ -185,7 +187,7 @@ def price(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     exchanged = sentence.first in (Topic.SWAP, Topic.BUY) and bool(sentence.amounts)
     if sentence.pairs or sentence.ids or exchanged:
         return None
-    if sentence.has(Topic.POSITION, Topic.POSITIONS, Topic.RANGE):
+    if sentence.has(Topic.POSITION, Topic.POSITIONS, Topic.RANGE, Topic.PORTFOLIO):
         return None
     tokens = tuple(dict.fromkeys(called(one, context) for one in sentence.tokens))
     priced = sentence.has(Topic.PRICE, Topic.WORTH)
@@ -200,7 +202,7 @@ def price(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     plainly = priced and asking and len(tokens) == 1
     if not asked or not tokens or (set(sentence.unknown) - {"today"} and not plainly):
         return None
-    if priced and len(tokens) > 1:
+    if (priced or sentence.amounts) and len(tokens) > 1:
         tokens = tuple(one for one in tokens if one not in ("USDC", "USDT")) or tokens
     if len(tokens) > 1:
         return AskedBack("The price of which token?", tuple(f"price {one}" for one in tokens))

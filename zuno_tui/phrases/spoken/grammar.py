@@ -62,6 +62,9 @@ _POLITE = frozenset(("can", "could"))
 _HAPPENED = (("has",), ("have",), ("did",))
 _ANYWHERE = frozenset(("switch", "create", "glossary", "help", "settings", "alert", "quit"))
 """What is the same on every network, or names its own."""
+_BESIDES = QUESTIONS | {Topic.SHOW, Topic.TELL, Topic.PUT, Topic.ADVISE, Topic.WIDTH}
+"""What begins something else beside an order, where it names a position of its own."""
+_JOINS = frozenset(("and", "then", "also", "plus", "but", "-", "or"))
 _BEFOREHAND = (("first",), ("beforehand",), ("before",))
 _SIGNING = ("cancel transaction", "speed up", "revoke")
 
@@ -124,7 +127,9 @@ def _meaning(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
     # "30 should go from 2850 to 3400" asks nothing.
     named = sentence.words[1:2] if sentence.first_word in _POLITE else sentence.words[:1]
     told = sentence.prices is not None and "".join(named).lstrip("#").isdigit()
+    wondering = sentence.first is Topic.ADVISE and sentence.has(Topic.SHOULD)
     asking = sentence.first in QUESTIONS or sentence.has(Topic.HOW_TO)
+    asking = asking or (wondering and sentence.prices is None)
     if not asking or told:
         change = _first(_CHANGES, sentence, context)
         if change is not None:
@@ -175,24 +180,51 @@ def _typed_exactly(asked: SpokenMeaning, sentence: Sentence) -> SpokenMeaning:
 
 def _in_turn(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     """Two things to do in one sentence: `collect 26 and close it`."""
-    for place in range(1, len(sentence.words)):
-        if not _begins_another(sentence.words, place):
+    if sentence.first not in DEEDS | (_BESIDES - QUESTIONS):
+        return None
+    words = sentence.words
+    for place in range(1, len(words)):
+        rest = _after_joins(words[place:])
+        joined = len(rest) < len(words) - place
+        doing = not (DEEDS | _BESIDES).isdisjoint(forms().get(rest[:1], ()))
+        numbered = _names_number(words[place - 1 : place]) and _names_number(rest)
+        if not (joined or (doing and numbered)):
             continue
-        first = read_sentence(sentence.words[:place], context)
-        second = read_sentence(sentence.words[place:], context)
-        if first.has(*DEEDS) and second.first in DEEDS and sentence.first in DEEDS:
+        first = read_sentence(words[:place], context)
+        if first.first not in DEEDS | _BESIDES:
+            continue
+        # "Take 30% off 35 and 10% off 27".
+        repeated = joined and not doing and _counted(first) and _names_number(rest)
+        second = read_sentence((words[0], *rest) if repeated else rest, context)
+        if _begins_anew(second, joined=joined, doing=doing, repeated=repeated):
             return _both(first, second, context)
     return None
 
 
-def _begins_another(words: tuple[str, ...], place: int) -> bool:
-    """At a join, or after a position's number: `collect 27, close 36`."""
-    if words[place] in ("and", "then"):
-        return True
-    named = words[place - 1].lstrip("#").isdigit() and any(
-        word.lstrip("#").isdigit() for word in words[place + 1 :]
-    )
-    return named and not DEEDS.isdisjoint(forms().get(words[place : place + 1], ()))
+def _after_joins(words: tuple[str, ...]) -> tuple[str, ...]:
+    return words if not words or words[0] not in _JOINS else _after_joins(words[1:])
+
+
+def _begins_anew(second: Sentence, *, joined: bool, doing: bool, repeated: bool) -> bool:
+    if repeated:
+        return _counted(second)
+    if joined and not doing and _names_number(second.words):
+        return False
+    return (second.first in DEEDS and (joined or bool(second.ids))) or _looks_besides(second)
+
+
+def _looks_besides(second: Sentence) -> bool:
+    """`collect 27 and show me 33`, `collect 27 and put 500 usdc in 33`."""
+    return bool(second.ids) and second.first in _BESIDES
+
+
+def _names_number(words: tuple[str, ...]) -> bool:
+    return any(word.lstrip("#").isdigit() for word in words)
+
+
+def _counted(sentence: Sentence) -> bool:
+    """Whether it says how much of one position, by itself."""
+    return len(sentence.ids) == 1 and len(sentence.percents) + len(sentence.amounts) == 1
 
 
 def _both(first: Sentence, second: Sentence, context: PhraseContext) -> SpokenMeaning | None:

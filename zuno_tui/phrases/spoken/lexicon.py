@@ -13,10 +13,11 @@ from zuno_tui.phrases.spoken.topics import Topic
 _FORMS: dict[Topic, str] = {
     **DEED_FORMS,
     Topic.FEES: (
-        "uncollected, unclaimed, anything to collect, anything to claim, left to collect, left to "
-        "claim, there to collect, there to claim, can i claim, can i collect, claimable, "
-        "collectable, is waiting, waiting for collection, fee, fees, rewards, reward, yield, "
-        "interest, earnings, income, proceeds, winnings, dividends, dividend"
+        "anything i should collect, anything i should claim, uncollected, unclaimed, anything to "
+        "collect, anything to claim, left to collect, left to claim, there to collect, there to "
+        "claim, can i claim, can i collect, claimable, collectable, is waiting, waiting for "
+        "collection, fee, fees, rewards, reward, yield, interest, earnings, income, proceeds, "
+        "winnings, dividends, dividend"
     ),
     Topic.POSITIONS: (
         "filter, filter by, hide empty, hide, list lps, everything i have open, all i have open, "
@@ -92,20 +93,20 @@ _FORMS: dict[Topic, str] = {
         "coming in, rolled in, flowed in, richer, poorer"
     ),
     Topic.HISTORY: (
-        "gas did i pay, gas i paid, gas have i paid, gas have i spent, gas spent, gas did i "
-        "spend, spent on gas, paid in gas, paid for gas, last transactions, last txs, last txns, "
-        "last few transactions, recent transactions, recent txs, recent txns, previous "
-        "transactions, latest transactions, all my transactions, all transactions, my "
-        "transactions, my txs, list of transactions, transaction list, what happened yesterday, "
-        "tx log, txs log, transaction log, transaction history, tx history, past transactions, "
-        "past txs, log, logs, trade history, track of what i did, what have i done, what did i "
-        "do, past moves, event log, timeline, history, everything that happened, activity, past "
-        "activity, what happened so far, ledger, past actions, my actions, what i did, things i "
-        "did, everything i have done, all i have done, i have done so far, happened in my "
-        "account, in my account"
+        "my swaps, past swaps, my deposits, my withdrawals, deposits and withdrawals, gas did i "
+        "pay, gas i paid, gas have i paid, gas have i spent, gas spent, gas did i spend, spent on "
+        "gas, paid in gas, paid for gas, last transactions, last txs, last txns, last few "
+        "transactions, recent transactions, recent txs, recent txns, previous transactions, "
+        "latest transactions, all my transactions, all transactions, my transactions, my txs, "
+        "list of transactions, transaction list, what happened yesterday, tx log, txs log, "
+        "transaction log, transaction history, tx history, past transactions, past txs, log, "
+        "logs, trade history, track of what i did, what have i done, what did i do, past moves, "
+        "event log, timeline, history, everything that happened, activity, past activity, what "
+        "happened so far, ledger, past actions, my actions, what i did, things i did, everything "
+        "i have done, all i have done, i have done so far, happened in my account, in my account"
     ),
     Topic.TAXES: "download, csv, tax, taxes, tax report, export, spreadsheet, excel, accountant",
-    Topic.NETWORK: "network, networks, chain, chains",
+    Topic.NETWORK: "mainnet, testnet, network, networks, chain, chains",
     Topic.ALLOWANCES: (
         "have i approved, did i approve, i approved, can move my money, can move my funds, can "
         "take my, can take my money, have access, has access, contracts, token approvals, token "
@@ -245,13 +246,14 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.HOW_TO: "how do i, how can i, how could i, how should i, how to, how do we, how does one",
     Topic.SHOULD: (
-        "how should i, how should we, how do you suggest, what would be best, what is best to do, "
-        "is best to do, what now with, should i, shall i, should we, must i, do i need to, do i "
-        "need, do i have to, need to, is it time, is it worth, does it make sense, would you, "
-        "should, what to do, what should i do, what do i do, what can i do, what could i do, what "
-        "would you do, what shall i do, what should we do, what do you think, do you think, is "
-        "now a good time, ought i, better to, when should i, when should, is it better, worth "
-        "rebalancing"
+        "if i should, if we should, whether i should, whether to, whether we should, if it is "
+        "time to, if it makes sense to, how should i, how should we, how do you suggest, what "
+        "would be best, what is best to do, is best to do, what now with, should i, shall i, "
+        "should we, must i, do i need to, do i need, do i have to, need to, is it time, is it "
+        "worth, does it make sense, would you, should, what to do, what should i do, what do i "
+        "do, what can i do, what could i do, what would you do, what shall i do, what should we "
+        "do, what do you think, do you think, is now a good time, ought i, better to, when should "
+        "i, when should, is it better, worth rebalancing"
     ),
     Topic.WHETHER: (
         "were, had, got any, have any, is there any, are there any, is there, are there, is, are, "
@@ -286,20 +288,20 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.DYNAMIC_FEE: "dynamic, dynamic fee, dynamic fees, dynamic-fee, variable fee, hooked",
     Topic.PORTFOLIO: (
-        "by position, per position, each position make, each position made, each position earned, "
-        "am i up or down, up or down, am i up, am i down, up or down overall, in profit overall, "
-        "my il, my impermanent loss, il overall, am i rich, rich yet, beating hodl, beat hodl, "
-        "beating holding, beat holding, better than holding, better than hodl, better than "
-        "hodling, vs holding, vs hodl, against holding, than just holding, better off holding, "
-        "all of it worth, is all of it worth, it all worth, is it all worth, all together worth, "
-        "whole portfolio, entire portfolio, portfolio value, value of my portfolio, portfolio "
-        "worth, where is money, where is my money, all my money, all my crypto, all wallets, "
-        "every wallet, across wallets, all networks, all chains, every network, across networks, "
-        "total exposure, my exposure, overall exposure, total net worth, net worth, networth, how "
-        "rich, all my stuff, everything i own, everything i have, total value, total worth, "
-        "overall value, am i worth, is everything worth, whole worth, value in total, worth in "
-        "total, compared to hodling, compared to holding, compared to hodl, versus holding, "
-        "versus hodling, vs hodling, against hodling"
+        "exposure to, by position, per position, each position make, each position made, each "
+        "position earned, am i up or down, up or down, am i up, am i down, up or down overall, in "
+        "profit overall, my il, my impermanent loss, il overall, am i rich, rich yet, beating "
+        "hodl, beat hodl, beating holding, beat holding, better than holding, better than hodl, "
+        "better than hodling, vs holding, vs hodl, against holding, than just holding, better off "
+        "holding, all of it worth, is all of it worth, it all worth, is it all worth, all "
+        "together worth, whole portfolio, entire portfolio, portfolio value, value of my "
+        "portfolio, portfolio worth, where is money, where is my money, all my money, all my "
+        "crypto, all wallets, every wallet, across wallets, all networks, all chains, every "
+        "network, across networks, total exposure, my exposure, overall exposure, total net "
+        "worth, net worth, networth, how rich, all my stuff, everything i own, everything i have, "
+        "total value, total worth, overall value, am i worth, is everything worth, whole worth, "
+        "value in total, worth in total, compared to hodling, compared to holding, compared to "
+        "hodl, versus holding, versus hodling, vs hodling, against hodling"
     ),
     **FILLING_FORMS,
     **DESK_FORMS,

@@ -108,6 +108,7 @@ def _one_edge(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | Non
     changed = sentence.numbers or sentence.has(*_SHIFTED, Topic.MOVE, Topic.SET, Topic.PUT)
     shifted = shifted or bool(sentence.has(Topic.BOUND) and changed and not sentence.percents)
     shifted = shifted or (sentence.has(Topic.MOVE) and bool(_UPWARDS & set(sentence.words)))
+    shifted = shifted or (sentence.first is Topic.WIDTH and len(sentence.numbers) == 1)
     rechosen = sentence.has(Topic.RANGE) and sentence.has(Topic.SET) and not sentence.percents
     if not (shifted or rechosen) or sentence.amounts or sentence.has(Topic.OPEN, Topic.NEW):
         return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from zuno_tui.phrases.pieces import listed
+from zuno_tui.phrases.spoken.lexicon import forms
 from zuno_tui.phrases.spoken.meaning import NOTHING_DONE, AnsweredPhrase, AskedBack, Rephrased
 from zuno_tui.phrases.spoken.sentence_reader import read_sentence
 from zuno_tui.phrases.spoken.topics import DEEDS, HELD, QUESTIONS, Topic
@@ -60,11 +61,21 @@ def without_refused_ids(sentence: Sentence) -> Sentence | None:
     refused = refused_ids(sentence)
     left = tuple(one for one in sentence.ids if one not in refused)
     every = sentence.has(Topic.ALL, Topic.POSITIONS, Topic.ONES)
-    if not left or len(left) == len(sentence.ids) or sentence.topics.count(Topic.NOT) > 1 or every:
+    # "Except 27, don't close 33" denies the deed besides.
+    several = sentence.topics.count(Topic.NOT) > 1 or every or _denies_deed(sentence)
+    if not left or len(left) == len(sentence.ids) or several:
         return None
     denials = (Topic.NOT, Topic.EXCEPT)
     topics = tuple(topic for topic in sentence.topics if topic not in denials)
     return replace(sentence, ids=left, topics=topics)
+
+
+def _denies_deed(sentence: Sentence) -> bool:
+    words = sentence.words
+    return any(
+        word in _DENYING and not DEEDS.isdisjoint(forms().get(words[at + 1 : at + 2], ()))
+        for at, word in enumerate(words)
+    )
 
 
 def without_refused_token(sentence: Sentence) -> Sentence | None:

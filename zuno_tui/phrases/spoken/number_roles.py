@@ -25,6 +25,8 @@ _COUNTING = (Topic.MORE, Topic.PUT, Topic.SWAP, Topic.BUY, Topic.OPEN, Topic.WRA
 _PARTED = (Topic.LESS, Topic.TAKE, Topic.REMOVE)
 _WORDS_FOR_DIGITS = {"4": "for", "2": "to"}
 _MOST_PERCENT = 95
+_BOTH = 2
+_POINTING = frozenset(("those", "these", "all", "my", "other"))
 _MOST_WORDS = 5
 
 
@@ -63,6 +65,10 @@ def _worded(draft: SentenceDraft) -> int:
     if found is None:
         return 0
     number, taken = found
+    if number == _BOTH and draft.word(-1) in _POINTING and not draft.is_symbol(draft.word(1)):
+        # "Close those two that are out of range".
+        draft.words = (*draft.words[: draft.at], "both", *draft.words[draft.at + 1 :])
+        return 0
     # "The one USDC position" counts nothing, "add one USDC" does.
     told = forms().get((draft.word(-1),), ()) if draft.word() == "one" else _COUNTING
     counted = (*PERCENT, *TIMES, *DOLLARS)
@@ -114,7 +120,8 @@ def _range(draft: SentenceDraft, word: str) -> int:
     if join == "and" and draft.word(-1) != "between":
         return 0
     named = _is_position(draft, word) or _is_position(draft, second)
-    if not introduced and join != "-" and named:
+    both = _is_held(draft, word) and _is_held(draft, second)
+    if (not introduced and join != "-" and named) or both:
         return 0
     if draft.prices is not None:
         return 0
@@ -189,8 +196,7 @@ def _of_token(draft: SentenceDraft, word: str, unit: str) -> int:
 
 def _is_named(draft: SentenceDraft, word: str) -> bool:
     """Whether a word names a token or a position."""
-    held = _INTEGER.fullmatch(word) is not None and int(word) in draft.context.positions
-    return held or draft.is_symbol(word) or _ID.fullmatch(word) is not None
+    return _is_held(draft, word) or draft.is_symbol(word) or _ID.fullmatch(word) is not None
 
 
 def _share(draft: SentenceDraft, percent: Fraction) -> None:
@@ -256,6 +262,10 @@ def _is_position(draft: SentenceDraft, word: str) -> bool:
     if draft.context.held is not None or draft.context.positions:
         return int(word) in draft.context.positions
     return not draft.ids and not draft.numbers and not _compared(draft)
+
+
+def _is_held(draft: SentenceDraft, word: str) -> bool:
+    return _INTEGER.fullmatch(word) is not None and int(word) in draft.context.positions
 
 
 def _is_doubtful(draft: SentenceDraft, word: str) -> bool:

@@ -115,6 +115,7 @@ def _without_amount(
     asked = opening and asked
     liquid = sentence.has(Topic.LIQUIDITY, Topic.POSITION, Topic.NEW) or bool(sentence.pairs)
     liquid = liquid or token or all_there_is or "position" in sentence.words
+    liquid = liquid or bool(sentence.numbers and sentence.first is Topic.OPEN)
     return (
         AskedBack(_EXAMPLE)
         if (asked or not opening or sentence.has(Topic.NEW)) and liquid

@@ -199,9 +199,12 @@ _GLUED = re.compile(
 )
 _TIME_LETTER = re.compile(r"([0-9]+)([hdw])", re.ASCII)
 _NOT_A_TAIL = re.compile(r"[km]", re.ASCII)
-_DEED_BEFORE = re.compile(
-    rf"({'|'.join(form.strip() for forms in DEED_FORMS.values() for form in forms.split(','))}"
-    r"|fees|position|pos|mute)(#?[$]?[0-9.].*)"
+_GLUED_BEFORE = re.compile(r"([a-z-]+)(#?[$]?[0-9.].*)")
+_BEFORE_NUMBERS = frozenset(
+    (
+        *(form.strip() for forms in DEED_FORMS.values() for form in forms.split(",")),
+        *("fees", "position", "pos"),
+    )
 )
 """`collect27`: only after words that are no token's name."""
 
@@ -261,7 +264,8 @@ def _spread(word: str) -> Iterator[str]:
 
 
 def _apart(word: str) -> Iterator[str]:
-    if (told := _DEED_BEFORE.fullmatch(word)) is not None:
+    told = _GLUED_BEFORE.fullmatch(word)
+    if told is not None and told[1] in _BEFORE_NUMBERS:
         yield told[1]
         word = told[2]
     glued = _GLUED.fullmatch(word) or _TIME_LETTER.fullmatch(word)

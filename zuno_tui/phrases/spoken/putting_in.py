@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.targets import PositionsMeant
 
 _FEW_WORDS = 3
+_SHARED = frozenset(("split", "divide", "spread", "distribute", "share"))
 _MORE_INTO = re.compile(r"^(?:some )?more [a-z]+ (?:in|into|to|for) #?[0-9]")
 _DUMPED_INTO = re.compile(
     r"^(?:dump|burn|pull|move|shift|roll|drop) [0-9.]+[km]? [a-z]{3,6} "
@@ -37,7 +38,8 @@ def put_in(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     dumped = sentence.amounts and sentence.ids and _DUMPED_INTO.search(sentence.text)
     adding = sentence.has(Topic.MORE, Topic.PUT, Topic.DOUBLE) or (into and sentence.ids)
     adding = adding or bool(sentence.ids and _MORE_INTO.search(sentence.text))
-    if not (adding or dumped) or sentence.first is Topic.LESS:
+    shared = bool(sentence.amounts and sentence.first_word in _SHARED and sentence.ids)
+    if not (adding or dumped or shared) or (sentence.first is Topic.LESS and not shared):
         return None
     counted = sentence.amounts or sentence.numbers or sentence.dollars
     if (sentence.has(Topic.MOVE) or sentence.first is Topic.ADVISE) and not counted:

@@ -63,8 +63,8 @@ _DEFINED = re.compile(
     r"|never heard of|not know what)\b"
 )
 _OPTION = re.compile(
-    r"(?:take |pick |choose |go with |i (?:take|pick|choose|want|like) )?"
-    r"(?:(?:option|choice|candidate|number) [a-e]|(?<= )[b-e])"
+    r"(?:do |take |pick |choose |go with |i (?:take|pick|choose|want|like) )?"
+    r"(?:(?:option|choice|candidate|number) [a-e0-9]|(?<= )[b-e])"
 )
 _SAID_OF = re.compile(r"(?:[a-z]+ ){1,3}(?:of|for|on|in) (?:position )?#?[0-9]+")
 _ANEW = frozenset(("redo", "remake", "recalculate", "recompute", "rerun", "fresh", "another"))
@@ -275,7 +275,7 @@ def _portfolio(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | N
 
 
 def _alerts(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    troubled = sentence.has(Topic.TROUBLE) and not sentence.ids
+    troubled = sentence.has(Topic.TROUBLE) and not (sentence.ids or sentence.has(Topic.SENT))
     # "Which of mine fell out of range overnight?" asks for those.
     listing = sentence.first_word in _ANY_OF_THEM and sentence.has(*_RANGE_STATES)
     troubled = troubled and not listing

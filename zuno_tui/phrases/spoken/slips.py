@@ -34,14 +34,31 @@ def without_slips(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, .
     return found, tuple(word for word, meant in zip(words, found, strict=True) if word != meant)
 
 
+@cache
 def topics_but_for_slip(word: str) -> tuple[Topic, ...] | None:
     """What the one known word says that a slip leads to; None where there is none, or several."""
     if len(word) < _SHORTEST_OF_ANY:
         return None
-    close = [known for known in single_words() if one_slip_apart(word, known)]
-    meant = {forms()[known,] for known in close if (known,) in forms()}
-    begun = any(_begins_alike(word, known) for known in close if (known,) in forms())
+    close = forms_but_for_slip(word)
+    meant = {forms()[known,] for known in close}
+    begun = any(_begins_alike(word, known) for known in close)
     return next(iter(meant)) if len(meant) == 1 and begun else None
+
+
+def forms_but_for_slip(word: str) -> tuple[str, ...]:
+    """The forms of one word that a slip leads to."""
+    lengths = range(len(word) - 1, len(word) + 2)
+    near = (known for length in lengths for known in _forms_by_length().get(length, ()))
+    return tuple(known for known in near if one_slip_apart(word, known))
+
+
+@cache
+def _forms_by_length() -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for form in forms():
+        if len(form) == 1:
+            found.setdefault(len(form[0]), []).append(form[0])
+    return found
 
 
 def _begins_alike(word: str, known: str) -> bool:

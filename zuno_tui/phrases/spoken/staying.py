@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from zuno_tui.phrases.spoken.number_words import PARTS
+from zuno_tui.phrases.spoken.units import PERCENT
 
 if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.sentence import Sentence
@@ -24,10 +25,12 @@ def names_what_stays(sentence: Sentence) -> bool:
         return True
     before = {"to", "keep", "leave", "leaving", "keeping", "but", "except"}
     return any(
-        word in before and words[place + 1 : place + 2] and _begins_part(words[place + 1])
+        word in before and _begins_part(words[place + 1 : place + 3])
         for place, word in enumerate(words)
     )
 
 
-def _begins_part(word: str) -> bool:
-    return word[:1].isdigit() or word in _PART_WORDS
+def _begins_part(words: tuple[str, ...]) -> bool:
+    """A part in percent, or in a word; `leave 33 alone` names a position."""
+    counted = len(words) > 1 and words[0][:1].isdigit() and words[1] in PERCENT
+    return counted or (bool(words) and words[0] in _PART_WORDS)

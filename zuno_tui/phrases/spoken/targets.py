@@ -56,7 +56,10 @@ _EXCLUDING = tuple(
 STATE_TOPICS = tuple(topic for topic, _ in _STATES)
 RANK_TOPICS = tuple(topic for topic, _ in _RANKS)
 _BOTH = 2
-_NATIVE = re.compile(r"\b(?:native|plain|raw|real|pure|unwrapped|normal|actual) (eth|bnb|pol)\b")
+_COINS = frozenset(("ETH", "BNB", "POL"))
+_NATIVE = re.compile(
+    r"\bnative\b|\b(?:plain|raw|real|pure|unwrapped|normal|actual) (?:eth|bnb|pol)\b"
+)
 """A network's own coin, and not what wraps it."""
 _ONE_OF = re.compile(r"\b(?:one|1|any|any one|some|either|two|few|most) of\b")
 _BY_RESULT = (Topic.WORST, Topic.BEST, Topic.LOSING, Topic.WINNING)
@@ -140,7 +143,8 @@ def _described(
     named = list(sentence.pairs) if by_token else []
     symbols = sentence.symbols if by_token else ()
     by_fee = sentence.fee is not None and by_token
-    if not (states or rank or named or symbols or by_fee):
+    native = _NATIVE.search(sentence.text) is not None and sentence.has(Topic.ONE, Topic.POSITION)
+    if not (states or rank or named or symbols or by_fee or native):
         return None
     held: Iterable[SpokenPosition] = _held(context)
     if sentence.has(*_BY_RESULT) and all(one.result is None for one in held):
@@ -149,8 +153,8 @@ def _described(
         held = filter(fits, held)
     for tokens in (*named, *((symbol,) for symbol in symbols)):
         held = [one for one in held if _holds(one, tokens)]
-    if by_token and (coin := _NATIVE.search(sentence.text)) is not None:
-        held = [one for one in held if coin[1].upper() in one.symbols]
+    if by_token and _NATIVE.search(sentence.text) is not None:
+        held = [one for one in held if _COINS & {*one.symbols}]
     if sentence.fee is not None and by_fee:
         fee = f"{float(sentence.fee):g}%"
         held = [one for one in held if one.fee.rstrip("*") == fee]
