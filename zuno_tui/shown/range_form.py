@@ -20,21 +20,34 @@ from agents.numbers.rules import judge_move
 from chain.math.liquidity import LiquidityError
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick, usable_ticks
 from zuno_tui.shown.drawing.active_liquidity import liquidity_points
+from zuno_tui.shown.drawing.pieces import survival_bar
 from zuno_tui.shown.plan_card import FIGURES
 from zuno_tui.shown.plan_pools import PlanPool
-from zuno_tui.shown.views import ChartView, RangePreview
-from zuno_tui.shown.words import fee_text, short_amount
+from zuno_tui.shown.views import ChartView, RangeFigure, RangePreview
+from zuno_tui.shown.words import dollar_gain, fee_text, short_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agents.lp.evaluation import Evaluated
     from agents.lp.evaluation_context import EvaluationContext
     from agents.lp.facts import CreateContext
     from agents.lp.plan import Candidate
     from chain.tokens.pair import Pair
+    from zuno_tui.shown.views import Tone
 
-_TOLD = ("stays 24 h", "stays 7 d", "fees a day", "net in 7 d", "cost", "earned back")
+_CHANCES: dict[str, Callable[[Candidate], float | None]] = {
+    "stays 24 h": lambda one: None if one.survival is None else one.survival.day,
+    "stays 7 d": lambda one: None if one.survival is None else one.survival.week,
+}
+_MONEY: dict[str, Callable[[Candidate], float | None]] = {
+    "fees a day": lambda one: one.fee_yield_24h,
+    "net in 7 d": lambda one: one.net_7d,
+    "cost": lambda _: None,
+    "earned back": lambda _: None,
+}
+"""What is told in figures, and what of it can be better or worse in dollars."""
+_BAR = 8
 _STEPS_ACROSS = 40
 """How many steps of a key it takes across the range one begins with."""
 _MARGIN = 1.25
@@ -65,7 +78,10 @@ class RangeForm(Struct, frozen=True, eq=False):
     def title(self) -> str:
         pool = self.evaluation.observed.pool
         what = f"#{self.token_id}" if self.token_id is not None else "a new position"
-        return f"Your range for {what} · {self.pair.name} {fee_text(pool.lp_fee)}"
+        paid = edge_figure(self.evaluation.market.edge_7d)
+        return (
+            f"Your range for {what} · {self.pair.name} {fee_text(pool.lp_fee)} · pool paid {paid}"
+        )
 
     @property
     def begins(self) -> TickRange:
@@ -105,8 +121,8 @@ class RangeForm(Struct, frozen=True, eq=False):
     def preview(self, ticks: TickRange) -> RangePreview:
         told = RangePreview(*self.pair.bounds(*ticks), self._parts(ticks), self._edges(ticks))
         if ticks == self.evaluation.current:
-            rows = tuple(self._rows(self.held, self.held))
-            return replace(told, rows=rows, trouble="This is the range it has now.")
+            told = self._with_figures(told, None)
+            return replace(told, trouble="This is the range it has now.")
         try:
             own = self.evaluated(ticks)
         except LiquidityError:
@@ -114,8 +130,7 @@ class RangeForm(Struct, frozen=True, eq=False):
             return replace(told, trouble=words)
         judged = judge_move(own.numbers, PROFILES[self.context.profile])
         return replace(
-            told,
-            rows=tuple(self._rows(self.held, own.candidate)),
+            self._with_figures(told, own.candidate),
             objections=tuple(one.words for one in judged.objections),
         )
 
@@ -158,22 +173,31 @@ class RangeForm(Struct, frozen=True, eq=False):
         low, high = (-away[1], -away[0]) if self.pair.inverted else (away[0], away[1])
         return _part(low), _part(high)
 
-    def _rows(
-        self, held: Candidate | None, own: Candidate | None
-    ) -> Iterator[tuple[str, str, str]]:
-        """Label, as it is held now, and as it would be."""
+    def _with_figures(self, told: RangePreview, own: Candidate | None) -> RangePreview:
+        held = self.held
+        return replace(
+            told,
+            figures=tuple(self._figures(held, own)),
+            amounts=(
+                RangeFigure("puts in", self._amounts(held), self._amounts(own)),
+                RangeFigure("swaps", "", self._swap(own)),
+            ),
+        )
+
+    def _figures(self, held: Candidate | None, own: Candidate | None) -> Iterator[RangeFigure]:
         pool = self.evaluation.observed.pool
-        edge = self.evaluation.market.edge_7d
-        facts = PlanPool(self.pair, pool.tick, pool.lp_fee, edge)
-
-        def words(label: str, one: Candidate | None) -> str:
-            return "" if one is None else FIGURES[label](one, facts)
-
-        for label in _TOLD:
-            yield label, words(label, held), words(label, own)
-        yield "pool paid", "" if held is None else edge_figure(edge), edge_figure(edge)
-        yield "puts in", self._amounts(held), self._amounts(own)
-        yield "swaps", "", self._swap(own)
+        facts = PlanPool(self.pair, pool.tick, pool.lp_fee, self.evaluation.market.edge_7d)
+        for label, chance in _CHANCES.items():
+            before, after = (None if one is None else chance(one) for one in (held, own))
+            now, would = ("" if one is None else _stays(chance(one)) for one in (held, own))
+            change = _points(before, after)
+            yield RangeFigure(label, now, would, change, _better(change))
+        for label, dollars in _MONEY.items():
+            now, would = ("" if one is None else FIGURES[label](one, facts) for one in (held, own))
+            before, after = (None if one is None else dollars(one) for one in (held, own))
+            change = "" if before is None or after is None else dollar_gain(after - before)
+            never: Tone = "warn" if would == "never" else "plain"
+            yield RangeFigure(label, now, would, change, _better(change), never)
 
     def _amounts(self, one: Candidate | None) -> str:
         if one is None:
@@ -234,6 +258,23 @@ def _named_range(evaluation: EvaluationContext, ticks: TickRange) -> ShapeChoice
     low, high = (exp(tick * TICK_LOG) for tick in ticks)
     own = OwnRange(token=pool.currency0, quote=pool.currency1, low=low, high=high)
     return ShapeChoice(width_multiplier=1.0, center_offset_ticks=0, own_range=own)
+
+
+def _stays(chance: float | None) -> str:
+    return survival_bar(chance, _BAR)
+
+
+def _points(before: float | None, after: float | None) -> str:
+    if before is None or after is None:
+        return ""
+    points = round(100 * (after - before), 1)
+    return f"{points or 0.0:+.1f} pts".replace("-", "−")
+
+
+def _better(change: str) -> Tone:
+    if not any(digit in "123456789" for digit in change):
+        return "dim"
+    return "bad" if change.startswith("−") else "good"
 
 
 def _part(ticks: float) -> str:

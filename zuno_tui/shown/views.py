@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct, field
 
@@ -295,6 +295,17 @@ class StatusView(Struct, frozen=True):
     jobs: tuple[JobView, ...] = ()
 
 
+class RangeFigure(NamedTuple):
+    """What a range is judged by: as it is held, as it would be, and whether that is better."""
+
+    label: str
+    now: str
+    own: str
+    change: str = ""
+    tone: Tone = "plain"
+    own_tone: Tone = "plain"
+
+
 class RangePreview(Struct, frozen=True):
     """What a range would bring, told from one reading."""
 
@@ -303,8 +314,10 @@ class RangePreview(Struct, frozen=True):
     parts: tuple[str, str]
     """How far each edge is from the price."""
     edges: tuple[float, float]
-    rows: tuple[tuple[str, str, str], ...] = ()
-    """Label, as the position is now, and as it would be."""
+    figures: tuple[RangeFigure, ...] = ()
+    """As it would be is empty where that is the range it has now."""
+    amounts: tuple[RangeFigure, ...] = ()
+    """Of tokens: what is in it, and what is swapped for that."""
     objections: tuple[str, ...] = ()
     """What the profile's floors have against it."""
     trouble: str = ""

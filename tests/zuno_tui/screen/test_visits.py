@@ -92,7 +92,7 @@ async def test_the_edges_of_a_range_are_moved_and_enter_asks_for_the_plan() -> N
         await pilot.press("left")
         lower = screen.preview
         assert (lower.edges[0] < held.edges[0], lower.high) == (True, held.high)
-        assert [row[2] for row in lower.rows] != [row[2] for row in held.rows]
+        assert [one.own for one in lower.figures] != [one.own for one in held.figures]
         await pilot.press("tab", "right")
         assert screen.preview.low == lower.low
         assert screen.preview.edges[1] > lower.edges[1]

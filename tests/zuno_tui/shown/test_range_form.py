@@ -43,9 +43,22 @@ def test_a_preview_tells_what_the_plan_of_the_same_prices_tells() -> None:
     assert ours.model_copy(update={"shape": None}) == planned.candidate.model_copy(
         update={"shape": None}
     )
-    told = {label: words for label, _, words in FORM.preview(ticks).rows}
-    assert told["stays 24 h"].endswith("%")
-    assert "→" in told["swaps"]
+    preview = FORM.preview(ticks)
+    told = {one.label: one for one in (*preview.figures, *preview.amounts)}
+    assert told["stays 24 h"].own.endswith("%")
+    assert ours.survival is not None
+    assert FORM.held is not None
+    assert FORM.held.survival is not None
+    more = ours.survival.day - FORM.held.survival.day
+    assert told["stays 24 h"].change == f"{100 * more:+.1f} pts".replace("-", "−")
+    assert told["stays 24 h"].tone == ("good" if more > 0 else "bad")
+    assert ours.fee_yield_24h is not None
+    assert FORM.held.fee_yield_24h is not None
+    assert ours.fee_yield_24h < FORM.held.fee_yield_24h
+    assert (told["fees a day"].change[:2], told["fees a day"].tone) == ("−$", "bad")
+    assert (told["cost"].change, told["earned back"].change) == ("", "")
+    assert (told["earned back"].own_tone == "warn") == (told["earned back"].own == "never")
+    assert "→" in told["swaps"].own
 
 
 @pytest.mark.parametrize("inverted", [False, True])
@@ -102,7 +115,7 @@ def test_edges_never_meet_nor_leave_the_prices_there_are() -> None:
 def test_the_range_that_is_held_cannot_be_planned_again() -> None:
     held = FORM.preview(FORM.begins)
     assert held.trouble
-    assert all(now == own for label, now, own in held.rows if label not in ("swaps",))
+    assert all(one.now and not one.own and not one.change for one in held.figures)
     assert not FORM.preview(FORM.moved(FORM.begins, 10, 10)).trouble
 
 

@@ -30,7 +30,7 @@ from zuno_tui.shown.range_form import range_form
 from zuno_tui.shown.words import fee_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from agents.lp.facts import (
         CreateContext,
@@ -47,12 +47,18 @@ if TYPE_CHECKING:
     from zuno_tui.session.session import Session
     from zuno_tui.shown.output import Json
     from zuno_tui.shown.range_form import RangeForm
+    from zuno_tui.shown.views import RangeFigure
 
     Telling = Callable[[str], None]
 
 _FEWEST_DIGITS, _MOST_DIGITS = 4, 9
 _NAMED_PRICES = re.compile(r",? ?\bbetween \S+ and [^\s,]+")
-_COLUMNS = (OutputColumn(""), OutputColumn("NOW", "right"), OutputColumn("YOURS", "right"))
+_COLUMNS = (
+    OutputColumn(""),
+    OutputColumn("NOW", "right"),
+    OutputColumn("YOURS", "right"),
+    OutputColumn("CHANGE", "right"),
+)
 
 
 class RangeQuestion(Struct, frozen=True):
@@ -85,7 +91,7 @@ async def range_answer(
     if twin:
         remarks.append(f"Plan it: {twin}")
     return CommandAnswer(
-        lines=tuple(table(_COLUMNS, preview.rows)),
+        lines=tuple(_lines((*preview.figures, *preview.amounts))),
         document=_document(form, ticks, session.network, twin),
         heading=heading,
         remarks=tuple(remarks),
@@ -210,6 +216,14 @@ def _without_prices(phrase: CreatePhrase, observed: ObservedPool) -> str:
     fixed = observed.pool.fee == observed.pool.lp_fee
     fee = "" if phrase.goal.fee is not None or not fixed else f" {fee_text(observed.pool.fee)}"
     return f"{words}{fee}"
+
+
+def _lines(figures: Sequence[RangeFigure]) -> list[str]:
+    """Columns that say nothing are left out: a range as it is has no change."""
+    cells = [(one.label, one.now, one.own, one.change) for one in figures]
+    said = [place for place in range(len(_COLUMNS)) if any(row[place] for row in cells)]
+    rows = [tuple(row[place] for place in said) for row in cells]
+    return table([_COLUMNS[place] for place in said], rows)
 
 
 def _document(form: RangeForm, ticks: TickRange, network: Network, twin: str) -> dict[str, Json]:

@@ -21,7 +21,7 @@ from zuno_tui.shown.drawing.chart import price_chart
 from zuno_tui.shown.drawing.depth import depth_picture
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
@@ -35,14 +35,22 @@ if TYPE_CHECKING:
 
 EdgeName = Literal["low", "high", "both"]
 _EDGES: tuple[EdgeName, ...] = ("low", "high", "both")
-_GAP = 2
-_SHORTEST_CHART, _SHORTEST_DEPTH = 4, 4
+_GAP, _WIDEST_GAP = 2, 8
+_SHORTEST_CHART, _SHORTEST_DEPTH, _TALLEST_DEPTH = 4, 3, 20
+_PART_OF_DEPTH = 3
 _WITH_HEADINGS = 16
 """Lines of a picture from which there is room for headings."""
 _NARROWEST = 30
-_LONG = 18
+_COLUMNS = ("", "NOW", "YOURS", "CHANGE")
+_CHANGE = 10
+_OBJECTIONS = 7
+"""Lines kept free for what the floors have against a range: no picture jumps when it comes."""
+_TONES = {"plain": "", "good": "$success", "warn": "$warning", "bad": "$error", "dim": "$quiet"}
 _ROOM = 1.3
 """How much farther a picture shows once an edge has left it: the next steps find it standing."""
+
+
+_DEPTH_HEADING = heading("LIQUIDITY", "of all others; below it your range")
 
 
 class RangeScreen(SubScreen):
@@ -181,13 +189,29 @@ class RangeScreen(SubScreen):
         pictures, figures = self._text("#range-pictures"), self._text("#range-figures")
         width, height = pictures.content_size
         if width and height:
-            pictures.update(self._pictures(max(_NARROWEST, width), height), layout=False)
+            self._look_far_enough()
+            beside = bool(self._depth_beside(figures))
+            drawing = self._picture_lines(max(_NARROWEST, width), height, beside=beside)
+            pictures.update(Content("\n").join(drawing), layout=False)
         wide, high = figures.content_size
         lines = list(_figure_lines(self._preview, wide))
         against = list(_objection_lines(self._preview, wide)) if wide else []
-        listed = len(lines) + len(against) <= high
-        figures.update(Content("\n").join([*lines, *(against if listed else ())]), layout=False)
+        listed = len(lines) + len(against) <= high and len(against) <= _OBJECTIONS
+        lines += against if listed else ()
+        if deep := self._depth_beside(figures):
+            lines += [Content("")] * (high - deep - 1 - len(lines))
+            lines += [_DEPTH_HEADING, self._depth_drawn(wide, deep)]
+        figures.update(Content("\n").join(lines), layout=False)
         self._text("#range-words").update(_remark(self._preview, listed=listed), layout=False)
+
+    def _depth_beside(self, figures: PlainText) -> int:
+        """How high the liquidity is drawn under the figures; 0 where it is under the prices."""
+        pictures = self._text("#range-pictures")
+        if figures.region.x <= pictures.region.x or not self._depth:
+            return 0
+        told = 1 + len(self._preview.figures) + len(self._preview.amounts)
+        room = figures.content_size.height - told - _OBJECTIONS - 1
+        return min(_TALLEST_DEPTH, room) if room >= _SHORTEST_DEPTH else 0
 
     def _draw_edges(self) -> None:
         preview, pair = self._preview, self._form.pair
@@ -206,31 +230,32 @@ class RangeScreen(SubScreen):
             told.pop()
         line.update(Content(" " * _GAP).join(told), layout=False)
 
-    def _pictures(self, width: int, height: int) -> Content:
-        form = self._form
-        if (needed := form.reach(self._ticks)) > self._reach:
+    def _look_far_enough(self) -> None:
+        if (needed := self._form.reach(self._ticks)) > self._reach:
             self._reach = round(needed * _ROOM) if self._reach else needed
-            self._depth = form.liquidity(self._reach)
-        return Content("\n").join(self._picture_lines(width, height))
+            self._depth = self._form.liquidity(self._reach)
 
-    def _picture_lines(self, width: int, height: int) -> Iterator[Content]:
-        form, titled = self._form, height >= _WITH_HEADINGS
-        room = height - (3 if titled else 0)
-        deep = max(_SHORTEST_DEPTH, room * 2 // 5) if self._depth else 0
+    def _picture_lines(self, width: int, height: int, *, beside: bool) -> Iterator[Content]:
+        form, titled, below = self._form, height >= _WITH_HEADINGS, bool(self._depth) and not beside
+        room = height - titled - (1 + titled if below else 0)
+        deep = max(_SHORTEST_DEPTH, room // _PART_OF_DEPTH) if below else 0
         tall = max(_SHORTEST_CHART, room - deep)
         if titled:
             yield heading("PRICE", "your range lies between the lines")
         span = form.span(self._reach)
         yield drawn(price_chart(form.chart(self._ticks), width, tall, span))
-        if not self._depth:
+        if not below:
             return
+        yield Content("")
         if titled:
-            yield Content("")
-            yield heading("LIQUIDITY", "of all others; below it your range")
+            yield _DEPTH_HEADING
+        yield self._depth_drawn(width, deep)
+
+    def _depth_drawn(self, width: int, height: int) -> Content:
         low, high = self._preview.edges
-        now = form.past[-1][1]
-        yield drawn(
-            depth_picture(self._depth, low=low, high=high, price=now, width=width, height=deep)
+        now = self._form.past[-1][1]
+        return drawn(
+            depth_picture(self._depth, low=low, high=high, price=now, width=width, height=height)
         )
 
     def _say_block(self) -> None:
@@ -269,18 +294,36 @@ def _remark(preview: RangePreview, *, listed: bool) -> Content:
 
 
 def _figure_lines(preview: RangePreview, width: int) -> Iterator[Content]:
-    rows = preview.rows
-    labels, nows, owns = (max((len(row[at]) for row in rows), default=0) for at in range(3))
-    if labels + nows + owns + 2 * _GAP > width:
-        # Amounts of tokens with long names: what would be comes before what is.
-        rows = tuple((label, now if len(now) < _LONG else "", own) for label, now, own in rows)
-        nows = max(len(now) for _, now, _ in rows)
-    gap = " " * _GAP
-    header = [("", "NOW" if nows else "", "YOURS")] if rows else []
-    for place, (label, now, own) in enumerate([*header, *rows]):
-        style = "$quiet" if place else "bold $primary"
+    """A table of what there is; then the amounts, each a line of its own."""
+    if not preview.figures:
+        return
+    rows = [(one.label, one.now, one.own, one.change) for one in preview.figures]
+    sizes = [max(len(row[place]) for row in rows) for place in range(len(_COLUMNS))]
+    sizes[0] = max(sizes[0], *(len(one.label) for one in preview.amounts))
+    sizes[-1] = sizes[-1] and max(sizes[-1], _CHANGE)
+    room = (width - sum(sizes)) // (len(_COLUMNS) - 1)
+    gap = " " * max(_GAP, min(_WIDEST_GAP, room))
+    titles = [title if size else "" for title, size in zip(_COLUMNS, sizes, strict=True)]
+    yield _cells(titles, sizes, gap, ["bold $primary"] * len(_COLUMNS))
+    for row, one in zip(rows, preview.figures, strict=True):
+        own = f"bold {_TONES[one.own_tone]}".strip()
+        yield _cells(row, sizes, gap, ["$quiet", "", own, _TONES[one.tone]])
+    for one in preview.amounts:
+        told = f"{one.label:<{sizes[0]}}{' ' * _GAP}"
+        now = f"now {one.now}" if one.now else ""
+        beside = f"{' ' * _GAP}{now}" if one.own and now else now
+        if len(told) + len(one.own) + len(beside) > width and one.own:
+            beside = ""
         yield Content.assemble(
-            literal(f"{label:<{labels}}{gap}", style),
-            literal(f"{now:>{nows}}{gap}" if nows else "", "" if place else style),
-            literal(f"{own:>{owns}}", "bold" if place else style),
+            literal(told, "$quiet"), literal(one.own, "bold"), literal(beside, "$quiet")
         )
+
+
+def _cells(words: Sequence[str], sizes: Sequence[int], gap: str, styles: Sequence[str]) -> Content:
+    """The first to the left, the figures to the right; a column without words takes no room."""
+    told = [
+        literal(f"{word:<{size}}" if place == 0 else f"{gap}{word:>{size}}", style)
+        for place, (word, size, style) in enumerate(zip(words, sizes, styles, strict=True))
+        if size
+    ]
+    return Content("").join(told)
