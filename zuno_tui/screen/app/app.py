@@ -17,10 +17,12 @@ from textual.command import CommandPalette
 from textual.filter import NoColor
 from textual.message import Message
 from textual.reactive import Reactive
+from textual.scrollbar import ScrollBar
 
 from chain.base.clean_text import clean_text
 from zuno_tui.desk.events import AlertRaised, QuitAsked
 from zuno_tui.screen.app.control_bytes import AsciiOnly, ControlGuard
+from zuno_tui.screen.app.scroll_bar import SpacedScrollBar
 from zuno_tui.screen.last_seen import LastSeen
 from zuno_tui.screen.screens.desk import DeskScreen
 from zuno_tui.screen.screens.routes import screen_for
@@ -60,6 +62,7 @@ Answer = TypeVar("Answer")
 _LOG = logging.getLogger("zuno.screen")
 # Without a file to write to, Python would print the log's lines in the middle of the screen.
 logging.getLogger("zuno").addHandler(logging.NullHandler())
+ScrollBar.renderer = SpacedScrollBar
 _ENDING = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 
 

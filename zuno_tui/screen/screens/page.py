@@ -29,9 +29,9 @@ class PageScreen(Screen[None]):
     CSS = """
     PageScreen { background: $background; }
     #page {
-        border: round $primary; padding: 0 1; height: 1fr; background: $background;
+        border: round $primary; padding: 0 0 0 1; height: 1fr; background: $background;
         border-title-style: bold; border-title-color: $primary; border-subtitle-color: $quiet;
-        scrollbar-size: 1 1; scrollbar-color: $line; scrollbar-background: $background;
+        scrollbar-gutter: stable;
     }
     #page-lines { width: auto; min-width: 100%; height: auto; }
     """
