@@ -217,7 +217,9 @@ TRADING = (
     *_SCROLLING,
 )
 PREFERRING = (
-    _key("settings.change", "enter", "choose", "change", "Type another value for this setting"),
+    _key("settings.change", "enter", "choose", "change", "Another value for this setting"),
+    # Before the field that is typed into, which would take the key without a word in the footer.
+    _key("settings.save", "enter", "save", "save", "Keep this value", priority=True),
     _key("settings.theme", "t", "theme", "next theme", "Another theme, kept for next time"),
 )
 ALL = (

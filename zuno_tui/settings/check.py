@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, TypeVar, Union, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from msgspec import Meta, Struct, ValidationError, convert
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 T = TypeVar("T")
+SWITCH = ("on", "off")
+"""How a person says true and false."""
 _PLACE = re.compile(r" - at `\$(.*)`$")
 _STEP = re.compile(r"\.(\w+)|\[(\.\.\.)\]")
 _A_NAME = re.compile(r"[a-z_.-]{1,40}")
@@ -63,10 +65,24 @@ def _fault(kind: object, given: object, place: str, error: ValidationError) -> S
 
 def expected_at(kind: object, place: str) -> str:
     """What a setting like `limits.daily_usd` may be, in words."""
+    return _expected(_kind_at(kind, place))
+
+
+def choices_at(kind: object, place: str) -> tuple[str, ...]:
+    """Everything a setting like `screen.bell` may be, as one types it; empty where it is open."""
+    for one in _arms(_kind_at(kind, place)):
+        if one is bool:
+            return SWITCH
+        if get_origin(one) is Literal:
+            return tuple(map(str, get_args(one)))
+    return ()
+
+
+def _kind_at(kind: object, place: str) -> object:
     for name in place.split("."):
         record = _record(kind)
         kind = _inner(kind, dict) if record is None else _field(kind, name)
-    return _expected(kind)
+    return kind
 
 
 def _unknown(place: str, table: Mapping[str, object], known: tuple[str, ...]) -> SettingsError:

@@ -22,6 +22,7 @@ SettingValue: TypeAlias = str | bool | int | float | list[str]
 
 _HEADER = re.compile(r"\s*\[")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
+_SWITCHES = {"true": True, "false": False, "on": True, "off": False}
 _OF_NETWORKS = ("rpc", "send")
 _LISTS = ("rpc.", "limits.allowed_hooks", "telegram.answer_to")
 """Settings that may hold several, typed with commas between."""
@@ -111,8 +112,8 @@ def _readings(place: str, typed: str) -> list[SettingValue]:
     if several and "," in typed:
         return several
     readings: list[SettingValue] = []
-    if typed.lower() in ("true", "false"):
-        readings.append(typed.lower() == "true")
+    if (switch := _SWITCHES.get(typed.lower())) is not None:
+        readings.append(switch)
     number = typed.replace(",", "")
     if _NUMBER.fullmatch(number):
         readings.append(float(number) if "." in number else int(number))

@@ -12,10 +12,11 @@ from chain.base.secrecy import shortened_urls
 from chain.base.units import GWEI
 from chain.contracts.checksum import checksummed, shortened
 from chain.contracts.networks import all_networks
+from chain.prices.price import WorthUnit
 from chain.wallet.address_book import read_book
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.settings import Flags, SettingsError, load_settings
-from zuno_tui.settings.check import expected_at
+from zuno_tui.settings.check import SWITCH, choices_at, expected_at
 from zuno_tui.settings.load import read_settings_file
 from zuno_tui.settings.models import model_choices
 from zuno_tui.settings.monitor import monitor_settings
@@ -69,6 +70,7 @@ _MEANS = {
 }
 """What is changed from the screen, in the order in which it stands there."""
 _NO_FLAGS: Mapping[str, str] = MappingProxyType({})
+_SWITCHED = {"true": "on", "false": "off"}
 _AT_NEXT_START = ("screen.bell", "screen.reading_pace")
 
 
@@ -110,29 +112,55 @@ def _row(about: str, values: Mapping[str, SetValue | str], sources: _Sources) ->
         if isinstance(value, str)
         else (value.shown, _named(value.origin))
     )
+    choices = _choices(place)
+    if choices == SWITCH:
+        shown = _SWITCHED.get(shown, shown)
     return SettingRow(
         place,
         shown,
         origin,
         expects=_expected(place, sources),
+        choices=choices,
+        choice=next((one for one in choices if _is_choice(one, shown)), ""),
         typed=_typed(place),
         means=_MEANS[about].format(coin=sources.session.network.native_symbol),
         later=place in _AT_NEXT_START,
     )
 
 
-def _expected(place: str, sources: _Sources) -> str:
+def _choices(place: str) -> tuple[str, ...]:
     match place:
         case "network":
-            return ", ".join(one.name for one in all_networks())
+            return tuple(one.name for one in all_networks())
         case "unit":
-            return "usd or eth"
+            return tuple(one.value.lower() for one in WorthUnit)
+        case "wallet":
+            return ()
+        case _:
+            return choices_at(SettingsFile, place)
+
+
+def _is_choice(choice: str, shown: str) -> bool:
+    """Whether the words on the screen, like `LM Studio` or `Base`, are of this choice."""
+    titles = {one.name: one.title for one in all_networks()}
+    return _letters(shown) in (_letters(choice), _letters(titles.get(choice, choice)))
+
+
+def _letters(words: str) -> str:
+    return "".join(filter(str.isalnum, words.lower()))
+
+
+def _expected(place: str, sources: _Sources) -> str:
+    match place:
+        case "network" | "unit":
+            return ", ".join(_choices(place))
         case "wallet":
             known = read_book(sources.session.home.keystore).wallets
             names = ", ".join(one.name for one in known)
             return f"{names}, or an address to look at" if names else "an address to look at"
         case _:
-            return expected_at(SettingsFile, place)
+            switch = _choices(place) == SWITCH
+            return " or ".join(SWITCH) if switch else expected_at(SettingsFile, place)
 
 
 def _typed(place: str) -> Literal["seen", "masked", "unseen"]:

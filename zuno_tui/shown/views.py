@@ -363,6 +363,10 @@ class SettingRow(Struct, frozen=True):
     origin: str
     expects: str = ""
     """What it may be."""
+    choices: tuple[str, ...] = ()
+    """All that it may be, where that can be listed."""
+    choice: str = ""
+    """Which of those it is."""
     typed: Literal["seen", "masked", "unseen"] = "seen"
     """How what is typed for it is drawn: a URL may hold a key, a token is one."""
     means: str = ""

@@ -253,14 +253,14 @@ async def test_help_belongs_to_what_has_the_focus() -> None:
         await pilot.press("2", "question_mark")
         await pilot.pause()
         assert isinstance(pilot.app.screen, HelpScreen)
-        told = text_of(pilot, ".sheet Static")
+        told = text_of(pilot, "#help-left")
         assert "What the monitor found" in told
         assert "alerts.acknowledge" in told
         assert "debate.fold" not in told
 
         await pilot.press("escape")
         await play(pilot, HelpAsked("recommend"))
-        assert "Let the four agents argue" in text_of(pilot, ".sheet Static")
+        assert "Let the four agents argue" in text_of(pilot, "#help-left")
 
 
 async def test_keys_can_be_given_to_others_by_their_ids() -> None:

@@ -9,7 +9,7 @@ from textual.widgets import Input
 from tests.zuno_tui.screen.looks import lines_of
 from tests.zuno_tui.screen.portfolio_scene import PORTFOLIO
 from tests.zuno_tui.screen.range_scene import RANGE
-from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app, play
+from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app, play, text_of
 from tests.zuno_tui.screen.visit_scenes import DETAIL, POOLS, RECORDS, REPLAYED, SENT, SETTINGS
 from zuno_tui.commands.inspect import Inspect
 from zuno_tui.commands.move import MovePosition
@@ -28,8 +28,10 @@ from zuno_tui.desk.events import (
     RecordsReady,
     SettingsReady,
 )
+from zuno_tui.screen.panes.grouped_table import GroupedTable, heading_rows
+from zuno_tui.screen.panes.marked_list import MarkedList
 from zuno_tui.screen.panes.prompt import PromptPane
-from zuno_tui.screen.panes.row_table import RowTable
+from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
 from zuno_tui.screen.screens.range import RangeScreen
 from zuno_tui.screen.screens.replay import ReplayScreen
 
@@ -185,21 +187,48 @@ async def test_a_setting_is_changed_from_its_row() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test(size=(120, 36)) as pilot:
         await play(pilot, EVENTS["settings"])
-        field = pilot.app.screen.query_one("#setting-value", Input)
+        screen = pilot.app.screen
+        field, choices = screen.query_one("#setting-value", Input), screen.query_one(MarkedList)
         await pilot.press("enter")
+        assert choices.highlighted == 1, "on what is set now"
         await pilot.press("escape")
-        assert not field.display
+        assert not choices.display
         assert len(pilot.app.screen_stack) == 2
-        await pilot.press("enter")
-        field.value = "arbitrum"
+        await pilot.press("enter", "up")
+        assert "enter save" in text_of(pilot, "#keys")
         await pilot.press("enter")
         assert link.intents == [ChangeSetting("network", "arbitrum")]
         link.intents.clear()
-        await pilot.press("end", "enter")
-        field.value = "zuno-high-contrast"
+        screen.query_one(RowTable).point_at("limits.daily_usd")
         await pilot.press("enter")
+        assert (field.display, choices.display) == (True, False)
+        assert "enter save" in text_of(pilot, "#keys")
+        await pilot.press(*"500", "enter")
+        await pilot.press("end", "enter", "up", "enter")
         assert pilot.app.theme == "zuno-high-contrast"
-        assert link.intents == [ChangeSetting("screen.theme", "zuno-high-contrast")]
+        await pilot.press("enter", "end", "enter")
+        assert link.intents == [
+            ChangeSetting("limits.daily_usd", "500"),
+            ChangeSetting("screen.theme", "zuno-high-contrast"),
+            ChangeSetting("screen.theme", ""),
+        ]
+
+
+async def test_the_cursor_passes_headings_by() -> None:
+    async with desk_app().run_test(size=(80, 24)) as pilot:
+        table = GroupedTable((TableColumn("NAME", 0, 20),), id="grouped")
+        table.styles.height = 5
+        await pilot.app.screen.mount(table, before=0)
+        groups = [(name, [Row(f"{name}{each}", (Cell(name),)) for each in "12"]) for name in "ab"]
+        rows = [[*heading_rows(name, 1, apart=name == "b"), *group] for name, group in groups]
+        table.fill([row for group in rows for row in group])
+        table.focus()
+        stood = [table.key]
+        for key in ("down", "down", "down", "down", "up", "up", "home", "end", "home"):
+            await pilot.press(key)
+            stood.append(table.key)
+        assert stood == ["a1", "a2", "b1", "b2", "b2", "b1", "a2", "a1", "b2", "a1"]
+        assert table.scroll_offset.y == 0, "the first heading is in sight again"
 
 
 async def test_what_may_be_a_key_is_not_drawn_while_it_is_typed() -> None:

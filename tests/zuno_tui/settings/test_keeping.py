@@ -67,6 +67,8 @@ def test_what_was_kept_is_read_again(tmp_path: Path) -> None:
         ("limits.daily_usd", "5,000", 5000),
         ("limits.max_fee_gwei", "1.5", 1.5),
         ("screen.bell", "TRUE", True),
+        ("screen.bell", "off", False),
+        ("model.name", "on", "on"),
         ("debate.rounds", "3", 3),
         ("telegram.chat", "-100123", -100123),
         ("model.name", "4", "4"),

@@ -116,7 +116,7 @@ def test_what_a_run_was_told_by_its_flags_goes_before_the_file(tmp_path: Path) -
     rows = {row.name: row for row in setting_rows(opened.session, {}, opened.by_flags)}
 
     alone, where = rows["debate.deterministic"], rows["debate.transport"]
-    assert (alone.value, alone.origin) == ("true", "flag --deterministic")
+    assert (alone.value, alone.origin) == ("on", "flag --deterministic")
     assert (where.value, where.origin) == ("local", "flag --transport")
     assert alone.overruled
     words = change_words(opened.session, {}, where.name, by_flags=opened.by_flags)

@@ -10,8 +10,8 @@ from textual.command import DiscoveryHit, Hit, Provider
 from textual.content import Content
 
 from zuno_tui.commands.registry import registry
+from zuno_tui.screen.screens.active_keys import active_keys
 from zuno_tui.screen.screens.desk import PANES, DeskScreen
-from zuno_tui.screen.screens.help import active_keys
 from zuno_tui.screen.themes import THEME_NAMES
 
 if TYPE_CHECKING:

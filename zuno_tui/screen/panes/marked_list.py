@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+OfferedRows: TypeAlias = "Sequence[Content | None]"
+"""None for a line that parts what is above it from what is below."""
 _HERE, _NOT_HERE = Content("› "), Content("  ")
 
 
 class MarkedList(OptionList):
     _pointed_at: int | None = None
 
-    def __init__(self, rows: Sequence[Content], *, id: str) -> None:  # noqa: A002
+    def __init__(self, rows: OfferedRows, *, id: str) -> None:  # noqa: A002
         # Before the list itself, which points at its first line while it is being made.
-        self._rows = rows
-        super().__init__(*(Option(_NOT_HERE + row) for row in rows), id=id)
+        self._rows = [row for row in rows if row is not None]
+        super().__init__(*_options(rows), id=id)
 
-    def offer(self, rows: Sequence[Content]) -> None:
+    def offer(self, rows: OfferedRows) -> None:
         """Other lines, the first of them pointed at."""
-        self._rows, self._pointed_at = rows, None
-        self.set_options(Option(_NOT_HERE + row) for row in rows)
+        self._rows, self._pointed_at = [row for row in rows if row is not None], None
+        self.set_options(_options(rows))
         self.highlighted = 0
 
     def watch_highlighted(self, highlighted: int | None) -> None:
@@ -34,3 +36,8 @@ class MarkedList(OptionList):
             if place is not None:
                 self.replace_option_prompt_at_index(place, mark + self._rows[place])
         self._pointed_at = highlighted
+
+
+def _options(rows: OfferedRows) -> Iterator[Option | None]:
+    for row in rows:
+        yield None if row is None else Option(_NOT_HERE + row)

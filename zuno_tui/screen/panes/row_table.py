@@ -51,7 +51,8 @@ def laid_out(columns: Sequence[TableColumn], widths: Sequence[int], room: int) -
     for place in sorted(range(len(columns)), key=lambda place: columns[place].rank):
         if not wanted[place]:
             continue
-        if kept and wanted[place] + 1 > spare:
+        cut = sum(widths[each] - wanted[each] for each in kept) if columns[place].last else 0
+        if kept and wanted[place] + 1 > spare - cut:
             break
         spare -= wanted[place] + bool(kept)
         kept.append(place)
@@ -99,6 +100,8 @@ class TableColumn(Struct, frozen=True):
     right: bool = False
     grows: bool = False
     """Gives up its own room before others go, and takes back what they leave."""
+    last: bool = False
+    """Shown only where none of the others is cut for it."""
     goes_below: bool = False
     """Stands on a line of its own under the row where it would be cut and there is room."""
 

@@ -13,7 +13,7 @@ from zuno_tui.screen.panes.alerts import AlertsPane
 from zuno_tui.screen.panes.lines import MessageLine
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
-from zuno_tui.screen.screens.help import active_keys
+from zuno_tui.screen.screens.active_keys import active_keys
 
 if TYPE_CHECKING:
     from zuno_tui.commands.command import Intent

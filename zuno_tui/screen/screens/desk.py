@@ -45,8 +45,8 @@ from zuno_tui.screen.panes.plan import PlanPane
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptBar, PromptPane
 from zuno_tui.screen.panes.selected import SelectedPane
+from zuno_tui.screen.screens.active_keys import active_keys
 from zuno_tui.screen.screens.asking import Asking
-from zuno_tui.screen.screens.help import active_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable

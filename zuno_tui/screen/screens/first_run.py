@@ -22,6 +22,7 @@ from zuno_tui.screen.panes.hidden_field import HiddenField
 from zuno_tui.screen.panes.marked_list import MarkedList
 from zuno_tui.screen.panes.masked_url import UrlMask
 from zuno_tui.screen.panes.plain_text import PlainText
+from zuno_tui.screen.screens.first_run_keys import BroughtKeys
 from zuno_tui.screen.screens.first_run_steps import (
     AFTER_ENDPOINT,
     BEFORE,
@@ -34,6 +35,7 @@ from zuno_tui.screen.screens.first_run_steps import (
     choice_rows,
     endpoint_words,
     network_rows,
+    welcome,
 )
 from zuno_tui.session import first_steps
 from zuno_tui.settings import SettingsError
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
 
     from chain.base.home import Home
     from chain.names.ens import ResolvedName
-    from chain.wallet.secrets import Passphrase, PrivateKey
+    from chain.wallet.secrets import PrivateKey
     from zuno_tui.screen.screens.first_run_steps import Beginning
 
 FirstChoice = Literal["demo", "desk"]
@@ -60,22 +62,20 @@ class FirstRunScreen(Screen[FirstChoice | None]):
     CSS = """
     FirstRunScreen { align: center middle; background: $background; }
     #first {
-        width: 90%; max-width: 92; height: auto; border: round $primary; padding: 1 2;
+        width: 76; max-width: 95%; height: auto; border: round $primary; padding: 1 2;
         border-title-style: bold; border-title-color: $primary; border-subtitle-color: $quiet;
         background: $surface;
     }
     #first-words { height: auto; margin-bottom: 1; }
     #first OptionList {
-        height: auto; max-height: 14; border: none; padding: 0;
+        height: auto; max-height: 16; border: none; padding: 0;
         background: $surface; background-tint: $surface;
     }
-    #first .option-list--option-highlighted {
-        background: $panel; color: $primary; text-style: $block-cursor-text-style;
-    }
+    #first .option-list--separator { color: $line; }
     #first-line { border: none; height: 1; padding: 0 1; background: $panel; }
     #first-secret { height: 1; padding: 0 1; background: $panel; }
     #first-trial { height: auto; margin-top: 1; }
-    #first-said { height: auto; min-height: 1; margin-top: 1; color: $warning; }
+    #first-said { height: auto; margin-top: 1; color: $warning; }
     """
 
     def __init__(self, home: Home) -> None:
@@ -85,9 +85,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         self._network = self._networks[0]
         self._beginning: Beginning = "watch"
         self._place = first_steps.StartPlace(self._network)
-        self._keys: tuple[PrivateKey, ...] = ()
-        """What was made or brought; of a seed phrase those of several accounts."""
-        self._passphrase: Passphrase | None = None
+        self._brought = BroughtKeys()
         self._file = Path()
         self._step = SetupStep.CHOICE
         self._waits = False
@@ -112,7 +110,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         self._show(SetupStep.CHOICE)
 
     def on_unmount(self) -> None:
-        self._forget()
+        self._brought.forget()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         match self._step:
@@ -126,7 +124,8 @@ class FirstRunScreen(Screen[FirstChoice | None]):
                 self._network = self._networks[event.option_index]
                 self._show(SetupStep.ENDPOINT)
             case SetupStep.ACCOUNT:
-                self._choose_account(event.option_index)
+                self._brought.choose(event.option_index)
+                self._take_key(None)
             case _:
                 self.dismiss("desk")
 
@@ -172,7 +171,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         """One step back; from the first one, out."""
         if self._waits or self._step is SetupStep.KEPT:
             return
-        self._forget()
+        self._brought.forget()
         if self._step is SetupStep.CHOICE:
             self.dismiss(None)
         else:
@@ -230,15 +229,9 @@ class FirstRunScreen(Screen[FirstChoice | None]):
     async def _take_seed(self, typed: bytes) -> None:
         self._say("Deriving the accounts …")
         failure = await self._failure(
-            lambda: self._bring(*first_steps.keys_of_seed(typed, _ACCOUNTS))
+            lambda: self._brought.bring(*first_steps.keys_of_seed(typed, _ACCOUNTS))
         )
         self._say(failure) if failure else self._show(SetupStep.ACCOUNT)
-
-    def _choose_account(self, place: int) -> None:
-        for other in (*self._keys[:place], *self._keys[place + 1 :]):
-            other.wipe()
-        self._keys = (self._keys[place],)
-        self._take_key(None)
 
     @work(group="first run", exclusive=True, exit_on_error=False)
     async def _take_keystore(self, typed: bytes) -> None:
@@ -247,21 +240,23 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         self._say("Opening the file; this takes a moment on purpose …")
         opening = Passphrase(typed)
         failure = await self._failure(
-            lambda: self._bring(first_steps.key_in_keystore(self._file, opening))
+            lambda: self._brought.bring(first_steps.key_in_keystore(self._file, opening))
         )
         if failure is not None:
             opening.wipe()
             self._say(failure)
             return
         # Kept in a file, it opens with the passphrase its owner already knows.
-        self._passphrase = opening
+        self._brought.passphrase = opening
         await self._find_place()
 
     @work(group="first run", exclusive=True, exit_on_error=False)
     async def _take_key(self, make: Callable[[], PrivateKey] | None) -> None:
-        if make is not None and (failure := await self._failure(lambda: self._bring(make()))):
-            self._say(failure)
-            return
+        if make is not None:
+            failure = await self._failure(lambda: self._brought.bring(make()))
+            if failure is not None:
+                self._say(failure)
+                return
         await self._find_place()
 
     async def _find_place(self) -> None:
@@ -269,52 +264,42 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         self._say("Asking the system's keyring …")
         trouble = await asyncio.to_thread(first_steps.keyring_trouble)
         if trouble is None:
-            self._forget_passphrase()
-        if trouble is None or self._knows_passphrase:
+            self._brought.forget_passphrase()
+        if trouble is None or self._brought.knows_passphrase:
             await self._keep()
         else:
             words = f"{trouble}\nSo the key goes into a file, encrypted under a passphrase."
             self._show(SetupStep.PASSPHRASE, words)
 
-    @property
-    def _knows_passphrase(self) -> bool:
-        from zuno_tui.session.wallet_secrets import is_long_enough
-
-        return self._passphrase is not None and is_long_enough(self._passphrase)
-
     def _take_passphrase(self, typed: bytes) -> None:
         from chain.wallet.secrets import Passphrase
         from zuno_tui.session.wallet_secrets import SHORTEST_PASSPHRASE
 
-        self._passphrase = Passphrase(typed)
-        if self._knows_passphrase:
+        self._brought.passphrase = Passphrase(typed)
+        if self._brought.knows_passphrase:
             self._show(SetupStep.AGAIN)
         else:
             self._say(f"That is too short: at least {SHORTEST_PASSPHRASE} characters.")
 
     @work(group="first run", exclusive=True, exit_on_error=False)
     async def _take_again(self, typed: bytes) -> None:
-        from chain.wallet.secrets import Passphrase
-
-        with Passphrase(typed) as again:
-            same = self._passphrase is not None and self._passphrase.equals(again)
-        if same:
+        if self._brought.is_passphrase(typed):
             self._say("Encrypting the key; this takes a moment on purpose …")
             await self._keep()
         else:
             self._show(SetupStep.PASSPHRASE, "The two differ. Type it again.")
 
     async def _keep(self) -> None:
-        if not self._keys:
+        if not self._brought.keys:
             return
-        place, key, passphrase = self._place, self._keys[0], self._passphrase
+        place, key, passphrase = self._place, self._brought.keys[0], self._brought.passphrase
         address, kept = checksummed(key.address), list[str]()
         failure = await self._failure(
             lambda: kept.append(first_steps.keep_first_key(self._home, place, key, passphrase))
         )
         if failure is not None:
             # What was typed is wiped by now, so it is asked for again from the start.
-            self._forget()
+            self._brought.forget()
             self._show(AFTER_ENDPOINT.get(self._beginning, SetupStep.ENDPOINT))
             self._say(failure)
         elif self._beginning == "new":
@@ -322,9 +307,6 @@ class FirstRunScreen(Screen[FirstChoice | None]):
             self._show(SetupStep.KEPT, f"{address}\n{kept[0]}\n{funds}")
         else:
             self.dismiss("desk")
-
-    def _bring(self, *keys: PrivateKey) -> None:
-        self._keys = keys
 
     async def _failure(self, job: Callable[[], object]) -> str | None:
         """Why the job, done off this loop, did not end well; None where it did."""
@@ -352,7 +334,8 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         sheet.border_subtitle = Content(
             "enter opens the desk" if step is SetupStep.KEPT else f"enter goes on · {leaving}"
         )
-        self.query_one("#first-words", PlainText).update(_lines(words or told.words))
+        told_words = welcome() if step is SetupStep.CHOICE else _lines(words or told.words)
+        self.query_one("#first-words", PlainText).update(told_words)
         self._offer(step)
         for field in self.query("OptionList, Input, HiddenField"):
             field.display = field.id == told.field
@@ -374,26 +357,17 @@ class FirstRunScreen(Screen[FirstChoice | None]):
             case SetupStep.NETWORK:
                 rows = network_rows(self._networks)
             case SetupStep.ACCOUNT:
-                rows = account_rows([key.address for key in self._keys])
+                rows = account_rows([key.address for key in self._brought.keys])
             case SetupStep.KEPT:
-                rows = [Content("Open the desk")]
+                rows = (Content("Open the desk"),)
             case _:
                 return
         self.query_one(MarkedList).offer(rows)
 
     def _say(self, words: str) -> None:
-        self.query_one("#first-said", PlainText).update(literal(words))
-
-    def _forget(self) -> None:
-        for key in self._keys:
-            key.wipe()
-        self._keys = ()
-        self._forget_passphrase()
-
-    def _forget_passphrase(self) -> None:
-        if self._passphrase is not None:
-            self._passphrase.wipe()
-        self._passphrase = None
+        said = self.query_one("#first-said", PlainText)
+        said.display = bool(words)
+        said.update(literal(words))
 
 
 def _lines(words: str) -> Content:

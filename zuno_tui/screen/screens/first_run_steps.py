@@ -11,9 +11,10 @@ from textual.content import Content
 from chain.contracts.checksum import checksummed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from chain.contracts.networks import Address, Network
+    from zuno_tui.screen.panes.marked_list import OfferedRows
 
 Beginning = Literal["demo", "watch", "hardware", "new", "key", "seed", "keystore"]
 """How somebody begins."""
@@ -46,11 +47,16 @@ _KEPT_WHERE = "It goes into the system's keyring, or into a file encrypted under
 STEPS = {
     SetupStep.CHOICE: SetupWords(
         "Welcome to zuno",
-        "A desk for people who provide liquidity on Uniswap v4.\n"
-        "Nothing is ever signed unless you type the word for it.",
+        "A desk for liquidity providers on Uniswap v4.\n"
+        "Four agents argue about every move; you decide.\n"
+        "Nothing is signed unless you type the word for it.",
         _LIST,
     ),
-    SetupStep.NETWORK: SetupWords("Which network?", "You can switch later: switch to base", _LIST),
+    SetupStep.NETWORK: SetupWords(
+        "Which network?",
+        'Later you can look at another one: type "switch to base" at the desk.',
+        _LIST,
+    ),
     SetupStep.ENDPOINT: SetupWords("Which endpoint?", "", _LINE),
     SetupStep.ADDRESS: SetupWords(
         "Whose positions?",
@@ -93,15 +99,23 @@ BEFORE_FUNDS = (
     "Keep a copy of it before you send anything there; what has no copy can be lost.\n"
     "Whatever it signs costs gas: it needs some {coin} first."
 )
-CHOICES: tuple[tuple[Beginning, str, str], ...] = (
-    ("demo", "Look around in the demo", "on this machine; no key, no network"),
-    ("watch", "Watch an address", "see and ask for advice; no key"),
-    ("hardware", "Use a hardware wallet", "watch its address; sign over there"),
-    ("new", "Make a new key", "kept here, and signs what you approve"),
-    ("key", "Import a private key", "64 digits, typed unseen"),
-    ("seed", "Import a seed phrase", "12 to 24 words, typed unseen"),
-    ("keystore", "Import a keystore file", "the JSON file of another wallet"),
+CHOICES: tuple[tuple[Beginning, str, str, str], ...] = (
+    ("demo", "LOOK", "Look around in the demo", "no key and no network needed"),
+    ("watch", "WATCH", "Watch an address", "see and ask for advice; no key"),
+    ("hardware", "WATCH", "Use a hardware wallet", "watch its address; sign over there"),
+    ("new", "SIGN", "Make a new key", "kept here; signs what you approve"),
+    ("key", "SIGN", "Import a private key", "64 digits, typed unseen"),
+    ("seed", "SIGN", "Import a seed phrase", "12 to 24 words, typed unseen"),
+    ("keystore", "SIGN", "Import a keystore file", "the JSON file of another wallet"),
 )
+"""With the group each is of."""
+_WORD_MARK = (
+    "━━┓ ┃ ┃ ┏━┓ ┏━┓",
+    "┏━┛ ┃ ┃ ┃ ┃ ┃ ┃",
+    "┗━━ ┗━┛ ┃ ┃ ┗━┛",
+)
+_GROUP_CELLS, _TITLE_CELLS = 9, 25
+_BESIDE = "$quiet not bold"
 AFTER_ENDPOINT: dict[Beginning, SetupStep] = {
     "watch": SetupStep.ADDRESS,
     "hardware": SetupStep.ADDRESS,
@@ -123,25 +137,55 @@ BEFORE = {
 }
 
 
-def choice_rows() -> list[Content]:
-    return [_row(title, means) for _, title, means in CHOICES]
+def welcome() -> Content:
+    """The word mark, and beside it what this is."""
+    words = STEPS[SetupStep.CHOICE].words.split("\n")
+    return Content("\n").join(
+        Content.assemble((mark, "bold $primary"), "   ", line)
+        for mark, line in zip(_WORD_MARK, words, strict=True)
+    )
 
 
-def network_rows(networks: Sequence[Network]) -> list[Content]:
-    return [_row(one.title, _endpoint_of(one)) for one in networks]
+def choice_rows() -> OfferedRows:
+    return _grouped((group, title, means) for _, group, title, means in CHOICES)
 
 
-def account_rows(addresses: Sequence[Address]) -> list[Content]:
+def network_rows(networks: Sequence[Network]) -> OfferedRows:
+    """Those that can be read at once first, then those that need something of one's own."""
+    return _grouped((_group_of(one), one.title, _endpoint_of(one)) for one in networks)
+
+
+def account_rows(addresses: Sequence[Address]) -> OfferedRows:
     return [Content(f"{place}  {checksummed(one)}") for place, one in enumerate(addresses)]
 
 
-def _row(title: str, means: str) -> Content:
-    return Content.assemble((f"{title:<26}", "bold"), means)
+def _grouped(rows: Iterable[tuple[str, str, str]]) -> OfferedRows:
+    """Each with what it means, its group's name beside the first and a line between two groups."""
+    shown: list[Content | None] = []
+    before = ""
+    for group, title, means in rows:
+        begins = group != before
+        if begins and shown:
+            shown.append(None)
+        shown.append(
+            Content.assemble(
+                (f"{group if begins else '':<{_GROUP_CELLS}}", _BESIDE),
+                f"{title:<{_TITLE_CELLS}}",
+                (means, _BESIDE),
+            )
+        )
+        before = group
+    return shown
+
+
+def _group_of(network: Network) -> str:
+    if network.testnet:
+        return "TESTING"
+    return "READY" if network.endpoints else "OWN URL"
 
 
 def _endpoint_of(network: Network) -> str:
-    own = "public endpoint" if network.endpoints else "needs a URL of yours"
-    return f"{own}{' · for testing' if network.testnet else ''}"
+    return "public endpoint" if network.endpoints else "needs an endpoint of your own"
 
 
 def endpoint_words(network: Network) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical
@@ -12,31 +13,37 @@ from zuno_tui.commands.wallet import UseWallet
 from zuno_tui.desk.events import Said, SettingsReady
 from zuno_tui.screen.keys import PREFERRING
 from zuno_tui.screen.panes.frame import literal
+from zuno_tui.screen.panes.grouped_table import GroupedTable, heading_rows
 from zuno_tui.screen.panes.lines import KeyLine, MessageLine
+from zuno_tui.screen.panes.marked_list import MarkedList
 from zuno_tui.screen.panes.masked_url import UrlMask
-from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
+from zuno_tui.screen.panes.row_table import Cell, Row, TableColumn
 from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.screen.themes import COLOURLESS, THEME_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
+    from zuno_tui.screen.panes.row_table import RowTable
     from zuno_tui.shown.views import SettingRow
 
 _COLUMNS = (
     TableColumn("SETTING", 0, 24),
     TableColumn("IS", 1, 80, grows=True),
     TableColumn("FROM", 2, 40),
-    TableColumn("WHAT IT IS", 3, 72),
+    TableColumn("WHAT IT IS", 3, 72, last=True),
 )
 # A terminal is asked to draw without colours when the app starts, or not at all.
 _THEMES = tuple(name for name in THEME_NAMES if name != COLOURLESS)
 _WALLET, _THEME = "wallet", "screen.theme"
+_FIRST_GROUP = "network"
+_HEADINGS = {_FIRST_GROUP: "NETWORK AND WALLET"}
+_DEFAULT = "the default, with no line in the file"
 
 
 class SettingsScreen(SubScreen):
@@ -53,7 +60,10 @@ class SettingsScreen(SubScreen):
         with Vertical(id="settings", classes="visit") as page:
             page.border_title = literal("Settings")
             page.border_subtitle = literal(f"kept in {self._path}")
-            yield RowTable(_COLUMNS, id="setting-rows")
+            yield GroupedTable(_COLUMNS, id="setting-rows")
+            choices = MarkedList([], id="setting-choices")
+            choices.display = False
+            yield choices
             field = Input(id="setting-value", select_on_focus=False)
             # A blinking cursor would send bytes for as long as nobody types.
             field.cursor_blink = False
@@ -65,7 +75,11 @@ class SettingsScreen(SubScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self._fill()
-        self.query_one(RowTable).focus()
+        self.query_one(GroupedTable).focus()
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self._fill()
 
     def hear(self, event: Event) -> bool:
         match event:
@@ -80,7 +94,7 @@ class SettingsScreen(SubScreen):
                 return False
 
     def action_choose(self) -> None:
-        self.query_one(RowTable).action_choose()
+        self.query_one(GroupedTable).action_choose()
 
     def on_row_table_pointed(self, event: RowTable.Pointed) -> None:
         row = self._settings.get(event.key or "")
@@ -89,21 +103,21 @@ class SettingsScreen(SubScreen):
 
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
         row = self._changing = self._settings[event.key]
-        field = self.query_one(Input)
-        field.password = row.typed == "unseen"
-        field.highlighter = UrlMask() if row.typed == "masked" else None
-        field.placeholder = row.expects
-        field.value = ""
-        field.display = True
-        field.focus()
-        empty = "" if row.name == _WALLET else " Enter alone takes it out of the file."
-        self._say(Said(f"{row.name}: {row.expects}.{empty}{_overruled(row)}"))
+        if row.choices:
+            self._offer(row)
+        else:
+            self._ask_for(row)
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        row, typed = self._changing, event.value.strip()
-        self._leave_field()
+    def on_option_list_option_selected(self) -> None:
+        self.action_save()
+
+    def action_save(self) -> None:
+        """What was picked or typed, to be checked and kept."""
+        row = self._changing
         if row is None:
             return
+        typed = self._picked(row) if row.choices else self.query_one(Input).value.strip()
+        self._leave_field()
         if row.name != _WALLET:
             self._draw_theme(row, typed)
             self.link.ask(ChangeSetting(row.name, typed))
@@ -132,6 +146,8 @@ class SettingsScreen(SubScreen):
                 return self.app.theme != COLOURLESS and self._changing is None
             case "choose":
                 return self._changing is None
+            case "save":
+                return self._changing is not None
             case _:
                 return super().check_action(action, parameters)
 
@@ -139,18 +155,46 @@ class SettingsScreen(SubScreen):
         if row.name == _THEME and typed in _THEMES and self.app.theme != COLOURLESS:
             self.app.theme = typed
 
+    def _offer(self, row: SettingRow) -> None:
+        """The values there are, the cursor on the one that holds."""
+        choices = self.query_one(MarkedList)
+        choices.offer([*map(literal, row.choices), literal(_DEFAULT, "$quiet")])
+        known = row.choice in row.choices
+        choices.highlighted = row.choices.index(row.choice) if known else len(row.choices)
+        choices.display = True
+        choices.focus()
+        self._say(Said(_about(row)))
+
+    def _picked(self, row: SettingRow) -> str:
+        place = self.query_one(MarkedList).highlighted or 0
+        return (*row.choices, "")[place]
+
+    def _ask_for(self, row: SettingRow) -> None:
+        field = self.query_one(Input)
+        field.password = row.typed == "unseen"
+        field.highlighter = UrlMask() if row.typed == "masked" else None
+        field.placeholder = row.expects
+        field.value = ""
+        field.display = True
+        field.focus()
+        empty = "" if row.name == _WALLET else " Enter alone takes it out of the file."
+        self._say(Said(f"{row.name}: {row.expects}.{empty}{_overruled(row)}"))
+
     def _leave_field(self) -> None:
         field = self.query_one(Input)
         field.value = ""
-        field.display = False
+        field.display = self.query_one(MarkedList).display = False
         self._changing = None
-        self.query_one(RowTable).focus()
+        self.query_one(GroupedTable).focus()
 
     def _say(self, said: Said) -> None:
         self.query_one(MessageLine).say(said)
 
     def _fill(self) -> None:
-        self.query_one(RowTable).fill([_row(one) for one in self._settings.values()])
+        groups = [(name, [*rows]) for name, rows in groupby(self._settings.values(), key=_group_of)]
+        table = self.query_one(GroupedTable)
+        apart = len(self._settings) + 2 * len(groups) <= table.size.height
+        table.fill([*_grouped_rows(groups, apart=apart)])
 
 
 def _about(row: SettingRow) -> str:
@@ -164,13 +208,27 @@ def _overruled(row: SettingRow) -> str:
     return f" A change in the file does not count while {row.origin} goes before it."
 
 
+def _group_of(row: SettingRow) -> str:
+    table, _, name = row.name.partition(".")
+    return table if name and table not in ("rpc", "send") else _FIRST_GROUP
+
+
+def _grouped_rows(
+    groups: Iterable[tuple[str, Sequence[SettingRow]]], *, apart: bool
+) -> Iterable[Row]:
+    for place, (name, rows) in enumerate(groups):
+        title = _HEADINGS.get(name, name.upper())
+        yield from heading_rows(title, len(_COLUMNS), apart=apart and place > 0)
+        yield from map(_row, rows)
+
+
 def _row(one: SettingRow) -> Row:
-    tone = "dim" if one.origin == "default" else "plain"
+    usual = one.origin == "default"
     return Row(
         one.name,
         (
-            Cell(one.name, "strong"),
-            Cell(one.value, tone),
+            Cell(f" {one.name.removeprefix(_group_of(one) + '.')}", "plain" if usual else "strong"),
+            Cell(one.value, "dim" if usual else "plain"),
             Cell(one.origin, "warn" if one.overruled else "dim"),
             Cell(one.means, "dim"),
         ),
