@@ -39,10 +39,7 @@ if TYPE_CHECKING:
 
 _PREFIX = "zuno-demo-"
 _STARTING = "Starting the embedded chain: the real Uniswap v4 contracts, a week of market history."
-_RUNNING = (
-    "The embedded chain runs, and its market moves a minute every second. "
-    "In another shell, zuno positions speaks to it."
-)
+_RUNNING = "A real chain runs here, a minute a second. In any shell: zuno positions"
 
 
 def run(arguments: Namespace) -> int:

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from agents.lp.option_letters import option_letter
 from zuno_tui.desk.events import PlanChanged
 from zuno_tui.shown.plan_card import (
-    circumstances,
     figures_of,
     headline,
     model_talk,
@@ -105,7 +104,8 @@ def _headline(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
     if pool is None:
         return headline(plan)
     which = "new" if plan.position is None else f"#{plan.position}"
-    return f"{which} {pool.pair.name} {fee_text(pool.fee)} · {circumstances(plan)}"
+    pair = f"{which} {pool.pair.name} {fee_text(pool.fee)}"
+    return f"{pair} · {plan.profile.value} · {plan.regime.value} market"
 
 
 class Card:

@@ -168,7 +168,7 @@ def show_plan(desk_context: DeskContext, card: Card, argued: ArguedPlan, *, made
     """Put a plan on the card; its recommendation in a line."""
     view = shown_plan(desk_context, argued, made_at=made_at)
     card.show(view)
-    return f"{view.plan_id}: {view.recommendation}"
+    return f"{view.recommendation} ({view.plan_id})"
 
 
 def _model_words(settings: DebateSettings, spent: BudgetReport | None) -> str:

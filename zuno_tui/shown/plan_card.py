@@ -17,7 +17,7 @@ from zuno_tui.shown.output import OutputColumn, table
 from zuno_tui.shown.plan_pools import plan_pools
 from zuno_tui.shown.plan_sentence import decided_words, plan_sentence
 from zuno_tui.shown.transcript import wrapped
-from zuno_tui.shown.words import amount_of, fee_text, short_amount, short_interval
+from zuno_tui.shown.words import amount_of, fee_text, round_usd, short_amount, short_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -291,8 +291,8 @@ def _replayed(past: Callable[[MoveJudgment], ReplayedRange | None]) -> Tell:
         found = None if one.judgment is None else past(one.judgment)
         if found is None:
             return "–"
-        share = f"{100 * found.in_range_share:.0f} % in"
-        return f"{usd(found.fees_usd - found.lvr_usd)}, {share}"
+        net = round_usd(found.fees_usd - found.lvr_usd)
+        return f"{net} · {100 * found.in_range_share:.0f}%"
 
     return tell
 

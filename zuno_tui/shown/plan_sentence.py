@@ -82,7 +82,7 @@ def _decided_by(plan: Plan) -> str:
     if plan.position is not None and plan.choice.codes[0] in DECIDES_ALONE:
         return "decided by the rule, whatever is proposed"
     rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
-    return f"decided by {plan.decided_by} in {rounds}"
+    return f"decided by {plan.decided_by}, {rounds}"
 
 
 def _pool_words(pool: PlanPool | None) -> str:

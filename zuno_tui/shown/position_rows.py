@@ -117,7 +117,7 @@ def _won(
         short_gain(gained.against_holding, unit),
         gain_tone(gained.against_holding),
         short_gain(gained.net_a_day, unit),
-        fee_apr=UNKNOWN if apr is None else percent(apr),
+        fee_apr=("–" if not position.liquidity else UNKNOWN) if apr is None else percent(apr),
         gained=number(gained.against_holding),
         net=None if isinstance(gained.net_a_day, Unknown) else gained.net_a_day.value,
         apr=apr,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 from zuno_tui.shown.output import OutputColumn, cell_width, table
@@ -20,8 +21,9 @@ def table_lines(spoken: SpokenTable, width: int | None) -> list[str]:
     rows = [[row.name, *(_marked(cell) for cell in row.cells)] for row in spoken.rows]
     upright = [["", *spoken.columns], *rows]
     turned = [list(column) for column in zip(*upright, strict=True)]
-    for titles, *cells in (upright, turned):
-        lines = table([OutputColumn(title) for title in titles], cells)
+    for (titles, *cells), gap in product((upright, turned), (2, 1)):
+        columns = [OutputColumn(titles[0]), *(OutputColumn(each, "right") for each in titles[1:])]
+        lines = table(columns, cells, gap=gap)
         if width is None or max(map(cell_width, lines), default=0) <= width:
             return lines
     return [_in_a_line(spoken, place) for place in range(len(spoken.rows))]

@@ -29,12 +29,14 @@ class TableRow(str):
     """The same for every line of one table."""
 
 
-def table(columns: Sequence[OutputColumn], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Aligned text columns, cleaned cell by cell, two spaces apart."""
+def table(
+    columns: Sequence[OutputColumn], rows: Sequence[Sequence[str]], *, gap: int = 2
+) -> list[str]:
+    """Aligned text columns, cleaned cell by cell."""
     titles = tuple(column.title for column in columns)
     cells = [titles, *(tuple(cell.translate(DROP) for cell in row) for row in rows)]
     widths = widths_of(columns, cells)
-    lines = [TableRow(aligned(row, columns, widths)) for row in cells]
+    lines = [TableRow(aligned(row, columns, widths, gap=gap)) for row in cells]
     for line, row in zip(lines, cells, strict=True):
         line.cells, line.columns, line.key = row, tuple(columns), id(lines)
     return [*lines]
@@ -57,6 +59,8 @@ def aligned(
     columns: Sequence[OutputColumn],
     widths: Sequence[int],
     tones: Sequence[tuple[str, str]] | None = None,
+    *,
+    gap: int = 2,
 ) -> str:
     """The cells beside each other, each between the marks of its tone where there are such."""
     padded = []
@@ -65,4 +69,4 @@ def aligned(
         before, after = tones[at] if tones else ("", "")
         toned = f"{before}{cell}{after}" if cell else cell
         padded.append(space + toned if column.align == "right" else toned + space)
-    return "  ".join(padded).rstrip()
+    return (" " * gap).join(padded).rstrip()

@@ -38,10 +38,11 @@ def short_amount(units: int, token: Token) -> str:
 
 
 def short_interval(low: float, high: float) -> str:
-    """Dollars from one end to the other, as `$3.3…12` or `−$278…−163`, for a column."""
+    """Dollars from one end to the other, as `$3.3–12`, `−$163–278` or `−$2.1 to 48`."""
     ends = [_short_figure(low), _short_figure(high)]
-    signs = ["−" if end < 0 else "" for end in (low, high)]
-    return f"{signs[0]}${ends[0]}…{signs[1]}{ends[1]}"
+    if high <= 0 and low < 0:
+        return f"−${ends[1]}–{ends[0]}"
+    return f"−${ends[0]} to {ends[1]}" if low < 0 else f"${ends[0]}–{ends[1]}"
 
 
 def _short_figure(value: float) -> str:
@@ -103,8 +104,8 @@ def dollar_gain(dollars: float | None) -> str:
 
 def short_gain(value: Quantity[Fraction], unit: WorthUnit) -> str:
     """As `signed_money`, for a column: parts of a cent would push others off the pane."""
-    if unit is WorthUnit.USD and not isinstance(value, Unknown) and 0 < abs(value.value) < _CENT:
-        return "−<$0.01" if value.value < 0 else "+<$0.01"
+    if unit is WorthUnit.USD and not isinstance(value, Unknown) and abs(value.value) < _CENT:
+        return "$0.00"
     return signed_money(value, unit)
 
 

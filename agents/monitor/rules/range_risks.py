@@ -40,7 +40,7 @@ def out_of_range(situation: Situation, thresholds: Thresholds, _: bool) -> Findi
         AlertKind.OUT_OF_RANGE,
         Severity.CRITICAL if critical else Severity.WARNING,
         f"{situation.name} {where}{f' for {hours(minutes / 60)}' if minutes >= 1 else ''}:"
-        f" {price} {f'is {side}' if beyond else 'beside'} {edge}."
+        f" {price}, {side if beyond else 'beside'} {edge}."
         f" The range is {low} – {high}; outside it earns nothing.",
         _left(situation, position.pool.tick),
         situation.command("recommend"),
@@ -63,7 +63,7 @@ def leaving(situation: Situation, tick: int, block: int) -> Finding:
     return Finding(
         AlertKind.OUT_OF_RANGE,
         Severity.WARNING,
-        f"{situation.name} left its range: {price} is {side} {edge}."
+        f"{situation.name} left its range: {price}, {side} {edge}."
         f" It did so in block {block}; the range is {low} – {high}.",
         _left(situation, tick),
         situation.command("recommend"),

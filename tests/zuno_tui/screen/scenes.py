@@ -248,11 +248,11 @@ def option(
         survives_day=day,
         survives_week=week,
         figures={
-            "net in 7 d": "−$2.1…48" if edges else f"−{cost}",
+            "net in 7 d": "−$2.1 to 48" if edges else f"−{cost}",
             "cost": cost,
             "earned back": "19 h" if candidate not in (None, "exit") else "–",
             "expected": "$18.16" if edges else f"−{cost}",
-            "fees a day": "$3.3…12" if edges else "$0.00",
+            "fees a day": "$3.3–12" if edges else "$0.00",
             "LVR a day": "$3.02" if edges else "$0.00",
             "swaps": "0.41 WETH" if candidate not in (None, "exit") else "–",
             "buffer": "9 h" if edges else "–",
@@ -267,7 +267,7 @@ PLAN = PlanView(
     headline="#7 WETH/USDC 0.05%",
     recommendation="Widen #7 to 1,575.10 – 2,084.30. Costs $4.10, earns it back in 19 h; 9 of 14"
     " such moves beat holding after 7 days.",
-    decided="the pool paid 2.10 × its risk over 7 days · decided by critic in 2 rounds",
+    decided="the pool paid 2.10 × its risk over 7 days · decided by critic, 2 rounds",
     options=(
         option("hold", None, (-1120, 160), verdict="below floor", cost="$0.00"),
         option("A widen", "A", (-1400, 1400), recommended=True, day=0.94, week=0.61),

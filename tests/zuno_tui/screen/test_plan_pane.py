@@ -167,7 +167,7 @@ def test_the_border_says_the_next_step() -> None:
     hold = replace(PLAN.options[0], recommended=True)
     moves = [replace(option, recommended=False) for option in PLAN.options[1:]]
 
-    assert next_step(PLAN) == "type approve"
+    assert next_step(PLAN) == "a: approve it"
     assert next_step(replace(PLAN, options=(hold, *moves))) == "leave it: nothing to sign"
     assert next_step(APPROVED) == "approved: type apply"
     assert next_step(watching) == "approved, but nothing here can sign"

@@ -74,7 +74,7 @@ class AlertsPane(RowTable):
         rows = [alert_cells(row, now) for row in self._rows_shown]
         # While nobody reads them the cursor waits at its place: what is over sinks to the end.
         self.fill(rows, empty=(view.unseen or "Nothing needs you.",), stays=self.has_focus)
-        waiting = sum(row.state in ("open", "reopened") for row in view.rows)
+        waiting = open_rows(self._rows_shown, now)
         seen = "" if view.last_seen is None else f"seen {ago(now - view.last_seen)}"
         frame(
             self,
@@ -135,13 +135,18 @@ def alert_cells(row: AlertRow, now: float) -> Row:
     return Row(row.alert_id, cells)
 
 
+def open_rows(rows: Sequence[AlertRow], now: float) -> int:
+    """How many wait for somebody, those about fees together as one."""
+    return sum(row.state in ("open", "reopened") for row in gathered(rows, now))
+
+
 def gathered(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
     """Those about fees in one row, in the place of the first; every other as it is."""
     waiting = [row for row in rows if _waits_for_fees(row, now)]
     if len(waiting) < 2:
         return tuple(rows)
     total = sum(row.fees or 0.0 for row in waiting)
-    words = f"Fees on {len(waiting)} positions, {round_usd(total)} · collect all"
+    words = f"Fees on {len(waiting)} positions, {round_usd(total)}"
     together = AlertRow(
         alert_id=_FEES,
         severity="info",
@@ -174,7 +179,7 @@ def _message(row: AlertRow) -> str:
         for verb in ("is ", "has a ", "has "):
             words = words.removeprefix(verb)
         words = f"{words[0].upper()}{words[1:]}"
-    words = words.partition(". ")[0].removesuffix(".")
+    words = words.partition(". ")[0].removesuffix(".").replace("Out of range for ", "Out for ")
     return f"{row.place}: {words}" if row.place else words
 
 

@@ -139,9 +139,13 @@ class DebatePane(VerticalScroll, can_focus=True):
         if block is None:
             block = TurnBlock(turn.role, self._speakers.of(turn.role), turn.round)
             self._add(block)
-        block.finish(turn)
+        block.finish(turn, after=self._before(block))
         self._draw(block)
         self._retitle()
+
+    def _before(self, block: TurnBlock) -> TurnBlock | None:
+        place = self._blocks.index(block)
+        return self._blocks[place - 1] if place else None
 
     def read_on(self) -> None:
         """Show what is due; once nothing waits and the last turn could be read, say so."""
@@ -300,7 +304,8 @@ class DebatePane(VerticalScroll, can_focus=True):
         view = self._view
         if view is None:
             return
-        state = "speaking" if view.ended is None or self._pace.waiting else "ended"
+        reading = "decided, shown as fast as one reads" if self._pace.waiting else "ended"
+        state = "speaking" if view.ended is None else reading
         more = f"{self._pace.waiting} more · space shows them" if self._pace.waiting else ""
         frame(
             self,

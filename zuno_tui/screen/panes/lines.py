@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.content import Content
 from textual.message import Message
 
+from zuno_tui.screen.panes.alerts import open_rows
 from zuno_tui.screen.panes.frame import coarse_age, joined, literal
 from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.shown.drawing.pieces import sparkline
@@ -32,6 +33,8 @@ _TONE_COLOURS = {
     "dim": "$quiet",
 }
 _TREND, _SHORTEST_TREND = 48, 8
+_FEWEST_HOURS = 6
+"""Fewer make no line."""
 _GAP = 2
 _SUBSCRIPTIONS = {"none": "", "live": "live blocks", "lost": "polling, live blocks lost"}
 
@@ -100,8 +103,11 @@ class GlanceLine(TextLine):
                 break
             told.append(part)
             room -= part.cell_length + _GAP
-        if room >= _SHORTEST_TREND and (drawn := sparkline(trend, min(room, _TREND))):
-            told.append(literal(drawn, "$primary"))
+        label = f"{len(trend) - 1} h "
+        room -= len(label)
+        if room >= _SHORTEST_TREND and len(trend) >= _FEWEST_HOURS:
+            drawn = sparkline(trend, min(room, _TREND))
+            told.append(Content.assemble((label, "$quiet"), (drawn, "$primary")))
         return Content(" " * _GAP).join(told)
 
 
@@ -182,8 +188,8 @@ def _key_size(label: str, key: str) -> int:
 class TabLine(TextLine):
     """On narrow terminals: which panes there are, and what waits in those out of sight."""
 
-    def show(self, told: LastSeen, front: str) -> None:
-        waiting = sum(row.state in ("open", "reopened") for row in told.alerts.rows)
+    def show(self, told: LastSeen, front: str, now: float) -> None:
+        waiting = open_rows(told.alerts.rows, now)
         speaking = told.debate is not None and told.debate.ended is None
         counts = {
             "positions": str(len(told.positions.rows) or ""),
@@ -195,7 +201,8 @@ class TabLine(TextLine):
         for place, (name, count) in enumerate(counts.items(), 1):
             style = "bold reverse" if name == front else "$quiet"
             label = f" {place} {name.capitalize()} "
-            tabs.append(Content.assemble((label, style), (count and f" {count}", "$accent")))
+            needs = "$accent" if name == "plan" else "$quiet"
+            tabs.append(Content.assemble((label, style), (count and f" {count}", needs)))
         self.tell(Content("  ").join(tabs))
 
 

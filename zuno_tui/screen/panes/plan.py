@@ -57,7 +57,7 @@ def next_step(plan: PlanView) -> str:
         return "approved: type apply" if signs else "approved, but nothing here can sign"
     if any(option.recommended and option.candidate is None for option in plan.options):
         return "leave it: nothing to sign"
-    return "type approve" if plan.options else ""
+    return "a: approve it" if plan.options else ""
 
 
 def _result(result: ResultView, width: int) -> Iterator[Content]:
@@ -158,7 +158,7 @@ class PlanPane(VerticalScroll, can_focus=True):
             return
         frame(
             self,
-            pane_title("4 Plan", ago(now - view.made_at), view.headline),
+            pane_title("4 Plan", view.headline, ago(now - view.made_at)),
             literal(next_step(view), "bold $accent"),
         )
 
@@ -226,15 +226,23 @@ class PlanPane(VerticalScroll, can_focus=True):
             self._shows_whole = figures
             if figures if self._whole else len(lines) <= size.height and self._whole is None:
                 break
-        return lines
+        if self._whole and len(lines) > size.height:
+            return self._lines(view, size.width, figures=True, why=True, reasons_first=True)
+        # What is read without scrolling is worth more than the air between it.
+        dense = [line for line in lines if line.plain]
+        return dense if len(dense) <= size.height < len(lines) else lines
 
-    def _lines(self, view: PlanView, width: int, *, figures: bool, why: bool) -> list[Content]:
+    def _lines(
+        self, view: PlanView, width: int, *, figures: bool, why: bool, reasons_first: bool = False
+    ) -> list[Content]:
         lines = [*self._banner(width), *standing(view, width)]
         lines += bulleted(view.recommendation, width, "★", "bold")
         lines += bulleted(view.decided, width, " ", "$quiet")
-        lines += [Content(""), *comparison(view, self._chosen, width, whole=figures)]
-        if why and view.reasons:
-            lines += [Content(""), heading("WHY"), *reasons(view, width)]
+        compared = [Content(""), *comparison(view, self._chosen, width, whole=figures)]
+        reasoned = [Content(""), heading("WHY"), *reasons(view, width)]
+        parts = [compared, reasoned] if why and view.reasons else [compared]
+        for part in reversed(parts) if reasons_first else parts:
+            lines += part
         if view.options and not figures:
             lines += [Content(""), _more(view, why=why)]
         return lines

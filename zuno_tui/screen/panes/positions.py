@@ -22,17 +22,20 @@ if TYPE_CHECKING:
     from zuno_tui.shown.views import PositionRow, Standing
 
 _TREND = 8
+_LONG_GAUGE = 26
+_LONG_GAUGE_FROM = 170
+"""Cells of the pane from which on there is room for it."""
 _COLUMNS = (
     TableColumn("ID", 0, 9),
     TableColumn("PAIR", 1, 22),
     TableColumn("STATE", 2, 8),
-    TableColumn("RANGE", 3, GAUGE_WIDTH),
+    TableColumn("RANGE", 3, _LONG_GAUGE),
     TableColumn("VALUE", 4, 13, right=True),
     TableColumn("FEES", 5, 11, right=True),
     TableColumn("APR", 7, 8, right=True),
     TableColumn("VS HOLD", 6, 12, right=True),
     TableColumn("NET/DAY", 8, 11, right=True),
-    TableColumn("24 H", 9, _TREND),
+    TableColumn("24 H", 9, _TREND, least=_TREND),
     TableColumn("PRICE", 11, 12, right=True),
     TableColumn("FROM – TO", 12, 27),
     TableColumn("NOTES", 10, 18),
@@ -71,6 +74,10 @@ class PositionsPane(RowTable):
     def on_mount(self) -> None:
         self.fill((), empty=_nothing(PositionsView()))
 
+    def on_resize(self) -> None:
+        super().on_resize()
+        self._again(None)
+
     def show(self, view: PositionsView, now: float) -> None:
         self._view = view
         self._fill(view)
@@ -101,7 +108,8 @@ class PositionsPane(RowTable):
         stale = view.stale is not None or view.remembered
         rows = shown_rows(view.rows, self._order, self._filter, hides_empty=self._hides_empty)
         nothing = _nothing(view) if not view.rows else ("No position fits: escape in / ends that.",)
-        self.fill([_row(row, stale=stale) for row in rows], empty=nothing)
+        gauge = _LONG_GAUGE if self.size.width >= _LONG_GAUGE_FROM else GAUGE_WIDTH
+        self.fill([_row(row, gauge, stale=stale) for row in rows], empty=nothing)
 
     def _manner(self) -> str:
         """How the rows are chosen and sorted, where it is not as they are."""
@@ -165,24 +173,31 @@ def _searched(row: PositionRow) -> str:
     return f"#{row.token_id} {row.pair} {row.fee} {row.standing} {' '.join(row.notes)}".lower()
 
 
-def _row(row: PositionRow, *, stale: bool) -> Row:
+def _row(row: PositionRow, gauge: int, *, stale: bool) -> Row:
     state, tone = _STATES[row.standing]
     cells = (
         Cell(f"#{row.token_id}", "strong"),
         Cell(f"{row.pair} {row.fee}"),
         Cell(state, tone),
-        Cell(range_gauge(row.progress), tone),
+        Cell(range_gauge(row.progress, gauge), tone),
         Cell(row.value),
         Cell(row.fees),
         Cell(row.fee_apr),
         Cell(row.against_holding, row.against_holding_tone),
-        Cell(row.net_a_day),
-        Cell(sparkline(row.chart.prices if row.chart else (), _TREND), "strong"),
+        Cell(row.net_a_day, _tone_of(row.net_a_day)),
+        Cell(sparkline(row.chart.prices if row.chart else (), _TREND) or "…", "strong"),
         Cell(row.price),
         Cell(f"{row.low} – {row.high}", "dim"),
         Cell(", ".join(row.notes), "warn"),
     )
     return Row(str(row.token_id), cells, stale)
+
+
+def _tone_of(gain: str) -> str:
+    """As the result's: the sign decides, and nothing is neither."""
+    if not any(digit in gain for digit in "123456789"):
+        return "dim"
+    return {"+": "good", "−": "bad"}.get(gain[0], "plain")
 
 
 def _below(view: PositionsView, selected: PositionRow | None) -> Content:

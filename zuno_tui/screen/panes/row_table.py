@@ -61,12 +61,18 @@ def laid_out(columns: Sequence[TableColumn], widths: Sequence[int], room: int) -
         if columns[place].grows:
             shares[place] = max(0, min(spare, widths[place] - wanted[place]))
             spare -= shares[place]
+    wider = min(_WIDEST_GAP, max(0, spare) // len(kept)) if kept else 0
+    if wider < _WIDEST_GAP:
+        # What does not reach for every gap parts the figures, which run together first.
+        figures = [place for place in sorted(kept) if columns[place].right]
+        for place in figures[: max(0, spare) - wider * len(kept)]:
+            shares[place] += 1
     return TableLayout(
         tuple(
             ColumnPlace(place, wanted[place] + shares[place], columns[place].right)
             for place in sorted(kept)
         ),
-        gap=1 + min(_WIDEST_GAP, max(0, spare) // len(kept)) if kept else 1,
+        gap=1 + wider,
     )
 
 
@@ -85,8 +91,6 @@ def text_size(text: str) -> int:
 
 _MARK = 2
 """The cells of the cursor's mark."""
-_INDENT = 2
-"""Of a line under its row."""
 
 
 class TableColumn(Struct, frozen=True):
@@ -186,8 +190,8 @@ class RowTable(ScrollView, can_focus=True):
     @property
     def lines_wanted(self) -> int:
         """To show everything of every row."""
-        twice = any(column.goes_below for column in self._columns)
-        return 1 + len(self._rows) * (2 if twice else 1)
+        cut = self._cut_column(self.scrollable_content_region.width)
+        return 1 + len(self._rows) * (1 if cut is None else 2)
 
     def fill(self, rows: Sequence[Row], *, empty: Sequence[str] = (), stays: bool = True) -> None:
         """Show these rows; the cursor stays with its key if it `stays`, else with its place."""
@@ -237,8 +241,7 @@ class RowTable(ScrollView, can_focus=True):
         cells = [Cell(cell.text, "stale") for cell in row.cells] if row.stale else row.cells
         if line and self._below is not None:
             cell = cells[self._below]
-            text = fitted(cell.text, width - _MARK - _INDENT)
-            below = Segment(" " * _INDENT + text, style + self._style(cell.tone))
+            below = Segment(fitted(cell.text, width - _MARK), style + self._style(cell.tone))
             return Strip([Segment(f"{mark} ", style), below])
         return self._line(cells, style, width, mark=mark)
 
@@ -347,15 +350,15 @@ class RowTable(ScrollView, can_focus=True):
     def _measure(self) -> None:
         self._layouts.clear()
         width, height = self.scrollable_content_region.size
-        self._below = self._column_below(width, height)
+        self._below = self._cut_column(width) if 2 * len(self._rows) < height else None
         self.virtual_size = Size(width, self._height * len(self._rows) + 1)
 
-    def _column_below(self, width: int, height: int) -> int | None:
+    def _cut_column(self, width: int) -> int | None:
+        """The one that may go below, where it has less room than its words."""
         places, _ = laid_out(self._columns, self._widths, width - _MARK)
         shown = {place.column: place.width for place in places}
         for number, column in enumerate(self._columns):
-            cut = column.goes_below and shown.get(number, 0) < self._widths[number]
-            if cut and 2 * len(self._rows) < height:
+            if column.goes_below and shown.get(number, 0) < self._widths[number]:
                 return number
         return None
 

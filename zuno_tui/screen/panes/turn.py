@@ -10,6 +10,7 @@ from textual.widget import Widget
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.shown.spoken_table import FAILED, PASSED, table_lines
+from zuno_tui.shown.table import TableRow
 
 if TYPE_CHECKING:
     from zuno_tui.shown.views import TurnView
@@ -64,11 +65,15 @@ def turn_table(turn: TurnView, width: int) -> list[Content]:
     """The table under a turn's words; its marks are signs before they are colours."""
     if turn.table is None:
         return []
+    titles, *rows = table_lines(turn.table, width or None)
     return [
-        literal(line)
-        .highlight_regex(f"{PASSED}", style="$success")
-        .highlight_regex(f"{FAILED}", style="$error")
-        for line in table_lines(turn.table, width or None)
+        literal(titles, "$quiet" if isinstance(titles, TableRow) else ""),
+        *(
+            literal(line)
+            .highlight_regex(f"{PASSED}", style="$success")
+            .highlight_regex(f"{FAILED}", style="$error")
+            for line in rows
+        ),
     ]
 
 
@@ -95,6 +100,7 @@ class TurnBlock(PlainText):
         self._round = round_number
         self._turn: TurnView | None = None
         self._heard = ""
+        self._goes_on = False
         self._doing = "speaking…"
         self._drawn_width = 0
         self._drawing = _Drawing()
@@ -120,8 +126,16 @@ class TurnBlock(PlainText):
         self._doing = "speaking…"
         self.draw(sourced=False, folded=folded, needle="")
 
-    def finish(self, turn: TurnView) -> None:
+    def finish(self, turn: TurnView, after: TurnBlock | None = None) -> None:
+        """The words of one who goes on speaking stand under the name that is there already."""
         self._turn, self._heard, self._round = turn, "", turn.round
+        self._goes_on = after is not None and after.speaks == self.speaks
+        self.set_class(self._goes_on, "-goes-on")
+
+    @property
+    def speaks(self) -> tuple[str, int]:
+        """Who it is, and in which round."""
+        return self.role, self._round
 
     def on_resize(self) -> None:
         """A table is drawn for the width there is."""
@@ -146,7 +160,8 @@ class TurnBlock(PlainText):
             self.update(Content("  ").join([head, literal(cut, "$quiet")]))
             return
         table = [] if self._turn is None else turn_table(self._turn, self._drawn_width)
-        self.update(Content("\n").join([head, _marked(body, needle), *table]))
+        above = [] if self._goes_on else [head]
+        self.update(Content("\n").join([*above, _marked(body, needle), *table]))
 
 
 def _marked(body: Content, needle: str) -> Content:

@@ -336,20 +336,27 @@ class DeskScreen(Asking):
         self._share_rows(argued)
 
     def _share_rows(self, argued: bool) -> None:
-        """Tables have as many lines as they need, and half of the room there is at most."""
+        """Tables have as many lines as they need, and half of the room there is at most.
+
+        What is argued or planned is long: while it is read, the table above it gives way.
+        """
         panes = self.query_one("#panes")
-        room = panes.size.height
-        above = self._lines_for(self.query_one(PositionsPane), room)
+        room, tall = panes.size.height, self.has_class("-tall")
+        gives_way = not tall and self.front in ("debate", "plan")
+        above = self._lines_for(
+            self.query_one(PositionsPane), room * 2 // 5 if gives_way else room // 2
+        )
         rows = f"{above} 1fr"
-        if argued and self.has_class("-extra-wide") and self.has_class("-tall"):
-            rows = f"{above} {self._lines_for(self.query_one(AlertsPane), room - above)} 1fr"
+        if argued and self.has_class("-extra-wide") and tall:
+            beside = self._lines_for(self.query_one(AlertsPane), (room - above) // 2)
+            rows = f"{above} {beside} 1fr"
         if self._rows_shared != rows:
             self._rows_shared = rows
             panes.styles.grid_rows = rows
 
     @staticmethod
-    def _lines_for(table: RowTable, room: int) -> int:
-        return max(_FEWEST, min(table.lines_wanted + _FRAME, room // 2))
+    def _lines_for(table: RowTable, most: int) -> int:
+        return max(_FEWEST, min(table.lines_wanted + _FRAME, most))
 
     def show_ages(self) -> None:
         now = self._clock()
@@ -373,7 +380,7 @@ class DeskScreen(Asking):
         self.query_one(StatusLine).show(replace(view, trouble=trouble), now)
 
     def _show_tabs(self) -> None:
-        self.query_one(TabLine).show(self.told, self.front)
+        self.query_one(TabLine).show(self.told, self.front, self._clock())
 
     def _show_keys(self) -> None:
         self.query_one(KeyLine).show(

@@ -19,10 +19,10 @@ _OUTSIDE = 2
 """Cells left on each side for a price that has gone beyond the edge."""
 
 
-def range_gauge(progress: float, *, ascii_only: bool = False) -> str:
+def range_gauge(progress: float, width: int = WIDTH, *, ascii_only: bool = False) -> str:
     """`├───●─────┤` with the price at `progress`, 0 the lower edge and 1 the upper one."""
     line, left, right, mark = ("-", "[", "]", "o") if ascii_only else ("─", "├", "┤", "●")
-    inner = WIDTH - 2 * _OUTSIDE
+    inner = width - 2 * _OUTSIDE
     cells = [" "] * _OUTSIDE + [left, *line * (inner - 2), right] + [" "] * _OUTSIDE
     cells[_place(progress, inner)] = mark
     return "".join(cells)
@@ -32,7 +32,7 @@ def _place(progress: float, inner: int) -> int:
     if progress < 0:
         return 0
     if progress >= 1:
-        return WIDTH - 1
+        return inner + 2 * _OUTSIDE - 1
     # The edges themselves stay drawn: a price just inside stands beside them, not on them.
     return _OUTSIDE + 1 + min(inner - 3, int(progress * (inner - 2)))
 
@@ -70,6 +70,9 @@ def _thinned(values: Sequence[float], cells: int) -> Sequence[float]:
     return [values[round(place * (len(values) - 1) / (cells - 1))] for place in range(cells)]
 
 
+_EIGHTHS = ("", *"▏▎▍▌▋▊▉")
+
+
 def survival_bar(part: float | None, cells: int) -> str:
     """`██████░░ 84%`: the chance to stay in range; a dash where there is no range."""
     return "–" if part is None else f"{bar(part, cells)} {percent(part):>5}"
@@ -77,8 +80,10 @@ def survival_bar(part: float | None, cells: int) -> str:
 
 def bar(part: float, cells: int) -> str:
     """Rounded down, as 97% must not look like certainty, but full where the figure beside it is."""
-    full = cells if float(f"{100 * part:.3g}") >= 100 else int(part * cells)
-    return "█" * full + "░" * (cells - full)
+    full, eighths = divmod(int(part * cells * 8), 8)
+    if float(f"{100 * part:.3g}") >= 100:
+        full, eighths = cells, 0
+    return f"{'█' * full}{_EIGHTHS[eighths]}".ljust(cells, "·")
 
 
 class StyledText(NamedTuple):
