@@ -38,7 +38,7 @@ def test_a_day_at_the_desk_over_ssh(
         terminal.resize(140, 40)
         terminal.wait_for("4 Plan", PATIENCE)
         terminal.send(f":recommend rebalance {token_id}\r")
-        terminal.wait_for("nothing to sign|type approve", PATIENCE)
+        terminal.wait_for("nothing to sign|a: approve", PATIENCE)
         terminal.wait_for(r"★ \w+", PATIENCE)
         terminal.send(":approve exit\r")
         terminal.wait_for("approved: type apply", PATIENCE)

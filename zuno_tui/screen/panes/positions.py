@@ -75,6 +75,7 @@ class PositionsPane(RowTable):
         self.fill((), empty=_nothing(PositionsView()))
 
     def on_resize(self) -> None:
+        self.forget_widths()  # the gauge is as long as there is room
         super().on_resize()
         self._again(None)
 

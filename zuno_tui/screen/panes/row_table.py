@@ -213,6 +213,10 @@ class RowTable(ScrollView, can_focus=True):
         if self.key != key:
             self.post_message(self.Pointed(self, self.key))
 
+    def forget_widths(self) -> None:
+        """Let the columns be as wide as the next rows are, also where that is narrower."""
+        self._widths = [0] * len(self._columns)
+
     def point_at(self, key: str) -> None:
         for place, row in enumerate(self._rows):
             if row.key == key:
