@@ -54,7 +54,15 @@ GLOSSARY = (
         "range",
         "The two prices between which a position's liquidity works. Outside of them it earns no "
         "fees and holds only one of its two tokens.",
-        ("price range", "in range", "out of range", "range gauge", "near edge", "near the edge"),
+        (
+            "price range",
+            "in range",
+            "out of range",
+            "oor",
+            "range gauge",
+            "near edge",
+            "near the edge",
+        ),
     ),
     GlossaryTerm(
         "liquidity",

@@ -34,14 +34,14 @@ DEED_FORMS: dict[Topic, str] = {
         "yank, rip, rip out, rm"
     ),
     Topic.LESS: (
-        "lessen, diminish, slash, minimize, free up, unlock, less, unstake, pare, pare down, pare "
-        "back, ease out, decreasing, lowering, trimming, decrease, reduce, reducing, cut, trim, "
-        "lower, shrink, shave, lighten, downsize, halve, split, scale down, scale back, scale "
-        "out, dial down, derisk, de-risk, cut back, slim down, cut down, size down, scale, sell "
-        "down, smaller, thinner, lighter, cut in half"
+        "dec, lessen, diminish, slash, minimize, free up, unlock, less, unstake, pare, pare down, "
+        "pare back, ease out, decreasing, lowering, trimming, decrease, reduce, reducing, cut, "
+        "trim, lower, shrink, shave, lighten, downsize, halve, split, scale down, scale back, "
+        "scale out, dial down, derisk, de-risk, cut back, slim down, cut down, size down, scale, "
+        "sell down, smaller, thinner, lighter, cut in half"
     ),
     Topic.MORE: (
-        "more money, more capital, more funds, more cash, more size, ape, ape in, bigger, "
+        "inc, more money, more capital, more funds, more cash, more size, ape, ape in, bigger, "
         "enlarge, top-off, adding, increasing, pour, dump in, stack, reinforce, allocate, chuck, "
         "toss, pile, add, increase, supply, invest, boost, inject, throw, feed, zap, top up, "
         "top-up, topup, top, scale up, beef up, size up, contribute, grow, fund, deposit, bump, "
@@ -61,9 +61,9 @@ DEED_FORMS: dict[Topic, str] = {
     ),
     Topic.NEW: "new, fresh, another position",
     Topic.MOVE: (
-        "repair, mend, re-centre, unstick, merge, combine, consolidate, covers, so it covers, "
-        "drag, rebal, re-bal, rebalanc, rebalence, put back in range, bring back into range, "
-        "retarget, re-target, nudge, bring back in range, get back in range, rebalance, "
+        "push, repair, mend, re-centre, unstick, merge, combine, consolidate, covers, so it "
+        "covers, drag, rebal, re-bal, rebalanc, rebalence, put back in range, bring back into "
+        "range, retarget, re-target, nudge, bring back in range, get back in range, rebalance, "
         "rebalancing, re-balance, recenter, recentre, re-center, re-centre, re-range, rerange, "
         "move, moving, shift, reposition, adjust, readjust, optimise, optimize, optimizing, fix, "
         "fixing, realign, tune, roll, back in range, back into range, relocate, slide, center, "
@@ -114,17 +114,18 @@ DEED_FORMS: dict[Topic, str] = {
     ),
     Topic.TELL: "tell, say",
     Topic.MUTE: (
-        "leave alone about, not want to hear about, do not want to hear about, do not want to "
-        "hear, do not want to know about, stop with, enough of, pause alerts, pause "
-        "notifications, pause pings, pause my alerts, pause all alerts, hold alerts, suspend "
-        "alerts, do not warn, do not text, do not message, do not remind, do not buzz, do not "
-        "bother, do not disturb, stop bothering, do not notify, do not alert, do not ping, do not "
-        "tell, no more alerts, no more notifications, stop notifications, stop spamming, silent, "
-        "shush, mute, muting, silence, snooze, quiet, hush, shut up, turn off, disable, stop "
-        "nagging, stop annoying, stop shouting, stop yelling, stop pestering, stop beeping, stop "
-        "buzzing, stop texting, stop messaging, stop reminding, stop harassing, stop talking, no "
-        "more nagging, leave in peace about, stop alerting, stop pinging, stop notifying, stop "
-        "telling, stop warning, stop bugging, stop alerts, leave alone with"
+        "stop spam, spam about, stop noise, stop this noise, leave alone about, not want to hear "
+        "about, do not want to hear about, do not want to hear, do not want to know about, stop "
+        "with, enough of, pause alerts, pause notifications, pause pings, pause my alerts, pause "
+        "all alerts, hold alerts, suspend alerts, do not warn, do not text, do not message, do "
+        "not remind, do not buzz, do not bother, do not disturb, stop bothering, do not notify, "
+        "do not alert, do not ping, do not tell, no more alerts, no more notifications, stop "
+        "notifications, stop spamming, silent, shush, mute, muting, silence, snooze, quiet, hush, "
+        "shut up, turn off, disable, stop nagging, stop annoying, stop shouting, stop yelling, "
+        "stop pestering, stop beeping, stop buzzing, stop texting, stop messaging, stop "
+        "reminding, stop harassing, stop talking, no more nagging, leave in peace about, stop "
+        "alerting, stop pinging, stop notifying, stop telling, stop warning, stop bugging, stop "
+        "alerts, leave alone with"
     ),
     Topic.UNMUTE: "unmute, unsilence, unsnooze, turn on, enable",
     Topic.ACKNOWLEDGE: (

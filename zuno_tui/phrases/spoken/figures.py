@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _PERIODS = (
     ("today", r"today|24 (?:h|hours)|this day|past day"),
-    ("week", r"week|weekly|(?:7|seven) days|7 d"),
-    ("month", r"month|monthly|(?:30|thirty) days|30 d|4 weeks"),
+    ("week", r"week|weekly|(?:7|seven) days?|7 d"),
+    ("month", r"month|monthly|(?:30|thirty) days?|30 d|4 weeks"),
     (
         "other",
         r"yesterday|ytd|years?|yearly|quarter|[0-9]+ days|[0-9]+ weeks|[0-9]+ months|weekend"
@@ -30,6 +30,9 @@ _PERIODS = (
     ("whole", r"since|so far|ever|lifetime|all time|in total|overall"),
 )
 _SPANS = frozenset(("week", "month", "year", "yesterday", "ytd"))
+_SUPPOSED_OF = re.compile(
+    r"\b(?:if|say|suppose|imagine|assume|assuming|pretend|when|of|model|test|shock) (?:my )?(\S+)"
+)
 _SORTED = frozenset(("sort", "sorted", "rank", "ranked", "order", "ordered"))
 _RESULTS = frozenset(("pnl", "p&l", "p/l", "roi"))
 _BY_SO_MUCH = re.compile(
@@ -44,8 +47,10 @@ _TAKING = (Topic.LEAVE, Topic.TAKE, Topic.COLLECT, Topic.MORE, Topic.LESS, Topic
 
 
 def what_if(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
-    token = next(iter((*sentence.tokens, *(one.upper() for one in sentence.unknown))), None)
     supposing = _supposes(sentence)
+    # "What if pepe drops 10%": a token nobody here knows.
+    strange = (one for one in _SUPPOSED_OF.findall(sentence.text) if one in sentence.unknown)
+    token = next((one.upper() for one in (*sentence.tokens, *strange)), None)
     if token is None and supposing and len(sentence.percents) == 1 and not sentence.ids:
         return _of_every_token(sentence, context)
     bare = _bare_change(sentence)

@@ -32,10 +32,11 @@ from zuno_tui.phrases.spoken.negation import (
     without_refused_token,
 )
 from zuno_tui.phrases.spoken.opening import OPENING_RULES
-from zuno_tui.phrases.spoken.questions import FIRST_RULES, LAST_RULES, QUESTION_RULES, bare_term
+from zuno_tui.phrases.spoken.questions import FIRST_RULES, LAST_RULES, QUESTION_RULES
 from zuno_tui.phrases.spoken.seldom import SELDOM_RULES
 from zuno_tui.phrases.spoken.sentence_reader import read_sentence
 from zuno_tui.phrases.spoken.targets import RANK_TOPICS, STATE_TOPICS, positions_meant
+from zuno_tui.phrases.spoken.terms import bare_term
 from zuno_tui.phrases.spoken.topics import DEEDS, QUESTIONS, Topic
 from zuno_tui.phrases.spoken.units import OTHER_MONEY
 

@@ -20,17 +20,18 @@ _FORMS: dict[Topic, str] = {
         "winnings, dividends, dividend"
     ),
     Topic.POSITIONS: (
-        "filter, filter by, hide empty, hide, list lps, everything i have open, all i have open, "
-        "what i have open, am i in, stuff i have open, lp status, lp overview, lp list, lp "
-        "summary, lp info, is live, live right now, still open, open right now, how are we "
-        "looking, how am i looking, how do we look, are we looking, how is it looking, how does "
-        "it look, how is everything, my stuff, my liquidity pools, my lp positions, my lps, sort "
-        "by, sorted by, order by, rank by, ranked by, sort, am i lping in, am i lping, i am "
-        "lping, what i am lping, stuff i am in, do i have running, i have running, overview, "
-        "invested in, am i invested in, how am i doing, am i doing, how are we doing, dashboard, "
-        "where do i stand, do i stand, book, all lps, liquidity positions, positions, lps, what i "
-        "have, what i have got, what have i got, what i got, do i have open, i have open, my "
-        "pools, portfolio, holdings, bags, nfts, ranges"
+        "posiciones, mis posiciones, positionen, meine positionen, posizioni, filter, filter by, "
+        "hide empty, hide, list lps, everything i have open, all i have open, what i have open, "
+        "am i in, stuff i have open, lp status, lp overview, lp list, lp summary, lp info, is "
+        "live, live right now, still open, open right now, how are we looking, how am i looking, "
+        "how do we look, are we looking, how is it looking, how does it look, how is everything, "
+        "my stuff, my liquidity pools, my lp positions, my lps, sort by, sorted by, order by, "
+        "rank by, ranked by, sort, am i lping in, am i lping, i am lping, what i am lping, stuff "
+        "i am in, do i have running, i have running, overview, invested in, am i invested in, how "
+        "am i doing, am i doing, how are we doing, dashboard, where do i stand, do i stand, book, "
+        "all lps, liquidity positions, positions, lps, what i have, what i have got, what have i "
+        "got, what i got, do i have open, i have open, my pools, portfolio, holdings, bags, nfts, "
+        "ranges"
     ),
     Topic.POSITION: (
         "position, pos, lp position, nft, positon, bag, stake, number, id, lp, lps position"
@@ -131,16 +132,17 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.OR: "or",
     Topic.OUT_OF_RANGE: (
-        "that is out, that are out, which are out, which is out, what is out, who is out, exits "
-        "range, exits its range, exit its range, exit range, leave its range, leave range, "
-        "leaving range, leaving its range, falls out of range, fall out of range, fell out of "
-        "range, fallen out of range, went out of range, go out of range, gone out of range, out "
-        "of the range, off-range, out of range, oor, outside range, outside of range, outside its "
-        "range, out of their range, outside their range, out of their bounds, not in range, idle, "
-        "inactive, not earning, out-of-range, out range, out of its range, leaves its range, "
-        "leaves range, goes out of range, off range, out of bounds, stopped earning, not making "
-        "money, not making anything, makes nothing, making nothing, earns nothing, earning "
-        "nothing, doing nothing, went out, gone out, fell out, fallen out, not paying"
+        "sitting dead, dead, dead weight, sitting idle, asleep, that is out, that are out, which "
+        "are out, which is out, what is out, who is out, exits range, exits its range, exit its "
+        "range, exit range, leave its range, leave range, leaving range, leaving its range, falls "
+        "out of range, fall out of range, fell out of range, fallen out of range, went out of "
+        "range, go out of range, gone out of range, out of the range, off-range, out of range, "
+        "oor, outside range, outside of range, outside its range, out of their range, outside "
+        "their range, out of their bounds, not in range, idle, inactive, not earning, "
+        "out-of-range, out range, out of its range, leaves its range, leaves range, goes out of "
+        "range, off range, out of bounds, stopped earning, not making money, not making anything, "
+        "makes nothing, making nothing, earns nothing, earning nothing, doing nothing, went out, "
+        "gone out, fell out, fallen out, not paying"
     ),
     Topic.IN_RANGE: (
         "working, in range, active, inside range, within range, earning, healthy, in its range"

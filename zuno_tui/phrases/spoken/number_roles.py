@@ -52,6 +52,11 @@ def _signed(draft: SentenceDraft, word: str) -> int:
     if _SIGNED.fullmatch(word) and draft.word(1) in PERCENT:
         draft.percents.append(Fraction(word))
         return 2
+    supposed = Topic.WHAT_IF in draft.topics and bool(draft.symbols)
+    if _SIGNED.fullmatch(word) and supposed and abs(Fraction(word)) <= _MOST_PERCENT:
+        # "What if btc -20".
+        draft.percents.append(Fraction(word))
+        return 1
     sign = {"minus": -1, "plus": 1}.get(word)
     if sign and _NUMBER.fullmatch(draft.word(1)) and draft.word(2) in PERCENT:
         draft.percents.append(sign * Fraction(plain_number(draft.word(1))))

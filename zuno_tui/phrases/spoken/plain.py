@@ -137,7 +137,7 @@ ARTICLES = frozenset(("a", "an", "the", "me"))
 COURTESIES = ARTICLES | frozenset(
     (
         *("please", "pls", "plz", "kindly", "thanks", "thx", "ty", "just"),
-        *("still", "hey", "hi", "zuno", "ok", "okay", "ser"),
+        *("still", "hey", "hi", "hola", "bonjour", "salut", "hallo", "zuno", "ok", "okay", "ser"),
         *("so", "actually", "again", "immediately", "asap", "currently", "bro", "fam", "mate"),
         *("lol", "lmao", "haha", "btw", "tho", "though", "fr", "imo", "tbh", "pretty", "folks"),
         *("quickly", "quick", "simply", "honestly", "kthx", "kthxbye", "tysm", "thanx", "pleas"),
@@ -195,7 +195,7 @@ _DOLLARS_AFTER = re.compile(r"([0-9][0-9,]*(?:\.[0-9]+)?[km]?)\$", re.ASCII)
 _OTHER_MONEY = re.compile(r"[€£¥]([0-9][0-9.,]*[km]?)|([0-9][0-9.,]*[km]?)[€£¥]", re.ASCII)
 _COMPARED = re.compile(r"([<>]=?|@)(?=\$?[0-9])")
 _GLUED = re.compile(
-    r"([+-]?\$?[0-9][0-9,]*(?:\.[0-9]+)?[km]?|\$?\.[0-9]+)(%|[a-z][a-z.]+)", re.ASCII
+    r"([+-]?\$?[0-9][0-9,]*(?:\.[0-9]+)?[km]?|\$?\.[0-9]+)(%|[a-z][a-z./]+)", re.ASCII
 )
 _TIME_LETTER = re.compile(r"([0-9]+)([hdw])", re.ASCII)
 _NOT_A_TAIL = re.compile(r"[km]", re.ASCII)

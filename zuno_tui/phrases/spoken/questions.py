@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from zuno_tui.phrases.glossary import term_like, term_named
 from zuno_tui.phrases.named_networks import network_called, network_names
 from zuno_tui.phrases.pieces import listed
 from zuno_tui.phrases.spoken.desk import DESK_RULES, FIRST_DESK_RULES
@@ -13,11 +12,11 @@ from zuno_tui.phrases.spoken.figures import earned, gas, price, what_if
 from zuno_tui.phrases.spoken.meaning import NOTHING_DONE, AnsweredPhrase, AskedBack, Rephrased
 from zuno_tui.phrases.spoken.sentence import STABLE
 from zuno_tui.phrases.spoken.targets import STATE_TOPICS
+from zuno_tui.phrases.spoken.terms import asked_term
 from zuno_tui.phrases.spoken.topics import DEEDS, QUESTIONS, Topic
 
 if TYPE_CHECKING:
     from zuno_tui.phrases.context import PhraseContext
-    from zuno_tui.phrases.glossary import GlossaryTerm
     from zuno_tui.phrases.spoken.asking import SentenceRule
     from zuno_tui.phrases.spoken.meaning import SpokenMeaning
     from zuno_tui.phrases.spoken.sentence import Sentence
@@ -30,20 +29,8 @@ _SIGNED_ELSEWHERE = frozenset(
     ("safe", "multisig", "gnosis", "ledger", "trezor", "hardware", "unsigned", "calldata")
 )
 _FEW_WORDS = 2
-_LONGEST_TERM = 3
 _SHORT = 4
 _NFTS = frozenset(("nfts", "lps", "positions"))
-_ASKING_WORDS = frozenset(
-    (
-        *("what", "is", "are", "does", "do", "mean", "means", "meaning", "of", "define", "explain"),
-        *("wtf", "by", "stand", "stands", "for", "tell", "about", "glossary", "definition", "to"),
-        *("explained", "meant", "was", "which", "word", "term", "how", "work", "works", "whats"),
-        *("like", "i", "am", "five", "eli5", "please", "you", "me"),
-        *("anyway", "exactly", "even", "again", "really", "in", "simple", "terms", "thing"),
-        *("plain", "words", "english", "layman", "laymans", "short", "briefly", "kid", "beginner"),
-        *("heck", "hell", "earth", "on", "remind", "at", "?", "="),
-    )
-)
 _MY_POOL = re.compile(r"\b(?:my|our) (?:[a-z/]+ )?(?:pool|tier)\b")
 _REGRETTED = re.compile(
     r"\b(?:i|we) (?:have )?(?:accidentally )?(?:collected|claimed|closed|swapped|sold|bought|moved"
@@ -58,15 +45,11 @@ _HELD_IN_POOLS = re.compile(
     r"|\b(?:am|are|do|have) (?:i|we)\b.*\bpools?\b"
     r"|\b(?:i|we) (?:am|are|have|hold|own)\b.*\bpools?\b"
 )
-_DEFINED = re.compile(
-    r"\b(?:means?|meaning|meant|define|definition|stands? for|glossary|called"
-    r"|never heard of|not know what)\b"
-)
 _OPTION = re.compile(
     r"(?:do |take |pick |choose |go with |i (?:take|pick|choose|want|like) )?"
     r"(?:(?:option|choice|candidate|number) [a-e0-9]|(?<= )[b-e])"
 )
-_SAID_OF = re.compile(r"(?:[a-z]+ ){1,3}(?:of|for|on|in) (?:position )?#?[0-9]+")
+_TOLD = frozenset(("status", "summary", "overview", "rundown", "recap", "report", "snapshot"))
 _ANEW = frozenset(("redo", "remake", "recalculate", "recompute", "rerun", "fresh", "another"))
 _EARNER = re.compile(r"\b(?:best|top|biggest|highest) earners?\b")
 _RATED = frozenset(("better", "good", "other", "another", "decent", "alternative", "deeper"))
@@ -90,59 +73,6 @@ _HOW_TO = (
 )
 
 
-def _glossary(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    defining = sentence.has(Topic.MEANS) or sentence.first in (Topic.WHAT, Topic.HOW)
-    # "What is out of range?" asks which are, not what it means.
-    listing = sentence.has(*STATE_TOPICS) and not sentence.has(Topic.MEANS)
-    if not defining or listing or "my" in sentence.words:
-        return None
-    term = _term_in(sentence)
-    if term is None:
-        return None
-    # "What's the plan?" asks for the one there is, not for the word.
-    standing = term.name == "plan" and not sentence.has(Topic.MEANS)
-    asked = "plan" if standing else f"glossary {term.name}"
-    return Rephrased((asked,))
-
-
-def bare_term(sentence: Sentence) -> SpokenMeaning | None:
-    """`LVR?`, `IL on 26 so far?`, `composition of 33`: a term alone, or what is of a position."""
-    if sentence.has(*DEEDS, Topic.NOT, Topic.IF, Topic.PUT) or sentence.numbers or sentence.amounts:
-        return None
-    term = _term_among(sentence.words)
-    told = sentence.ids and _SAID_OF.fullmatch(sentence.text) is not None
-    if term is None and not told:
-        return None
-    if sentence.ids or term is None:
-        return Rephrased(tuple(f"inspect {one}" for one in sentence.ids))
-    left = {*sentence.words} - {*term.name.lower().split(), *" ".join(term.also).split()}
-    return Rephrased((f"glossary {term.name}",)) if left <= _ASKING_WORDS else None
-
-
-def _term_in(sentence: Sentence) -> GlossaryTerm | None:
-    """What stands between the words that ask, and else what is left without any of them."""
-    words = sentence.words
-    told = [place for place, word in enumerate(words) if word not in _ASKING_WORDS]
-    between = words[told[0] : told[-1] + 1] if told else ()
-    left = " ".join(words[place] for place in told)
-    found = term_named(" ".join(between)) or term_named(left)
-    if found is not None or sentence.ids or sentence.tokens:
-        return found
-    if _DEFINED.search(sentence.text):
-        return _term_among(words)
-    return term_like(left) if sentence.unknown else None
-
-
-def _term_among(words: tuple[str, ...]) -> GlossaryTerm | None:
-    """`prof said tick spacing, meaning?`: the longest term that is named anywhere."""
-    spans = (
-        words[start : start + count]
-        for count in range(_LONGEST_TERM, 0, -1)
-        for start in range(len(words) - count + 1)
-    )
-    return next(filter(None, (term_named(" ".join(span)) for span in spans)), None)
-
-
 def _balances(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     asking = sentence.first in (Topic.HOW, Topic.WHAT, Topic.WHETHER)
     having = bool(_LEFT_OVER & set(sentence.words)) and asking
@@ -153,7 +83,7 @@ def _balances(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | No
     named = named and not (counted and sentence.has(*DEEDS, Topic.PUT))
     enough = "enough" in sentence.words and bool(sentence.tokens)
     # "How much USDC?"
-    bare = sentence.words[:2] == ("how", "much") and len(sentence.words) == _LONGEST_TERM
+    bare = sentence.words[:2] == ("how", "much") and len(sentence.words) == _FEW_WORDS + 1
     enough = enough or (bare and not STABLE.isdisjoint(sentence.symbols))
     asked = named or enough or (held and not sentence.has(Topic.POSITIONS))
     return Rephrased(("balances",)) if asked and not sentence.ids and not fetched else None
@@ -253,6 +183,11 @@ def _network(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | Non
 def _keep(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     if sentence.first is not Topic.KEEP or sentence.percents:
         return None
+    if sentence.first_word == "leave" and sentence.ids and len(sentence.words) == _FEW_WORDS:
+        return AskedBack(
+            "To stay as it is needs no words. To leave the position itself: "
+            f"close {sentence.ids[0]}"
+        )
     return AnsweredPhrase(NOTHING_DONE)
 
 
@@ -343,6 +278,9 @@ def _positions(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | N
     # "Pos", "lemme see my LPs".
     alone = {*sentence.topics} <= {Topic.POSITION, Topic.SHOW, Topic.FILLING}
     alone = alone and sentence.has(Topic.POSITION) and not (sentence.unknown or sentence.numbers)
+    # "Quick status, in a call."
+    told = {*sentence.topics} <= {Topic.SHOW, Topic.FILLING} and bool(_TOLD & {*sentence.words})
+    alone = alone or (told and not (sentence.tokens or sentence.numbers))
     asked = sentence.has(*looking) or shown or doing or alone
     return Rephrased(("positions",)) if asked else None
 
@@ -363,7 +301,7 @@ QUESTION_RULES: tuple[SentenceRule, ...] = (
     _about(Topic.CONNECTION, phrase="doctor"),
     _theme,
     _alerts,
-    _glossary,
+    asked_term,
     _about(Topic.ALLOWANCES, phrase="revoke"),
     _balances,
     _history,

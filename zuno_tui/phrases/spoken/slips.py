@@ -46,18 +46,21 @@ def topics_but_for_slip(word: str) -> tuple[Topic, ...] | None:
 
 
 def forms_but_for_slip(word: str) -> tuple[str, ...]:
-    """The forms of one word that a slip leads to."""
-    lengths = range(len(word) - 1, len(word) + 2)
-    near = (known for length in lengths for known in _forms_by_length().get(length, ()))
-    return tuple(known for known in near if one_slip_apart(word, known))
+    """The forms of one word that a slip leads to; a slip in its first letter is looked up whole."""
+    index = _forms_by_beginning()
+    begun = (*index.get(word[:1], ()), *index.get(word[1:2], ()))
+    near = {*begun, *index.get(f"?{word[1:]}", ()), *index.get(f"?{word}", ())}
+    return tuple(known for known in sorted(near) if one_slip_apart(word, known))
 
 
 @cache
-def _forms_by_length() -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
+def _forms_by_beginning() -> dict[str, list[str]]:
+    """By their first letter, and by what follows it."""
+    found: dict[str, list[str]] = {}
     for form in forms():
         if len(form) == 1:
-            found.setdefault(len(form[0]), []).append(form[0])
+            found.setdefault(form[0][:1], []).append(form[0])
+            found.setdefault(f"?{form[0][1:]}", []).append(form[0])
     return found
 
 
