@@ -6,6 +6,7 @@ pays for the project's own modules alone.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -13,6 +14,7 @@ import signal
 import sys
 import time
 from contextlib import contextmanager, suppress
+from itertools import count
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -40,6 +42,8 @@ _TIMES = 5.0
 _MOST_SECONDS = 900.0
 """Seconds for tests of the unchanged project, which end."""
 NO_END = "no end"
+_SECONDS = count(time.time_ns() // 10**6 % 2**31)
+"""One for each change: compiled files are told apart by whole seconds, and tries take less."""
 
 
 class Verdict(Struct, frozen=True):
@@ -91,8 +95,8 @@ class Copy(Struct, frozen=True):
         file = self.folder / change.path
         kept, times = file.read_text("utf-8"), file.stat()
         file.write_text(change.applied(kept), "utf-8")
-        # Compiled files are told apart by whole seconds.
-        os.utime(file, (time.monotonic(), time.monotonic()))
+        second = next(_SECONDS)
+        os.utime(file, (second, second))
         try:
             yield
         finally:
@@ -149,6 +153,8 @@ def _run(folder: Path, answer: Path, names: Sequence[str], *, stop: bool) -> Non
 
     code = 1
     try:
+        # Whoever forked has much in its memory, which no collection need look through or copy.
+        gc.freeze()
         os.setsid()
         os.chdir(folder)
         os.environ["PYTHONPATH"] = str(folder)
@@ -158,7 +164,8 @@ def _run(folder: Path, answer: Path, names: Sequence[str], *, stop: bool) -> Non
             os.dup2(silence, stream)
         chosen = ChosenTests(names)
         files = list(dict.fromkeys(name.split("::", 1)[0] for name in names))
-        flags = ["-q", "-p", "no:cacheprovider", "--tb=short", *(["-x"] if stop else [])]
+        # pytest's own tracebacks look through every module there is for the source of each line.
+        flags = ["-q", "-p", "no:cacheprovider", "--tb=native", *(["-x"] if stop else [])]
         ended = pytest.main([*flags, *files], [chosen])
         is_missing = ended == pytest.ExitCode.NO_TESTS_COLLECTED
         if ended and not is_missing and not chosen.failed:
