@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -205,6 +206,13 @@ class Figures:
 
 
 async def simulated(folder: Path, seed: int, days: int, moved_after: int | None) -> Figures:
+    with pytest.MonkeyPatch.context() as patched:
+        # Thousands of polls are written here, and no power will fail meanwhile.
+        patched.setattr(os, "fsync", lambda _: None)
+        return await _simulated(folder, seed, days, moved_after)
+
+
+async def _simulated(folder: Path, seed: int, days: int, moved_after: int | None) -> Figures:
     person = Person.in_folder(folder, start=NOW)
     _without_waiting_for_the_disk(person)
     random = Random(seed)
@@ -224,7 +232,6 @@ async def simulated(folder: Path, seed: int, days: int, moved_after: int | None)
 
 
 def _without_waiting_for_the_disk(person: Person) -> None:
-    """Thousands of polls are written here, and no power will fail meanwhile."""
     notebook = person.channel_worker._notebook
     for connection in (person.book._connection, notebook._opened(NOW)._connection):
         assert connection is not None
