@@ -218,10 +218,10 @@ TRADING = (
 )
 PREFERRING = (
     _key("settings.change", "enter", "choose", "change", "Another value for this setting"),
-    # Before the field that is typed into, which would take the key without a word in the footer.
-    _key("settings.save", "enter", "save", "save", "Keep this value", priority=True),
     _key("settings.theme", "t", "theme", "next theme", "Another theme, kept for next time"),
 )
+SAVING = (_key("settings.save", "enter", "submit", "save", "Keep what was typed"),)
+PICKING = (_key("settings.pick", "enter", "select", "save", "Keep this value"),)
 ALL = (
     *MOVING,
     *POSITIONS,
@@ -245,6 +245,8 @@ ALL = (
     *SENT,
     *TRADING,
     *PREFERRING,
+    *SAVING,
+    *PICKING,
 )
 
 

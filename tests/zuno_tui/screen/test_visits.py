@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual.events import Key
 from textual.widgets import Input
 
 from tests.zuno_tui.screen.looks import lines_of
@@ -204,7 +205,10 @@ async def test_a_setting_is_changed_from_its_row() -> None:
         assert (field.display, choices.display) == (True, False)
         assert "enter save" in text_of(pilot, "#keys")
         await pilot.press(*"500", "enter")
-        await pilot.press("end", "enter", "up", "enter")
+        await pilot.press("end", "enter")
+        for key in ("up", "enter"):
+            pilot.app.post_message(Key(key, None))
+        await pilot.pause()
         assert pilot.app.theme == "zuno-high-contrast"
         await pilot.press("enter", "end", "enter")
         assert link.intents == [

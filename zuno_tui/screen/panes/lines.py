@@ -64,7 +64,9 @@ class MessageLine(TextLine):
     def say(self, said: Said) -> None:
         words = literal(_TONE_MARKS[said.tone] + said.words, _TONES[said.tone])
         twin = literal(f"  $ {said.twin}", "$quiet") if said.twin else Content("")
-        self.tell(words + twin)
+        room = self.content_size.width
+        fits = not room or words.cell_length + twin.cell_length <= room
+        self.tell(words + twin if fits or not words else Content("\n").join([words, twin]))
 
 
 class HintLine(TextLine):

@@ -11,7 +11,7 @@ from textual.widgets import Input
 from zuno_tui.commands.setting import ChangeSetting
 from zuno_tui.commands.wallet import UseWallet
 from zuno_tui.desk.events import Said, SettingsReady
-from zuno_tui.screen.keys import PREFERRING
+from zuno_tui.screen.keys import PICKING, PREFERRING, SAVING
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.grouped_table import GroupedTable, heading_rows
 from zuno_tui.screen.panes.lines import KeyLine, MessageLine
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
+    from textual.widgets import OptionList
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
@@ -46,6 +47,14 @@ _HEADINGS = {_FIRST_GROUP: "NETWORK AND WALLET"}
 _DEFAULT = "the default, with no line in the file"
 
 
+class _ValueField(Input):
+    BINDINGS: ClassVar[list[BindingType]] = [*SAVING]
+
+
+class _ValueList(MarkedList):
+    BINDINGS: ClassVar[list[BindingType]] = [*PICKING]
+
+
 class SettingsScreen(SubScreen):
     BINDINGS: ClassVar[list[BindingType]] = [*PREFERRING]
     ABOUT = "settings"
@@ -61,10 +70,10 @@ class SettingsScreen(SubScreen):
             page.border_title = literal("Settings")
             page.border_subtitle = literal(f"kept in {self._path}")
             yield GroupedTable(_COLUMNS, id="setting-rows")
-            choices = MarkedList([], id="setting-choices")
+            choices = _ValueList([], id="setting-choices")
             choices.display = False
             yield choices
-            field = Input(id="setting-value", select_on_focus=False)
+            field = _ValueField(id="setting-value", select_on_focus=False)
             # A blinking cursor would send bytes for as long as nobody types.
             field.cursor_blink = False
             field.display = False
@@ -108,15 +117,16 @@ class SettingsScreen(SubScreen):
         else:
             self._ask_for(row)
 
-    def on_option_list_option_selected(self) -> None:
-        self.action_save()
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        if self._changing is not None:
+            self._save(self._changing, (*self._changing.choices, "")[event.option_index])
 
-    def action_save(self) -> None:
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        if self._changing is not None:
+            self._save(self._changing, event.value.strip())
+
+    def _save(self, row: SettingRow, typed: str) -> None:
         """What was picked or typed, to be checked and kept."""
-        row = self._changing
-        if row is None:
-            return
-        typed = self._picked(row) if row.choices else self.query_one(Input).value.strip()
         self._leave_field()
         if row.name != _WALLET:
             self._draw_theme(row, typed)
@@ -146,8 +156,6 @@ class SettingsScreen(SubScreen):
                 return self.app.theme != COLOURLESS and self._changing is None
             case "choose":
                 return self._changing is None
-            case "save":
-                return self._changing is not None
             case _:
                 return super().check_action(action, parameters)
 
@@ -164,10 +172,6 @@ class SettingsScreen(SubScreen):
         choices.display = True
         choices.focus()
         self._say(Said(_about(row)))
-
-    def _picked(self, row: SettingRow) -> str:
-        place = self.query_one(MarkedList).highlighted or 0
-        return (*row.choices, "")[place]
 
     def _ask_for(self, row: SettingRow) -> None:
         field = self.query_one(Input)
