@@ -22,6 +22,7 @@ from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.by_day import DayMemory, settled_days
 from chain.positions.overview import read_one
 from chain.positions.performance import gains, read_performance
+from chain.prices.price import WorthUnit
 from chain.read.block_reader import OneBlock
 from chain.read.storage_words import read_slots
 from chain.tokens.pair import pair_of
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from chain.positions.overview import OnePosition
     from chain.positions.performance import Performance
     from chain.positions.snapshot import PositionSnapshot
-    from chain.prices.price import PriceBook, WorthUnit
+    from chain.prices.price import PriceBook
     from chain.tokens.pair import Pair
     from zuno_tui.commands.inspect import Inspect
     from zuno_tui.desk.context import DeskContext
@@ -99,13 +100,18 @@ def days_sum(
     told = _gain("these days (UTC)", net, unit)
     if isinstance(against_holding, Unknown):
         return (told,)
-    rest = Known(against_holding.value - net.value, "hours")
+    # Of the figures as they are shown: a reader adds them up.
+    rest = Known(_shown(against_holding.value, unit) - _shown(net.value, unit), "hours")
     before = "" if since_opened else f" and the days before {days[0][0]}"
     return (
         told,
         _gain(f"price moves{before}", rest, unit),
         _gain("against holding, since it was opened", against_holding, unit),
     )
+
+
+def _shown(value: Fraction, unit: WorthUnit) -> Fraction:
+    return Fraction(round(100 * value), 100) if unit is WorthUnit.USD else value
 
 
 def _gain(label: str, value: Quantity[Fraction], unit: WorthUnit) -> KeyFigure:

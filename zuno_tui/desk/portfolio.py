@@ -126,15 +126,15 @@ def _wallet_rows(one: WalletEarnings, unit: WorthUnit, *, alone: bool) -> Iterat
         group = _Group(one.positions, one.days, unit)
         name = f"{entry.network.title} · {entry.label or shortened(entry.wallet)}"
         yield group.row(key, name, owned, _trouble(one))
+    if entry.worth is not None:
+        held = _column_money(entry.worth.idle_value, unit)
+        yield idle_row(f"{key}/idle", f"{indent}in the wallet", held)
     for position in one.positions or ():
         snapshot = position.snapshot
         name = f"{indent}#{snapshot.token_id} {position.pair} {fee_text(snapshot.pool.lp_fee)}"
         by_itself = _Group([position], one.days, unit)
         words = _column_worth(position.worth, unit)
         yield by_itself.row(f"{key}/{snapshot.token_id}", name, words, _unknown(position))
-    if entry.worth is not None:
-        held = _column_money(entry.worth.idle_value, unit)
-        yield idle_row(f"{key}/idle", f"{indent}in the wallet", held)
 
 
 class _Group(NamedTuple):

@@ -52,7 +52,7 @@ def idle_row(key: str, name: str, worth: str) -> EarnedRow:
 class PortfolioView(Struct, frozen=True):
     total: EarnedRow
     rows: tuple[EarnedRow, ...] = ()
-    """Each wallet on each network, followed by its positions and what it holds beside them.
+    """Each wallet on each network, followed by what it holds beside positions and by these.
 
     Of a single wallet the row of all is the wallet's.
     """

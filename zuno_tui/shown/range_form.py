@@ -48,6 +48,7 @@ _MONEY: dict[str, Callable[[Candidate], float | None]] = {
 }
 """What is told in figures, and what of it can be better or worse in dollars."""
 _BAR = 8
+_SAME = "same"
 _STEPS_ACROSS = 40
 """How many steps of a key it takes across the range one begins with."""
 _MARGIN = 1.25
@@ -195,7 +196,7 @@ class RangeForm(Struct, frozen=True, eq=False):
         for label, dollars in _MONEY.items():
             now, would = ("" if one is None else FIGURES[label](one, facts) for one in (held, own))
             before, after = (None if one is None else dollars(one) for one in (held, own))
-            change = "" if before is None or after is None else dollar_gain(after - before)
+            change = "" if before is None or after is None else _dollars(after - before)
             never: Tone = "warn" if would == "never" else "plain"
             yield RangeFigure(label, now, would, change, _better(change), never)
 
@@ -268,11 +269,15 @@ def _points(before: float | None, after: float | None) -> str:
     if before is None or after is None:
         return ""
     points = round(100 * (after - before), 1)
-    return f"{points or 0.0:+.1f} pts".replace("-", "−")
+    return f"{points:+.1f} pts".replace("-", "−") if points else _SAME
+
+
+def _dollars(by: float) -> str:
+    return dollar_gain(by) if round(by, 2) else _SAME
 
 
 def _better(change: str) -> Tone:
-    if not any(digit in "123456789" for digit in change):
+    if change == _SAME:
         return "dim"
     return "bad" if change.startswith("−") else "good"
 

@@ -28,6 +28,13 @@ def test_the_sum_the_whole_and_the_rest() -> None:
     assert (together, whole) == (-1.5, 3.0)
     assert together + rest == whole
     assert [one.tone for one in told] == ["bad", "good", "good"]
+    odd = days_sum(
+        (("01 Nov", 1.004, 0.0),),
+        Known(Fraction("2.009"), "storage"),
+        WorthUnit.USD,
+        since_opened=True,
+    )
+    assert figures(odd) == [1.0, 1.01, 2.01], "what is shown adds up"
     assert not any("01 Nov" in one.label for one in told)
     _, rest_since, _ = days_sum(DAYS, held, WorthUnit.USD, since_opened=False)
     assert "before 01 Nov" in rest_since.label

@@ -53,6 +53,7 @@ PORTFOLIO = PortfolioView(
             "",
             BOTH,
         ),
+        idle_row("8453/0x52/idle", "  in the wallet", "$10,626"),
         EarnedRow(
             "8453/0x52/7",
             "  #7 WETH/USDC 0.05%",
@@ -79,7 +80,6 @@ PORTFOLIO = PortfolioView(
             "",
             _SECOND,
         ),
-        idle_row("8453/0x52/idle", "  in the wallet", "$10,626"),
         EarnedRow(
             "1/0x52",
             "Ethereum · main",

@@ -117,7 +117,7 @@ async def test_the_portfolio_opens_once_and_leads_to_a_position() -> None:
         assert len(pilot.app.screen_stack) == 1, "what is read later brings nobody back"
         await play(pilot, PortfolioChanged(PORTFOLIO, opens=True), PortfolioChanged(PORTFOLIO))
         assert len(pilot.app.screen_stack) == 2
-        await pilot.press("j", "enter", "j", "enter", "u")
+        await pilot.press("j", "enter", "j", "enter", "j", "enter", "u")
         assert link.intents[1:] == [Inspect(7), ShowPortfolio()]
 
 

@@ -184,7 +184,7 @@ def _row(one: EarnedRow, trend: str) -> Row:
             Cell(one.month),
             Cell(one.entry),
             Cell(one.result, one.tone),
-            Cell(trend, one.tone),
+            Cell(trend, "dim"),
             Cell(one.note, "warn"),
         ),
     )

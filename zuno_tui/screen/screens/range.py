@@ -310,12 +310,13 @@ def _figure_lines(preview: RangePreview, width: int) -> Iterator[Content]:
         yield _cells(row, sizes, gap, ["$quiet", "", own, _TONES[one.tone]])
     for one in preview.amounts:
         told = f"{one.label:<{sizes[0]}}{' ' * _GAP}"
-        now = f"now {one.now}" if one.now else ""
-        beside = f"{' ' * _GAP}{now}" if one.own and now else now
-        if len(told) + len(one.own) + len(beside) > width and one.own:
+        beside = f"{' ' * _GAP}now {one.now}" if one.own and one.now else ""
+        if len(told) + len(one.own) + len(beside) > width:
             beside = ""
         yield Content.assemble(
-            literal(told, "$quiet"), literal(one.own, "bold"), literal(beside, "$quiet")
+            literal(told, "$quiet"),
+            literal(one.own, "bold") if one.own else literal(one.now or "–"),
+            literal(beside, "$quiet"),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.shown.drawing.pieces import Line, StyledText, figure
+from zuno_tui.shown.drawing.pieces import Line, StyledText
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _FULL, _HALF = "━", "╸"
 _FIGURE = 9
 _SHORTEST = 4
+_CENT = 0.01
 
 
 def day_bars(days: Sequence[tuple[str, float, float]], width: int) -> list[Line]:
@@ -50,8 +51,8 @@ def _bar(part: float, room: int) -> str:
 
 
 def _amount(value: float) -> str:
-    """Two decimals, as money has; what they would call nothing keeps its digits."""
-    return f"{value:,.2f}" if value == 0 or abs(value) >= 0.01 else figure(value)
+    """Two decimals, as money has; what they would call nothing is said to be less."""
+    return f"{value:,.2f}" if value == 0 or value >= _CENT else "<0.01"
 
 
 def _signed(value: float) -> str:

@@ -125,3 +125,5 @@ def test_days_show_what_is_left() -> None:
     assert lines[2].split()[-1] == "−3.00"
     assert lines[2].count("━") > lines[1].count("━")
     assert len({len(line) for line in lines}) == 1
+    (_, little) = _text(day_bars([("Nov 12", 0.004, 0.0)], 70))
+    assert little.split()[-3:] == ["<0.01", "0.00", "+<0.01"]
