@@ -194,7 +194,7 @@ class RangeScreen(SubScreen):
             drawing = self._picture_lines(max(_NARROWEST, width), height, beside=beside)
             pictures.update(Content("\n").join(drawing), layout=False)
         wide, high = figures.content_size
-        lines = list(_figure_lines(self._preview, wide))
+        lines = list(_figure_lines(self._preview, wide, high))
         against = list(_objection_lines(self._preview, wide)) if wide else []
         listed = len(lines) + len(against) <= high and len(against) <= _OBJECTIONS
         lines += against if listed else ()
@@ -209,8 +209,7 @@ class RangeScreen(SubScreen):
         pictures = self._text("#range-pictures")
         if figures.region.x <= pictures.region.x or not self._depth:
             return 0
-        told = 1 + len(self._preview.figures) + len(self._preview.amounts)
-        room = figures.content_size.height - told - _OBJECTIONS - 1
+        room = figures.content_size.height - _lines_needed(self._preview) - _OBJECTIONS - 1
         return min(_TALLEST_DEPTH, room) if room >= _SHORTEST_DEPTH else 0
 
     def _draw_edges(self) -> None:
@@ -293,7 +292,12 @@ def _remark(preview: RangePreview, *, listed: bool) -> Content:
     return literal(f"▲ {first}{rest}", "$warning")
 
 
-def _figure_lines(preview: RangePreview, width: int) -> Iterator[Content]:
+def _lines_needed(preview: RangePreview) -> int:
+    """By a heading, every row, and one amount that goes on in a second line."""
+    return 1 + len(preview.figures) + len(preview.amounts) + 1
+
+
+def _figure_lines(preview: RangePreview, width: int, height: int) -> Iterator[Content]:
     """A table of what there is; then the amounts, each a line of its own."""
     if not preview.figures:
         return
@@ -310,14 +314,17 @@ def _figure_lines(preview: RangePreview, width: int) -> Iterator[Content]:
         yield _cells(row, sizes, gap, ["$quiet", "", own, _TONES[one.tone]])
     for one in preview.amounts:
         told = f"{one.label:<{sizes[0]}}{' ' * _GAP}"
-        beside = f"{' ' * _GAP}now {one.now}" if one.own and one.now else ""
-        if len(told) + len(one.own) + len(beside) > width:
-            beside = ""
-        yield Content.assemble(
+        before = f"now {one.now}" if one.own and one.now else ""
+        line = Content.assemble(
             literal(told, "$quiet"),
             literal(one.own, "bold") if one.own else literal(one.now or "–"),
-            literal(beside, "$quiet"),
         )
+        if line.cell_length + _GAP + len(before) <= width:
+            yield Content.assemble(line, literal(f"{' ' * _GAP}{before}".rstrip(), "$quiet"))
+            continue
+        yield line
+        if height >= _lines_needed(preview):
+            yield literal(f"{' ' * len(told)}{before}", "$quiet")
 
 
 def _cells(words: Sequence[str], sizes: Sequence[int], gap: str, styles: Sequence[str]) -> Content:
