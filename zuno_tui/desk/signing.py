@@ -25,7 +25,7 @@ from zuno_tui.gate.results import read_result
 from zuno_tui.gate.resume import prepare_resume, resume_plan
 from zuno_tui.gate.worth import read_worth
 from zuno_tui.shown import signing
-from zuno_tui.shown.result_card import result_lines, sent_transactions
+from zuno_tui.shown.result_card import result_headline, result_notes, sent_transactions
 from zuno_tui.shown.views import ApprovalView, ResultView, StepProgress, StepView
 
 if TYPE_CHECKING:
@@ -237,7 +237,8 @@ class Signing:
         def went_on(step: PlanStep) -> None:
             nonlocal begun
             begun = True
-            card.went_on(step.position, StepProgress(step_words(step), _how_far(step)))
+            block = None if step.inclusion is None else step.inclusion.block_number
+            card.went_on(step.position, StepProgress(step_words(step), _how_far(step), block))
 
         card.applying(view)
         try:
@@ -268,13 +269,22 @@ class Signing:
             return
         minted = result.minted[0] if result.minted else None
         network = self._desk_context.session.network
-        # The first line is the card's own headline; the card leaves no lines empty.
-        told = list(result_lines(result, waiting.tokens, network))[1:]
-        sent = tuple(sent_transactions(result, network))
-        lines = tuple(line for line in told if line)
-        card.ended(ResultView(view.plan_id, result.state, lines, minted, result.done, sent))
+        card.ended(
+            ResultView(
+                view.plan_id,
+                result.state,
+                tuple(result_notes(result, waiting.tokens, network)),
+                minted,
+                result.done,
+                tuple(sent_transactions(result, network)),
+                result_headline(result) or view.headline,
+            )
+        )
         desk_context.tell(
-            Said(f"{view.headline}: {result.state}.", "good" if result.done else "bad")
+            Said(
+                f"{view.headline}: {'done' if result.done else result.state}.",
+                "good" if result.done else "bad",
+            )
         )
 
     async def _replace(self, replacement: Replacement, passphrase: Passphrase | None) -> None:

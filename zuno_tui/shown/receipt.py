@@ -31,6 +31,7 @@ from zuno_tui.shown.words import round_usd
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Literal
 
     from chain.contracts.networks import Address, Network
     from chain.execution.build.facts import PoolFacts
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from chain.tokens.pair import Pair
 
 _DIGITS = 6
+_LEAST, _MOST = "≥ ", "≤ "
+"""Before dollars that are a bound: two bounds are no balance, and do not look like one."""
 
 Amounts = tuple[tuple[int, "Address"], ...]
 
@@ -74,9 +77,14 @@ class ReceiptFacts(Struct, frozen=True):
     def actions(self) -> tuple[Action, ...]:
         return tuple(action for step in self.steps for action in actions_of(step.call))
 
+    @property
+    def changes_positions(self) -> bool:
+        changes = DecodedBurn | DecodedDecrease | DecodedIncrease | DecodedMint
+        return any(isinstance(action, changes) for action in self.actions)
+
 
 def receipt_of(facts: ReceiptFacts) -> ReceiptView:
-    lines = (*_moved(facts), *_wallet(facts), *_paid(facts))
+    lines = (*_moved(facts), *_wrapping(facts), *_wallet(facts), *_paid(facts))
     return ReceiptView(tuple(lines), _range(facts))
 
 
@@ -139,24 +147,30 @@ def _moved(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
         match action:
             case DecodedBurn(token_id, least0, least1):
                 least = _with(facts.pair, least0, least1)
-                yield _line(facts, "give", f"position #{token_id}, for at least", least)
+                yield _line(facts, "give", f"position #{token_id}, for at least", least, _LEAST)
             case DecodedDecrease(token_id, liquidity, least0, least1) if liquidity:
                 least = _with(facts.pair, least0, least1)
-                yield _line(facts, "give", f"a part of #{token_id}, for at least", least)
+                told = f"a part of #{token_id}, for at least"
+                yield _line(facts, "give", told, least, _LEAST)
             case DecodedDecrease(token_id):
                 yield ReceiptLine("get", f"the fees of #{token_id}")
             case DecodedIncrease(token_id, _, most0, most1):
                 most = _with(facts.pair, most0, most1)
-                yield _line(facts, "give", f"into #{token_id} at most", most)
+                yield _line(facts, "give", f"into #{token_id} at most", most, _MOST)
             case DecodedMint(pool, _, _, _, most0, most1):
                 most = _with((pool.currency0, pool.currency1), most0, most1)
-                yield _line(facts, "get", "a position of at most", most)
+                yield _line(facts, "get", "a position of at most", most, _MOST)
+            case DecodedSwapExactIn() if facts.changes_positions:
+                yield ReceiptLine("swap", f"on the way, {_doing(action, facts)}")
             case DecodedSwapExactIn():
                 sold, bought = _swapped(action)
                 yield _line(facts, "give", "to sell", (sold,))
-                yield _line(facts, "get", "for that at least", (bought,))
+                yield _line(facts, "get", "for that at least", (bought,), _LEAST)
             case _:
                 pass
+
+
+def _wrapping(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     for step in facts.steps:
         match step.call:
             case Deposit():
@@ -190,14 +204,21 @@ def _sum(facts: ReceiptFacts, changed: Sequence[tuple[int, Address]]) -> str:
 
 def _paid(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     rate = facts.usd_per_wei
-    dollars = "" if rate is None else round_usd(facts.gas * rate)
+    dollars = "" if rate is None else f"{_MOST}{round_usd(facts.gas * rate)}"
     coin = facts.network.native_symbol
     yield ReceiptLine("pay", f"gas at most {format_amount(facts.gas, 18, 4)} {coin}", dollars)
 
 
-def _line(facts: ReceiptFacts, part: str, words: str, amounts: Amounts) -> ReceiptLine:
+def _line(
+    facts: ReceiptFacts,
+    part: Literal["give", "get"],
+    words: str,
+    amounts: Amounts,
+    bound: str = "",
+) -> ReceiptLine:
+    dollars = _dollars(facts, amounts)
     told = f"{words} {_all(facts, amounts)}"
-    return ReceiptLine(part, told, _dollars(facts, amounts))  # type: ignore[arg-type]
+    return ReceiptLine(part, told, f"{bound}{dollars}" if dollars else "")
 
 
 def _with(pair: tuple[Address, Address] | None, amount0: int, amount1: int) -> Amounts:

@@ -48,33 +48,52 @@ def sent_transactions(result: ApplyResult, network: Network) -> Iterator[SentTra
     for one in result.steps:
         if (inclusion := one.step.inclusion) is not None:
             url = transaction_url(network, inclusion.transaction_hash)
-            yield SentTransaction(one.step.name, inclusion.transaction_hash, url)
+            block = inclusion.block_number
+            yield SentTransaction(one.step.name, inclusion.transaction_hash, url, block)
 
 
 def result_lines(
     result: ApplyResult, tokens: Mapping[Address, Token], network: Network
 ) -> Iterator[str]:
     yield f"{result.approval.headline} · {result.approval.plan_id} · {result.state}"
+    if (story := result_headline(result)) != "":
+        yield f"  {story}."
+    yield from result_notes(result, tokens, network)
+
+
+def result_headline(result: ApplyResult) -> str:
+    """`#26 is now #39`; empty where no position was opened."""
+    before, opened = result.approval.about.token_id, [f"#{minted}" for minted in result.minted]
+    if not opened:
+        return ""
+    return f"{' and '.join(opened)} opened" if before is None else f"#{before} is now {opened[0]}"
+
+
+def result_notes(
+    result: ApplyResult, tokens: Mapping[Address, Token], network: Network
+) -> Iterator[str]:
+    """Why it is not done, what it cost, what came against what was shown, what stays allowed."""
     yield from _stopped_lines(result)
+    yield f"  {_cost(result, network)}"
     yield ""
+    yield from table(_COLUMNS, list(_amount_rows(result, tokens)))
+    if result.allowances:
+        yield ""
+        yield from leftover_lines(result.allowances, tokens)
+
+
+def _amount_rows(result: ApplyResult, tokens: Mapping[Address, Token]) -> Iterator[tuple[str, ...]]:
     quoted = result.approval.quoted or {}
-    rows = []
     for token, realised in result.realised.items():
         shown, known = quoted.get(token), tokens[token]
         if not shown and not realised and token not in result.approval.tokens[:2]:
             continue
         difference = None if shown is None or realised is None else realised - shown
-        amounts = (
+        told = (
             UNKNOWN if amount is None else _signed(amount, known)
             for amount in (shown, realised, difference)
         )
-        rows.append((known.label, *amounts))
-    yield from table(_COLUMNS, rows)
-    yield ""
-    yield f"  {_cost(result, network)}"
-    for token_id in result.minted:
-        yield f"  {_story(result, token_id)}"
-    yield from leftover_lines(result.allowances, tokens)
+        yield (known.label, *told)
 
 
 def _cost(result: ApplyResult, network: Network) -> str:
@@ -86,12 +105,6 @@ def _cost(result: ApplyResult, network: Network) -> str:
     return (
         f"It cost {format_amount(cost, 18, 4)} {network.native_symbol} ({dollars}): {used:,} gas."
     )
-
-
-def _story(result: ApplyResult, token_id: int) -> str:
-    before = result.approval.about.token_id
-    came = "" if before is None else f": #{before} → #{token_id}"
-    return f"The new position is #{token_id}{came}."
 
 
 def _signed(amount: int, token: Token) -> str:

@@ -179,7 +179,8 @@ class StepView(Struct, frozen=True):
 
 
 class ReceiptLine(Struct, frozen=True):
-    part: Literal["give", "get", "wallet", "pay"]
+    part: Literal["give", "get", "swap", "wallet", "pay"]
+    """A swap is a part of its own where it is made on the way into or out of a position."""
     words: str
     dollars: str = ""
     """What it is worth now; empty where that is unknown."""
@@ -207,6 +208,8 @@ class StepProgress(Struct, frozen=True):
 
     words: str
     state: Literal["under way", "done", "stopped"] = "under way"
+    block: int | None = None
+    """The one that holds it."""
 
 
 class SentTransaction(Struct, frozen=True):
@@ -214,6 +217,7 @@ class SentTransaction(Struct, frozen=True):
     hash: str
     url: str | None
     """Where people look at it; None where nobody shows it."""
+    block: int | None = None
 
 
 class ApprovalView(Struct, frozen=True):
@@ -251,6 +255,8 @@ class ResultView(Struct, frozen=True):
     done: bool = False
     """Whether every step did what it was made for."""
     sent: tuple[SentTransaction, ...] = ()
+    headline: str = ""
+    """Which position came of which, else what was to be done, in a few words."""
 
 
 class PlanView(Struct, frozen=True):

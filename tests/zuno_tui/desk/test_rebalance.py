@@ -97,11 +97,18 @@ async def test_the_typed_word_has_one_effect(
     assert {step.state for step in done.view.progress} == {"done"}
     assert len({sent.hash for sent in done.view.result.sent}) == len(approval.steps)
     assert {sent.url for sent in done.view.result.sent} == {None}, "nobody shows this chain"
-    assert f"#{token_id} → #{done.view.result.new_token_id}." in done.view.result.lines[-1]
+    assert done.view.result.headline == f"#{token_id} is now #{done.view.result.new_token_id}"
+    assert all(one.block is not None for one in done.view.result.sent)
     assert any(line.startswith("  It cost 0.") for line in done.view.result.lines)
     assert all(step.brief for step in approval.steps)
     assert approval.receipt is not None
-    assert {line.part for line in approval.receipt.lines} == {"give", "get", "wallet", "pay"}
+    assert {line.part for line in approval.receipt.lines} == {
+        "give",
+        "get",
+        "swap",
+        "wallet",
+        "pay",
+    }
     assert approval.receipt.range is not None
     assert 0 < approval.receipt.range.progress < 1
     after = int(node("eth_getTransactionCount", devnet.wallet, "latest"), 16)

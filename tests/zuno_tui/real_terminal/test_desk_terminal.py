@@ -87,9 +87,9 @@ def test_the_word_signs_when_fingers_type_it_and_not_before(
 
             terminal.type("apply\r")
             screen = terminal.wait_for(r"Done\. escape goes back")
-            assert "included in block" in screen
+            assert re.search(r"Done · .*[\s\S]*1 OF 1 DONE  block \d", screen)
             terminal.send("\x1b")
-            terminal.wait_for("RESULT")
+            terminal.wait_for(r"Done · ")
             terminal.send("\x11")
             assert terminal.end() == 0
         assert _sent_by_the_wallet(devnet) == counted + 1

@@ -174,6 +174,6 @@ def _argued(devnet: DevnetReady) -> int:
 
 
 def _recipients(screen: str) -> list[str]:
-    """Whom the confirmation names, in its own box and anywhere that looks like it."""
-    assert EVIL_ADDRESS not in screen.split("┗", maxsplit=1)[0]
-    return re.findall(r"^┃ recipient +(\S+)", screen, re.MULTILINE)
+    """Whom the confirmation names under its frame, and anywhere that looks like it."""
+    assert EVIL_ADDRESS not in screen.rpartition("┗")[2]
+    return re.findall(r"^ *recipient +(\S+)", screen, re.MULTILINE)

@@ -48,8 +48,8 @@ _WALK = (
     (
         "The confirmation",
         ":apply\r",
-        r"━ Sign and send ━",
-        r"┃ recipient 0x2A66090e5fBa13C69cC270a0b48A8EE5c73a6F4f +┃",
+        r"━ Sign and send · Move position #26 to .* ━",
+        r" recipient  0x2A66090e5fBa13C69cC270a0b48A8EE5c73a6F4f",
         r"Enter after the word signs and sends; escape leaves, and nothing is signed",
     ),
     ("Another word", "yes\r", r"That was not the word apply\. Nothing was signed\."),
@@ -57,8 +57,8 @@ _WALK = (
         "The word",
         "apply\r",
         r"(\d) OF \1 DONE",
-        r"✓ \d close #26",
-        r"The new position is #39: #26 → #39\.",
+        r"━ Done · #26 is now #39 ━",
+        r"✓ exit +0x",
         r"Done\. escape goes back to the desk\.",
     ),
     (

@@ -308,16 +308,17 @@ APPROVAL = ApprovalView(
     ),
     receipt=ReceiptView(
         (
-            ReceiptLine("give", "position #7, for at least 2.41112 WETH + 4,402.1 USDC", "$8,771"),
-            ReceiptLine("give", "to sell 0.412093 WETH", "$747"),
-            ReceiptLine("get", "for that at least 742.91 USDC", "$743"),
+            ReceiptLine(
+                "give", "position #7, for at least 2.41112 WETH + 4,402.1 USDC", "≥ $8,771"
+            ),
+            ReceiptLine("swap", "on the way, sell 0.412093 WETH for at least 742.91 USDC"),
             ReceiptLine(
                 "get",
                 "a position of at most 2.0031 WETH + 5,145.2 USDC",
-                "$8,776",
+                "≤ $8,776",
             ),
             ReceiptLine("wallet", "+0.0119822 WETH  +3.20114 USDC", "+$25"),
-            ReceiptLine("pay", "gas at most 0.0021 ETH", "$3.80"),
+            ReceiptLine("pay", "gas at most 0.0021 ETH", "≤ $3.80"),
         ),
         RangeView("1,575.10", "2,084.30", "1,812.09", 0.47),
     ),
@@ -340,7 +341,7 @@ APPROVED = replace(PLAN, approval=APPROVAL)
 APPLYING = replace(
     APPROVED,
     progress=(
-        StepProgress("exit: included in block 31,204,118", "done"),
+        StepProgress("exit: included in block 31,204,118", "done", 31_204_118),
         StepProgress("permit2-WETH: sent"),
     ),
 )
@@ -350,17 +351,23 @@ APPLIED = replace(
         PLAN.plan_id,
         "included",
         (
-            "TOKEN    SHOWN  REALISED  DIFFERENCE",
-            "WETH    −0.012   −0.0119     +0.0001",
             "  It cost 0.000835 ETH ($1.51): 412,002 gas.",
-            "  The new position is #41: #7 → #41.",
+            "",
+            "TOKEN   SHOWN  REALISED  DIFFERENCE",
+            "WETH   −0.012   −0.0119     +0.0001",
         ),
         41,
         done=True,
         sent=(
-            SentTransaction("exit", "0x" + "51" * 32, "https://explorer.test/tx/0x" + "51" * 32),
-            SentTransaction("enter", "0x" + "c2" * 32, None),
+            SentTransaction(
+                "exit",
+                "0x" + "51" * 32,
+                "https://explorer.test/tx/0x" + "51" * 32,
+                31_204_118,
+            ),
+            SentTransaction("enter", "0x" + "c2" * 32, None, 31_204_121),
         ),
+        headline="#7 is now #41",
     ),
 )
 

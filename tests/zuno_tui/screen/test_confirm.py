@@ -24,7 +24,7 @@ from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, PlanChang
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.panes.typed_word import TypedWord
 from zuno_tui.screen.screens.confirm import ConfirmScreen
-from zuno_tui.shown.views import RangeView, ReceiptLine, ReceiptView, StepView
+from zuno_tui.shown.views import RangeView, ReceiptLine, ReceiptView, StepProgress, StepView
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
@@ -191,14 +191,55 @@ async def test_progress_and_result_are_followed() -> None:
         assert _marks(screen) == "✓⟳○○"
         await play(pilot, PlanChanged(replace(APPLIED, approval=KEYLESS)))
 
-        told = str(screen.query_one("#confirm-progress", Static).content)
-        assert "The new position is #41: #7 → #41." in told
-        assert "0x" + "c2" * 32 in told
+        told = _drawn(screen)
+        assert "Done · #7 is now #41" in told
+        assert "Sign and send" not in told
+        assert "0xc2c2…c2c2" in told
+        assert "0x" + "c2" * 32 not in told
         assert _said(screen).startswith("Done.")
+        await pilot.press("f2")
+        await pilot.pause()
+        assert "0x" + "c2" * 32 in _drawn(screen), "the whole hash is behind a key"
+        await pilot.press("y")
+        assert pilot.app.clipboard.splitlines() == [
+            "https://explorer.test/tx/0x" + "51" * 32,
+            "0x" + "c2" * 32,
+        ]
+
+
+async def test_the_way_out_is_in_sight_however_long_the_result_is() -> None:
+    assert APPLIED.result is not None
+    long = replace(APPLIED.result, sent=APPLIED.result.sent * 20)
+    async with desk_app().run_test(size=(80, 24)) as pilot:
+        screen = await _open(pilot)
+        await play(pilot, PlanChanged(replace(APPLIED, approval=KEYLESS, result=long)))
+        assert "Done. escape goes back" in _drawn(screen)
+        assert "lines more: pgdn" in _drawn(screen)
+        await pilot.press("end")
+        await pilot.pause()
+
+        assert "Done. escape goes back" in _drawn(screen)
+        assert "more: pgdn" not in _drawn(screen)
+
+
+async def test_what_stopped_is_not_called_done() -> None:
+    assert APPLIED.result is not None
+    progress = (APPLYING.progress[0], StepProgress("permit2-WETH: reverted (why)", "stopped"))
+    result = replace(APPLIED.result, state="reverted", done=False, headline="")
+    stopped = replace(APPLIED, approval=None, progress=progress, result=result)
+    async with desk_app().run_test(size=(80, 24)) as pilot:
+        screen = await _open(pilot)
+        await pilot.press(*"apply", "enter")
+        await play(pilot, PlanChanged(stopped))
+
+        assert _marks(screen) == "✓✗○○"
+        assert f"Reverted · {KEYLESS.headline}" in _drawn(screen)
+        assert "Done" not in _drawn(screen)
+        assert not screen.has_class("-done")
 
 
 def _marks(screen: ConfirmScreen) -> str:
-    told = str(screen.query_one("#confirm-steps", Static).content)
+    told = str(screen.query_one("#confirm-body", Static).content)
     return "".join(letter for letter in told if letter in "○⟳✓✗")
 
 
@@ -213,7 +254,7 @@ async def test_every_step_is_in_sight_and_counted_before_the_word_is_typed(
         assert "4 STEPS" in drawn
         assert all(f"○ {place} " in drawn for place in range(1, 5))
         assert "lines more" not in drawn
-        for words in ("you give", "you get", "wallet", "you pay", "now 1,812.09", "9:00 left"):
+        for words in ("you give", "you get", "wallet", "it costs", "now 1,812.09", "9:00 left"):
             assert words in drawn
 
 
@@ -342,6 +383,12 @@ async def test_the_sheet_scrolls_while_the_word_keeps_the_focus() -> None:
 
         assert screen.query_one("#confirm-sheet").scroll_y > 10
         assert isinstance(screen.focused, TypedWord)
+        assert "more: pgdn" in _drawn(screen)
+        await pilot.press("end")
+        await pilot.pause()
+
+        assert "○ 60 step 59" in _drawn(screen)
+        assert "more: pgdn" not in _drawn(screen)
 
 
 HOSTILE = "x\x1b7\x1b[2;1Hrecipient: 0xEVIL\x1b8\x9d52;c;YQ==\x07[/][red]\u202e"
@@ -362,9 +409,10 @@ async def test_no_text_from_outside_draws_over_the_recipient(size: tuple[int, in
     )
     async with desk_app().run_test(size=size) as pilot:
         screen = await _open(pilot, hostile)
-        lines = [
-            "".join(segment.text for segment in line) for line in screen._compositor.render_strips()
-        ]
+        lines = _drawn(screen).splitlines()
+        authority = screen.query_one("#confirm-authority").region
 
-        assert lines[1][2:].startswith(f"recipient {KEYLESS.wallet}")
+        assert lines[authority.y].strip() == f"recipient  {KEYLESS.wallet}"
+        framed = [line for line in lines if "0xEVIL" in line and "┃" not in line]
+        assert all(line.strip().startswith(("┏━", "key")) for line in framed)
         assert all(line.isprintable() for line in lines)

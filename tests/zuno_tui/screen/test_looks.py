@@ -102,6 +102,15 @@ SCENES: dict[str, tuple[tuple[Event, ...], tuple[str, ...]]] = {
         (*MORNING, PlanChanged(replace(APPROVED, approval=KEYLESS)), ConfirmationAsked(KEYLESS)),
         ("f2",),
     ),
+    "result": (
+        (
+            *MORNING,
+            PlanChanged(replace(APPROVED, approval=KEYLESS)),
+            ConfirmationAsked(KEYLESS),
+            PlanChanged(replace(APPLIED, approval=KEYLESS)),
+        ),
+        (),
+    ),
     "help": (MORNING, ("4", "question_mark")),
     "leaving": (MORNING, ("q",)),
     "trouble": (

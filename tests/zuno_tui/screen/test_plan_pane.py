@@ -102,7 +102,7 @@ async def test_the_card_follows_the_plan_from_choice_to_result() -> None:
         await play(pilot, PlanChanged(APPROVED))
         told = text_of(pilot, "#card")
         assert told.startswith("APPROVED  rebalance #7")
-        for words in ("4 STEPS", "○ 1 close #7", "you give", "you pay", "14:22:20 UTC"):
+        for words in ("4 STEPS", "○ 1 close #7", "you give", "it costs", "14:22:20 UTC"):
             assert words in told
         assert APPROVAL.hash not in "".join(told.split()), "every byte stands where it is signed"
         assert "Nothing is signed yet." in told
@@ -115,8 +115,7 @@ async def test_the_card_follows_the_plan_from_choice_to_result() -> None:
 
         await play(pilot, PlanChanged(APPLIED))
         told = text_of(pilot, "#card")
-        assert told.startswith("RESULT  included")
-        assert "The new position is #41: #7 → #41." in told
+        assert told.startswith("Done · #7 is now #41")
         assert "https://explorer.test/tx/0x5151" in "".join(told.split())
         await play(pilot, PlanChanged(None))
         assert "No plan yet" in text_of(pilot, "#card")
@@ -173,9 +172,9 @@ def test_the_border_says_the_next_step() -> None:
     assert next_step(watching) == "approved, but nothing here can sign"
     assert next_step(APPLYING) == "applying"
     assert APPLIED.result is not None
-    halted = replace(APPLIED, result=replace(APPLIED.result, state="halted"))
+    halted = replace(APPLIED, result=replace(APPLIED.result, state="halted", done=False))
     # Never a word that is kinder than what happened.
-    assert next_step(APPLIED) == "included"
+    assert next_step(APPLIED) == "done"
     assert next_step(halted) == "halted"
 
 

@@ -60,10 +60,10 @@ def test_a_move_gives_one_position_and_gets_another() -> None:
     receipt = receipt_of(facts(MOVE))
 
     assert [(line.part, line.words, line.dollars) for line in receipt.lines] == [
-        ("give", "position #28, for at least 2.83583 WETH", "$8,507"),
-        ("get", "a position of at most 1 WETH + 2,000 USDC", "$5,000"),
+        ("give", "position #28, for at least 2.83583 WETH", "≥ $8,507"),
+        ("get", "a position of at most 1 WETH + 2,000 USDC", "≤ $5,000"),
         ("wallet", "−1.23456 WETH  +43.9024 USDC", "−$3,660"),
-        ("pay", "gas at most 0.002335 ETH", "$7.00"),
+        ("pay", "gas at most 0.002335 ETH", "≤ $7.00"),
     ]
     assert receipt.range is not None
     assert 0 < receipt.range.progress < 1
@@ -72,6 +72,23 @@ def test_a_move_gives_one_position_and_gets_another() -> None:
     assert step_brief(facts(MOVE).steps[0], facts(MOVE)) == (
         f"close #28, open {receipt.range.low} – {receipt.range.high}"
     )
+
+
+SWAP = actions.swap_exact_in(actions.SwapExactIn(POOL, True, 10**18, 2_900 * 10**6))
+OPEN = actions.PositionManagerCall(
+    actions.modify_liquidities(
+        [actions.Mint(POOL, -196_600, -195_300, 77, 10**18, 2_000 * 10**6, YOU)], 1_768_180_500
+    )
+)
+
+
+def test_a_swap_alone_is_given_and_got_and_one_on_the_way_stands_beside_the_move() -> None:
+    def parts(*commands: actions.RouterCommand) -> list[tuple[str, str]]:
+        receipt = receipt_of(facts(actions.execute(commands, 1_768_180_500)))
+        return [(line.part, line.dollars) for line in receipt.lines[:-2]]
+
+    assert parts(SWAP) == [("give", "$3,000"), ("get", "≥ $2,900")]
+    assert parts(SWAP, OPEN) == [("swap", ""), ("get", "≤ $5,000")]
 
 
 def test_no_figure_has_more_than_six_digits_and_none_is_made_up() -> None:

@@ -212,5 +212,5 @@ def _plan_state(plan: PlanView | None) -> str:
     if plan is None:
         return ""
     if plan.result is not None:
-        return plan.result.state
+        return "done" if plan.result.done else plan.result.state
     return "ready" if plan.approval is None else "approved"

@@ -15,7 +15,8 @@ from zuno_tui.screen.links import can_link
 from zuno_tui.screen.panes.frame import ago, frame, heading, literal, pane_title
 from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.panes.plan_card import BRIEF, bulleted, comparison, reasons
-from zuno_tui.screen.panes.receipt import PROGRESS_MARKS, receipt_lines, sent_line, step_lines
+from zuno_tui.screen.panes.receipt import PROGRESS_MARKS, receipt_lines, step_lines
+from zuno_tui.screen.panes.result import applied_lines, copied_hashes, result_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,10 +35,10 @@ _ALL, _WHY, _BRIEF = (True, True), (False, True), (False, False)
 def standing(plan: PlanView, width: int) -> Iterator[Content]:
     """The newest of result, progress and approval first."""
     if plan.result is not None:
-        yield from _result(plan.result, width)
+        yield from _result(plan, plan.result, width)
         yield Content("")
-    if plan.progress:
-        yield heading("APPLYING" if plan.result is None else "STEPS")
+    elif plan.progress:
+        yield heading("APPLYING")
         for step in plan.progress:
             yield from bulleted(step.words, width, PROGRESS_MARKS[step.state])
         yield Content("")
@@ -49,7 +50,7 @@ def standing(plan: PlanView, width: int) -> Iterator[Content]:
 def next_step(plan: PlanView) -> str:
     """What the border says to do now."""
     if plan.result is not None:
-        return plan.result.state
+        return "done" if plan.result.done else plan.result.state
     if plan.progress:
         return "applying"
     if plan.approval is not None:
@@ -60,14 +61,10 @@ def next_step(plan: PlanView) -> str:
     return "a: approve it" if plan.options else ""
 
 
-def _result(result: ResultView, width: int) -> Iterator[Content]:
-    yield heading(f"RESULT  {result.state}")
-    new = None if result.new_token_id is None else f"#{result.new_token_id}"
-    for line in result.lines:
-        style = "bold $success" if new is not None and new in line else ""
-        yield from bulleted(line.strip(), width, " ", style)
-    for sent in result.sent:
-        yield sent_line(sent, links=can_link(os.environ))
+def _result(plan: PlanView, result: ResultView, width: int) -> Iterator[Content]:
+    style = "bold $success" if result.done else "bold $warning"
+    yield literal(result_title(result), style)
+    yield from applied_lines(plan, result, width, links=can_link(os.environ))
 
 
 def _approval(approval: ApprovalView, width: int, *, waits: bool) -> Iterator[Content]:
@@ -77,9 +74,10 @@ def _approval(approval: ApprovalView, width: int, *, waits: bool) -> Iterator[Co
     if waits and approval.can_sign:
         yield literal("Nothing is signed yet. Type apply to sign it.", "bold $accent")
     yield Content("")
-    yield from receipt_lines(approval, width)
+    # One cell stays empty before the scroll bar.
+    yield from receipt_lines(approval, width - 1)
     yield Content("")
-    yield from step_lines(approval, (), width)
+    yield from step_lines(approval, (), width - 1)
     yield literal(f"until {ends:%H:%M:%S} UTC by the network's clock", "$quiet")
 
 
@@ -124,10 +122,12 @@ class PlanPane(VerticalScroll, can_focus=True):
 
     @property
     def copied(self) -> str:
-        """The hash that an approval is for, or the plan's id."""
+        """Every transaction that was sent, else the hash an approval is for, or the plan's id."""
         view = self._view
         if view is None:
             return ""
+        if view.result is not None and view.result.sent:
+            return copied_hashes(view.result.sent)
         return view.plan_id if view.approval is None else view.approval.hash
 
     @property

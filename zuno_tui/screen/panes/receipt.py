@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from typing import TYPE_CHECKING
+from itertools import zip_longest
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -15,74 +17,97 @@ from zuno_tui.shown.drawing.pieces import wide_gauge
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from zuno_tui.shown.views import ApprovalView, ReceiptView, SentTransaction, StepProgress
+    from zuno_tui.shown.views import ApprovalView, ReceiptView, StepProgress, StepView
 
-_PARTS = {"give": "you give", "get": "you get", "wallet": "wallet", "pay": "you pay"}
-_LABEL = 10
-_SHORT_HASH = 6
+_PARTS = {"give": "you give", "get": "you get", "swap": "", "wallet": "wallet", "pay": "it costs"}
+LABEL = 11
+"""The cells of the words on the left that name what is beside them."""
+_GAP = 2
+_LONGEST_BESIDE = 20
+_BELONGS = re.compile(r"(?<=\d) (?=[A-Z–]|\d\d:\d\d)|(?<=[+–]) (?=\d)")
+"""Between a figure and its unit, a day and its hour, two edges: no line ends there."""
 _WAITS = "○"
 PROGRESS_MARKS = {"under way": "⟳", "done": "✓", "stopped": "✗"}
 _COLOURS = {"under way": "$accent", "done": "$success", "stopped": "$error"}
 
 
+class _StepRow(NamedTuple):
+    """One step as it is drawn: its mark, what it does, and what stands right of it."""
+
+    mark: str
+    style: str
+    words: str
+    beside: str
+
+
 def receipt_lines(approval: ApprovalView, width: int) -> Iterator[Content]:
-    """In the order one asks: what leaves, what comes, what it costs; then warnings."""
+    """In the order one asks: what leaves, what comes, what it costs; warnings before it all."""
     for line in approval.outcome:
         if line.startswith("!"):
-            yield from _wrapped(line, width, "", "bold $warning")
+            yield from wrapped(line, width, "", "bold $warning")
     receipt = approval.receipt
     if receipt is None:
         for line in approval.outcome:
-            yield from _wrapped(line, width, "")
+            yield from wrapped(line, width, "")
         return
-    yield from _ledger(receipt, width)
+    room = min(width, _ledger_width(receipt))
+    yield from _ledger(receipt, room)
     if receipt.range is not None:
-        drawn, now = receipt.range, f"  now {receipt.range.price}"
-        gauge = wide_gauge(drawn.progress, drawn.low, drawn.high, width - _LABEL - len(now))
+        drawn, now = receipt.range, f"  now {receipt.range.price}".translate(DROP)
+        gauge = wide_gauge(drawn.progress, drawn.low, drawn.high, room - LABEL - cell_len(now))
         yield Content.assemble(
-            (f"{'range':<{_LABEL}}", "$quiet"), (gauge.translate(DROP), "$success"), literal(now)
+            (f"{'range':<{LABEL}}", "$quiet"), (gauge.translate(DROP), "$success"), now
         )
 
 
 def step_lines(
     approval: ApprovalView, progress: Sequence[StepProgress], width: int
 ) -> Iterator[Content]:
-    """Every step with how far it has come, and what it allows or does."""
+    """Every step with what it allows or does, and right of it how far it has come."""
     count = len(approval.steps)
     done = sum(step.state == "done" for step in progress)
     yield heading(f"{done} OF {count} DONE" if progress else _steps_words(count))
-    for place, step in enumerate(approval.steps):
-        mark, style = _WAITS, "$quiet"
-        if place < len(progress):
-            state = progress[place].state
-            mark, style = PROGRESS_MARKS[state], _COLOURS[state]
-        words = step.brief or step.name
-        if place < len(progress):
-            words = f"{words} · {progress[place].words.removeprefix(f'{step.name}: ')}"
-        yield from _wrapped(f"{place + 1} {words}", width, f"{mark} ", head=style, under=2)
+    rows = [
+        _step_row(place, step, came)
+        for place, (step, came) in enumerate(zip_longest(approval.steps, progress[:count]), 1)
+    ]
+    column = max((cell_len(row.beside) + _GAP for row in rows if row.beside), default=0)
+    longest = max((cell_len(row.words) + 2 for row in rows), default=0)
+    room = min(width - column, longest)
+    for row in rows:
+        first, *rest = wrapped(row.words, room, f"{row.mark} ", head=row.style, under=2)
+        pad = room + column - first.cell_length - cell_len(row.beside)
+        beside = " " * max(1, pad) + row.beside
+        yield Content.assemble(first, (beside, "$quiet")) if row.beside else first
+        yield from rest
 
 
 def detail_lines(approval: ApprovalView, width: int) -> Iterator[Content]:
     """Everything the bytes say, to the last digit: contracts, ends, every sentence, the hash."""
-    for label, words in (*approval.terms, ("key", approval.signs_with), ("hash", approval.hash)):
-        yield from _wrapped(words, width, f"{label:<{_LABEL}}")
+    yield from term_lines(approval, width)
+    yield from wrapped(approval.signs_with, width, f"{'key':<{LABEL}}")
+    # In one line of a terminal of eighty columns, to be compared with another.
+    yield from wrapped(approval.hash, width, "hash ")
     yield Content("")
     for line in approval.outcome:
-        yield from _wrapped(line, width, "→ ")
+        yield from wrapped(line, width, "→ ")
     for place, step in enumerate(approval.steps, 1):
         yield literal(f"{place} {step.name}", "bold")
         for sentence in step.sentences:
-            yield from _wrapped(sentence, width, "  ")
+            yield from wrapped(sentence, width, "  ")
 
 
-def sent_line(sent: SentTransaction, *, links: bool) -> Content:
-    """A hash that opens its page where the terminal can; its address in full where it cannot."""
-    if sent.url is None:
-        return literal(f"  {sent.step}: {sent.hash}")
-    if not links:
-        return literal(f"  {sent.step}: {sent.url}")
-    short = f"{sent.hash[: 2 + _SHORT_HASH]}…{sent.hash[-_SHORT_HASH:]}"
-    return literal(f"  {sent.step}: ") + Content.styled(short, f"underline link='{sent.url}'")
+def term_lines(approval: ApprovalView, width: int) -> Iterator[Content]:
+    """Whom the bytes let move tokens, what they call, and when they end."""
+    for label, words in approval.terms:
+        yield from wrapped(words, width, f"{label:<{LABEL}}")
+
+
+def receipt_width(approval: ApprovalView) -> int:
+    """The cells in which no line of the receipt and of the steps has to be broken."""
+    ledger = 0 if approval.receipt is None else _ledger_width(approval.receipt)
+    steps = [cell_len(_step_row(1, step, None).words) + 3 for step in approval.steps]
+    return max(ledger, *steps, 0)
 
 
 def countdown(seconds: float) -> str:
@@ -91,34 +116,61 @@ def countdown(seconds: float) -> str:
     return f"{whole // 60}:{whole % 60:02} left"
 
 
+def wrapped(
+    text: str, width: int, bullet: str, style: str = "", *, head: str = "$quiet", under: int = 0
+) -> Iterator[Content]:
+    """A sentence wrapped under itself, by so many cells more."""
+    rows = _rows(text, max(10, width - len(bullet)), under)
+    for place, row in enumerate(rows):
+        front = bullet if place == 0 else " " * len(bullet)
+        yield Content.assemble((front, head), (row, style))
+
+
+def _rows(text: str, width: int, under: int = 0) -> list[str]:
+    glued = _BELONGS.sub("\u00a0", text.translate(DROP))
+    rows = textwrap.wrap(glued, width, subsequent_indent=" " * under) or [""]
+    return [row.replace("\u00a0", " ") for row in rows]
+
+
 def _steps_words(count: int) -> str:
     return "1 STEP" if count == 1 else f"{count} STEPS, IN THIS ORDER"
 
 
+def _step_row(place: int, step: StepView, came: StepProgress | None) -> _StepRow:
+    words = f"{place} {step.brief or step.name}".translate(DROP)
+    if came is None:
+        return _StepRow(_WAITS, "$quiet", words, "")
+    mark, style = PROGRESS_MARKS[came.state], _COLOURS[came.state]
+    how = came.words.removeprefix(f"{step.name}: ").translate(DROP)
+    beside = f"block {came.block:,}" if came.state == "done" and came.block is not None else how
+    if came.state == "stopped" or len(beside) > _LONGEST_BESIDE:
+        return _StepRow(mark, style, f"{words} · {how}", "")
+    return _StepRow(mark, style, words, beside)
+
+
+def _ledger_width(receipt: ReceiptView) -> int:
+    """So wide that dollars stand right of the longest words, and no farther."""
+    column = _dollar_column(receipt)
+    told = ((cell_len(line.words.translate(DROP)), line.dollars) for line in receipt.lines)
+    return LABEL + max((words + (column if dollars else 0) for words, dollars in told), default=0)
+
+
+def _dollar_column(receipt: ReceiptView) -> int:
+    return _GAP + max((cell_len(line.dollars.translate(DROP)) for line in receipt.lines), default=0)
+
+
 def _ledger(receipt: ReceiptView, width: int) -> Iterator[Content]:
     """Words on the left, dollars under each other on the right."""
-    before, column = "", 1 + max(cell_len(line.dollars) for line in receipt.lines)
+    before, column = "", _dollar_column(receipt)
     for line in receipt.lines:
         label = "" if line.part == before else _PARTS[line.part]
-        before = line.part
-        told = line.words.translate(DROP)
-        rows = textwrap.wrap(told, max(12, width - _LABEL - column)) or [""]
+        before, dollars = line.part, line.dollars.translate(DROP)
+        rows = _rows(line.words, max(12, width - LABEL - (column if dollars else 0)))
         for place, row in enumerate(rows):
             last = place == len(rows) - 1
-            pad = max(1, width - _LABEL - cell_len(row) - cell_len(line.dollars))
-            dollars = " " * pad + line.dollars if last and line.dollars else ""
+            pad = max(1, width - LABEL - cell_len(row) - cell_len(dollars))
             yield Content.assemble(
-                (f"{label if place == 0 else '':<{_LABEL}}", "$quiet"), row, (dollars, "bold")
+                (f"{label if place == 0 else '':<{LABEL}}", "$quiet"),
+                (row, "$quiet" if line.part == "swap" else ""),
+                (" " * pad + dollars if last and dollars else "", "bold"),
             )
-
-
-def _wrapped(
-    text: str, width: int, bullet: str, style: str = "", *, head: str = "$quiet", under: int = 0
-) -> Iterator[Content]:
-    """A sentence wrapped under itself, by so many cells more."""
-    clean = text.translate(DROP)
-    room = max(10, width - len(bullet))
-    rows = textwrap.wrap(clean, room, subsequent_indent=" " * under) or [""]
-    for place, row in enumerate(rows):
-        front = bullet if place == 0 else " " * len(bullet)
-        yield Content.assemble((front, head), (row, style))

@@ -75,7 +75,9 @@ class TypedWord(Widget, can_focus=True):
     def render(self) -> Content:
         word = self._word
         cursor = (" ", "reverse") if self.has_focus else " "
-        return Content.assemble((word, "bold"), cursor)
+        # The line under it shows where to type in a terminal without colours, too.
+        rest = " " * (self.size.width - len(word) - 1)
+        return Content.assemble((word, "bold underline"), cursor, (rest, "underline"))
 
     def forget(self) -> None:
         self._word = ""

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec.structs import replace
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 
-from chain.base.units import ADDRESS
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, PlanChanged, Said
 from zuno_tui.screen.links import can_link
-from zuno_tui.screen.panes.frame import literal
+from zuno_tui.screen.panes.authority import authority_lines, can_confirm
+from zuno_tui.screen.panes.frame import heading, joined, literal
 from zuno_tui.screen.panes.hidden_field import HiddenField
 from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.panes.receipt import (
     countdown,
     detail_lines,
     receipt_lines,
-    sent_line,
+    receipt_width,
     step_lines,
+    term_lines,
+    wrapped,
 )
+from zuno_tui.screen.panes.result import applied_lines, copied_hashes, result_title
 from zuno_tui.screen.panes.typed_word import LOOK_AGAIN_SECONDS, READING_SECONDS, TypedWord
-from zuno_tui.shown.words import NOBODY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
@@ -37,12 +39,17 @@ if TYPE_CHECKING:
     from chain.wallet.secrets import Passphrase
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
-    from zuno_tui.shown.views import ApprovalView, PlanView, ResultView, StepProgress
+    from zuno_tui.shown.views import ApprovalView, PlanView
 
-_WORD = re.compile(r"[a-z][a-z-]{3,15}", re.ASCII)
 _APPROVAL_SECONDS = 600.0
-_STACKED_UNDER = 100
 _LEAVES = "escape leaves, and nothing is signed"
+_BACK = "escape goes back to the desk"
+_NARROWEST, _WIDEST = 80, 110
+_BESIDE_TEXT = 5
+"""The frame's sides, a cell left of the words, and a scroll bar apart from them."""
+_ROOMY = 30
+"""From so many rows on there is an empty one between what is signed and who signs it."""
+_SAID_ROWS = 2
 
 
 class ConfirmScreen(Screen[None]):
@@ -52,38 +59,33 @@ class ConfirmScreen(Screen[None]):
         Binding("escape", "leave", "leave", id="confirm.leave"),
         Binding("pageup,up", "page(-1)", "up", id="confirm.up"),
         Binding("pagedown,down", "page(1)", "down", id="confirm.down"),
+        Binding("home", "page(-99)", "start", id="confirm.start"),
+        Binding("end", "page(99)", "end", id="confirm.end"),
         Binding("f2,ctrl+o", "details", "every byte", id="confirm.details"),
+        Binding("y", "copy", "copy the hashes", id="confirm.copy"),
     ]
     CSS = """
-    ConfirmScreen { background: $background; }
-    #confirm-authority {
-        height: auto; padding: 0 1; border: heavy $warning;
-        border-title-style: bold; border-title-color: $warning;
-    }
+    ConfirmScreen { background: $background; align: center middle; }
+    #confirm-page { height: auto; }
     #confirm-sheet {
-        height: 1fr; padding: 0 1; border: round $line; background: $background;
-        border-title-color: $foreground; border-subtitle-color: $quiet;
-        scrollbar-size-vertical: 1; scrollbar-color: $line; scrollbar-background: $background;
+        height: auto; padding: 0 0 0 1; border: heavy $warning; background: $background;
+        border-title-style: bold; border-title-color: $warning; border-subtitle-color: $warning;
+        scrollbar-gutter: stable;
     }
-    #confirm-columns { height: auto; }
-    #confirm-receipt { width: 11fr; height: auto; margin: 0 2 0 0; }
-    #confirm-steps { width: 10fr; height: auto; }
-    ConfirmScreen.-narrow #confirm-columns { layout: vertical; }
-    ConfirmScreen.-narrow #confirm-receipt, ConfirmScreen.-narrow #confirm-steps {
-        width: 1fr; margin: 0;
+    ConfirmScreen.-done #confirm-sheet {
+        border: heavy $success; border-title-color: $success; border-subtitle-color: $quiet;
     }
-    #confirm-details { height: auto; display: none; }
-    ConfirmScreen.-details #confirm-details { display: block; }
-    ConfirmScreen.-details #confirm-columns { display: none; }
-    ConfirmScreen.-over #confirm-receipt { display: none; }
-    ConfirmScreen.-over #confirm-sheet { height: auto; max-height: 50%; }
-    #confirm-progress { height: auto; max-height: 60%; padding: 0 2; display: none; }
+    #confirm-body { height: auto; }
+    #confirm-authority { height: auto; padding: 0 2; }
+    ConfirmScreen.-roomy #confirm-authority { margin: 1 0 0 0; }
+    ConfirmScreen.-roomy #confirm-said { margin: 1 0 0 0; }
+    ConfirmScreen.-sent #confirm-authority { display: none; }
     #confirm-fields { height: auto; }
     .confirm-row { height: 1; padding: 0 2; }
-    .confirm-row PlainText { width: 16; color: $quiet; }
-    .confirm-row HiddenField, .confirm-row TypedWord { height: 1; width: 1fr; }
+    .confirm-row PlainText { width: 11; color: $quiet; }
+    .confirm-row HiddenField, .confirm-row TypedWord { height: 1; width: 26; background: $panel; }
     .confirm-row.-here PlainText { color: $accent; text-style: bold; }
-    #confirm-said { height: auto; min-height: 1; padding: 0 2; }
+    #confirm-said { height: auto; min-height: 2; padding: 0 2; }
     """
 
     def __init__(
@@ -101,29 +103,27 @@ class ConfirmScreen(Screen[None]):
         self._link = link
         self._approval = approval
         self._confirmed = False
-        self._progress: tuple[StepProgress, ...] = ()
-        self._ends_at = clock() + self._seconds_left()
+        self._plan: PlanView | None = None
+        """What has been sent of it, and what came of that."""
+        self._said_rows = _SAID_ROWS
+        self._rows = 0
+        self._left = self._seconds_left()
+        self._ends_at = clock() + self._left
         # What cannot be signed has no field to type into from the start.
-        self._ended = not _can_confirm(approval)
+        self._ended = not can_confirm(approval)
 
     def compose(self) -> ComposeResult:
-        authority = PlainText(self._authority(), id="confirm-authority")
-        authority.border_title = Content("Sign and send")
-        authority.border_subtitle = Content(countdown(self._seconds_left()))
-        yield authority
-        with VerticalScroll(id="confirm-sheet", can_focus=False) as sheet:
-            sheet.border_title = literal(self._approval.headline)
-            with Horizontal(id="confirm-columns"):
-                yield PlainText("", id="confirm-receipt")
-                yield PlainText("", id="confirm-steps")
-            yield PlainText("", id="confirm-details")
-        yield PlainText("", id="confirm-progress")
-        if not self._ended:
-            with Vertical(id="confirm-fields"):
-                yield from self._fields()
-        yield PlainText("", id="confirm-said")
+        with Vertical(id="confirm-page"):
+            with VerticalScroll(id="confirm-sheet", can_focus=False):
+                yield PlainText("", id="confirm-body")
+            yield PlainText("", id="confirm-authority")
+            if not self._ended:
+                with Vertical(id="confirm-fields"):
+                    yield from self._fields()
+            yield PlainText("", id="confirm-said")
 
     def on_mount(self) -> None:
+        self.watch(self._sheet, "scroll_y", self._frame, init=False)
         if self._ended:
             self._say(f"Nothing here can sign: {self._approval.signs_with}", "$warning")
             return
@@ -136,42 +136,90 @@ class ConfirmScreen(Screen[None]):
             self.set_focus(self.query_one(TypedWord))
 
     def on_resize(self) -> None:
-        self.set_class(self.size.width < _STACKED_UNDER, "-narrow")
-        self.call_after_refresh(self._draw)
+        self._draw()
 
     def _draw(self) -> None:
-        """The receipt, the steps and the details, each in the width that it has."""
-        parts: dict[str, Callable[[int], Iterator[Content]]] = {
-            "receipt": lambda width: receipt_lines(self._approval, width),
-            "steps": lambda width: step_lines(self._approval, self._progress, width),
-            "details": lambda width: detail_lines(self._approval, width),
-        }
-        heights = dict.fromkeys(parts, 0)
-        for name, lines in parts.items():
-            drawn = self.query_one(f"#confirm-{name}", PlainText)
-            if drawn.size.width:
-                told = list(lines(drawn.size.width))
-                heights[name] = len(told)
-                drawn.update(Content("\n").join(told))
-        self._show_overflow(heights)
+        """The page as wide and as high as its words, within the terminal."""
+        width, height = self._page_width, self.size.height
+        roomy, sent = height >= _ROOMY, self.has_class("-sent")
+        self.set_class(roomy, "-roomy")
+        page, sheet = self.query_one("#confirm-page"), self._sheet
+        page.styles.width = width
+        # Outside the frame that holds all other words.
+        authority = [] if sent else list(authority_lines(self._approval, width - 4))
+        self.query_one("#confirm-authority", PlainText).update(Content("\n").join(authority))
+        fields = sum(
+            len(fields.children) for fields in self.query("#confirm-fields") if fields.display
+        )
+        margins = (1 if sent else 2) if roomy else 0
+        below = len(authority) + fields + self._said_rows + margins
+        most = max(4, height - below)
+        body = self._body(width - _BESIDE_TEXT, most - 2)
+        sheet.styles.max_height = most
+        self.query_one("#confirm-body", PlainText).update(Content("\n").join(body))
+        self._rows = len(body)
+        self._frame()
 
-    def _show_overflow(self, heights: Mapping[str, int]) -> None:
-        """What is out of sight is said to be: nobody signs half a page unknowingly."""
-        columns = (heights["receipt"], heights["steps"])
+    @property
+    def _page_width(self) -> int:
+        wanted = receipt_width(self._approval) + _BESIDE_TEXT
+        return min(self.size.width, _WIDEST, max(_NARROWEST, wanted))
+
+    @property
+    def _sheet(self) -> VerticalScroll:
+        return self.query_one("#confirm-sheet", VerticalScroll)
+
+    def _body(self, width: int, room: int) -> list[Content]:
+        """What is in the frame; where there is room left, the contracts and ends as well."""
+        plan, approval = self._plan, self._approval
+        if plan is not None and (result := plan.result) is not None:
+            # What has been applied is approved no more, but is still what this page is about.
+            plan = replace(plan, approval=approval)
+            whole, links = self.has_class("-details"), can_link(os.environ)
+            told = applied_lines(plan, result, width, links=links, whole=whole)
+            return [Content(""), *told]
         if self.has_class("-details"):
-            rows, key = heights["details"], "f2 the receipt"
+            return [Content(""), *detail_lines(approval, width)]
+        progress = () if plan is None else plan.progress
+        body = [
+            Content(""),
+            *receipt_lines(approval, width),
+            Content(""),
+            *step_lines(approval, progress, width),
+        ]
+        terms = [Content(""), heading("WHAT THE BYTES NAME"), *term_lines(approval, width)]
+        return [*body, *terms] if approval.terms and len(body) + len(terms) < room else body
+
+    def _frame(self) -> None:
+        """What is out of sight is said to be: nobody signs half a page unknowingly."""
+        plan, sheet, approval = self._plan, self._sheet, self._approval
+        result = None if plan is None else plan.result
+        keys = "f2 every byte"
+        if result is not None:
+            title = result_title(result, approval.headline)
+            keys = "f2 whole hashes · y copies them" if result.sent else ""
         else:
-            rows = sum(columns) if self.has_class("-narrow") else max(columns)
-            key = "f2 every byte"
-        sheet = self.query_one("#confirm-sheet", VerticalScroll)
-        below = rows - (sheet.size.height - 2)
-        told = f"{below} lines more: pgdn · {key}" if below > 0 else key
-        sheet.border_subtitle = Content(told)
+            title = f"{'Sending' if self._confirmed else 'Sign and send'} · {approval.headline}"
+        if self.has_class("-details"):
+            keys = "f2 the receipt" if result is None else "f2 short hashes · y copies them"
+        below = self._rows - self._visible_rows - round(sheet.scroll_y)
+        waits = not self._ended and not self._confirmed
+        sheet.border_title = literal(title)
+        sheet.border_subtitle = joined(
+            "" if below <= 0 else f"{below} line{'s' * (below > 1)} more: pgdn",
+            keys,
+            countdown(self._left) if waits else "",
+        )
+
+    @property
+    def _visible_rows(self) -> int:
+        most = self._sheet.styles.max_height
+        return 0 if most is None else int(most.value) - 2
 
     def _count_down(self) -> None:
         if not self._ended and not self._confirmed:
-            left = self._ends_at - self._clock()
-            self.query_one("#confirm-authority").border_subtitle = Content(countdown(left))
+            self._left = self._ends_at - self._clock()
+            self._frame()
 
     def on_screen_resume(self) -> None:
         self._keys_count_from = None
@@ -240,12 +288,19 @@ class ConfirmScreen(Screen[None]):
 
     def action_details(self) -> None:
         self.toggle_class("-details")
-        self.query_one("#confirm-sheet", VerticalScroll).scroll_home(animate=False)
-        self.call_after_refresh(self._draw)
+        self._sheet.scroll_home(animate=False)
+        self._draw()
 
     def action_page(self, direction: int) -> None:
-        sheet = self.query_one("#confirm-sheet", VerticalScroll)
-        sheet.scroll_relative(y=direction * max(1, sheet.size.height - 1), animate=False)
+        page = max(1, self._visible_rows - 1)
+        self._sheet.scroll_relative(y=direction * page, animate=False)
+
+    def action_copy(self) -> None:
+        """Through the terminal to the reader's clipboard."""
+        result = None if self._plan is None else self._plan.result
+        if result is not None and result.sent:
+            self.app.copy_to_clipboard(copied_hashes(result.sent))
+            self._say(f"Copied. {_BACK[0].upper()}{_BACK[1:]}.", "bold")
 
     def _passphrase(self) -> Passphrase | None:
         if not self._approval.needs_passphrase:
@@ -261,21 +316,19 @@ class ConfirmScreen(Screen[None]):
             return
         if not plan.progress and plan.result is None:
             return
-        self._progress = plan.progress
-        self._draw()
-        if plan.result is not None:
-            result = self.query_one("#confirm-progress", PlainText)
-            result.display = True
-            result.update(Content("\n").join(_result(plan.result)))
-            self._ended = True
-            self.query_one("#confirm-authority").border_subtitle = Content("")
-            self.add_class("-over")
-            if plan.result.done:
-                self._say("Done. escape goes back to the desk.", "bold $success")
-            else:
-                self._say("It stopped there. escape goes back to the desk.", "bold $warning")
+        self._plan = plan
+        self.add_class("-sent")
+        if plan.result is None:
+            self._say(f"On its way. {_BACK}; the sending goes on.")
+            return
+        self._ended = True
+        self._close_fields()
+        self.set_class(plan.result.done, "-done")
+        self._sheet.scroll_home(animate=False)
+        if plan.result.done:
+            self._say(f"Done. {_BACK}.", "bold $success")
         else:
-            self._say("On its way. escape goes back to the desk; the sending goes on.")
+            self._say(f"It stopped there. {_BACK}.", "bold $warning")
 
     def _seconds_left(self) -> float:
         """By the network's clock as the desk told it, else by ours."""
@@ -290,7 +343,7 @@ class ConfirmScreen(Screen[None]):
     def _end(self, words: str) -> None:
         self._ended = True
         self._close_fields()
-        self._say(f"{words} escape goes back to the desk.", "bold $warning")
+        self._say(f"{words} {_BACK}.", "bold $warning")
 
     def _close_fields(self) -> None:
         for field in self.query(HiddenField):
@@ -300,19 +353,10 @@ class ConfirmScreen(Screen[None]):
         self.set_focus(None)
 
     def _say(self, words: str, style: str = "") -> None:
+        """Two rows are kept for it, so that the page does not move; more where it takes more."""
+        self._said_rows = max(_SAID_ROWS, len(list(wrapped(words, self._page_width - 4, ""))))
         self.query_one("#confirm-said", PlainText).update(literal(words, style))
-
-    def _authority(self) -> Content:
-        """Drawn from checked fields alone, in a box of its own that nothing else is drawn in."""
-        approval = self._approval
-        recipients = " and ".join(map(_address, approval.recipients)) or NOBODY
-        rows = (
-            ("recipient", literal(recipients, "bold")),
-            *([] if approval.recipients else [("wallet", literal(_address(approval.wallet)))]),
-            ("key", literal(approval.signs_with)),
-        )
-        lines = [Content.assemble((f"{label:<10}", "$quiet"), words) for label, words in rows]
-        return Content("\n").join(lines)
+        self._draw()
 
     def _fields(self) -> ComposeResult:
         if self._approval.needs_passphrase:
@@ -322,30 +366,3 @@ class ConfirmScreen(Screen[None]):
         with Horizontal(classes="confirm-row"):
             yield PlainText(f"type {self._approval.word}")
             yield TypedWord(id="confirm-word", counts=self._counts)
-
-
-def _can_confirm(approval: ApprovalView) -> bool:
-    # The line that names the recipient is the one line that must never be somebody's prose.
-    return (
-        approval.can_sign
-        and ADDRESS.fullmatch(approval.wallet) is not None
-        and all(recipient == approval.wallet for recipient in approval.recipients)
-        and _WORD.fullmatch(approval.word) is not None
-    )
-
-
-def _address(text: str) -> str:
-    return text if ADDRESS.fullmatch(text) else "not an address"
-
-
-def _result(result: ResultView) -> Iterator[Content]:
-    """What came of it: amounts, cost, the new position, and every transaction by its hash."""
-    yield literal(result.state, "bold $success" if result.done else "bold $warning")
-    for line in result.lines:
-        yield literal(f"  {line.strip()}" if line.startswith("  ") else f"  {line}")
-    minted = result.new_token_id
-    if minted is not None and not any(f"#{minted}" in line for line in result.lines):
-        yield literal(f"  The new position is #{minted}.", "bold")
-    links = can_link(os.environ)
-    for sent in result.sent:
-        yield sent_line(sent, links=links)

@@ -1,0 +1,70 @@
+"""How the receipt and the steps fill the cells there are."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from tests.zuno_tui.screen.scenes import APPLIED, APPROVAL
+from zuno_tui.screen.panes.receipt import receipt_lines, receipt_width, step_lines
+from zuno_tui.screen.panes.result import applied_lines, copied_hashes
+from zuno_tui.shown.views import StepProgress
+
+PROGRESS = tuple(
+    StepProgress(f"{step.name}: included in block {place}", "done", 31_204_118 + place)
+    for place, step in enumerate(APPROVAL.steps)
+)
+
+
+@pytest.mark.parametrize("width", [60, 75, 120, 200])
+def test_dollars_end_in_one_column_not_far_from_their_words(width: int) -> None:
+    assert APPROVAL.receipt is not None
+    told = [line.plain for line in receipt_lines(APPROVAL, width)]
+    priced = [line for line in told if "$" in line]
+
+    assert max(map(len, told)) <= min(width, receipt_width(APPROVAL))
+    assert len(priced) == sum(bool(line.dollars) for line in APPROVAL.receipt.lines)
+    assert len({len(line) for line in priced}) == 1
+
+
+@pytest.mark.parametrize("width", [40, 60, 75, 200])
+def test_no_line_ends_between_a_figure_and_its_unit(width: int) -> None:
+    for line in (*receipt_lines(APPROVAL, width), *step_lines(APPROVAL, (), width)):
+        assert not line.plain.strip().startswith(("WETH", "USDC", "UTC", "–"))
+
+
+@pytest.mark.parametrize("width", [50, 75, 200])
+def test_the_block_of_a_step_has_a_column_of_its_own(width: int) -> None:
+    _, *told = (line.plain for line in step_lines(APPROVAL, PROGRESS, width))
+    blocks = [line for line in told if "block" in line]
+
+    assert len(blocks) == len(APPROVAL.steps)
+    assert {len(line) for line in blocks} == {len(blocks[0])}
+    assert all(line.startswith("✓") for line in blocks)
+    assert max(map(len, told)) <= width
+
+
+def test_why_a_step_stopped_is_told_whole() -> None:
+    why = "the pool refused it, and said at length what it would have taken instead"
+    stopped = StepProgress(f"exit: reverted ({why})", "stopped", 7)
+
+    told = " ".join(" ".join(line.plain for line in step_lines(APPROVAL, (stopped,), 60)).split())
+
+    assert f"✗ 1 close #7 · reverted ({why})" in told
+
+
+def test_a_hash_is_short_a_link_or_whole_by_what_the_terminal_can() -> None:
+    assert APPLIED.result is not None
+    known, unknown = APPLIED.result.sent
+
+    def drawn(*, links: bool, whole: bool = False) -> str:
+        lines = applied_lines(APPLIED, result, 120, links=links, whole=whole)
+        return "\n".join(line.plain for line in lines)
+
+    result = replace(APPLIED.result, sent=(known, unknown))
+    assert known.url is not None
+    assert known.url in drawn(links=False)
+    assert known.url not in drawn(links=True)
+    assert unknown.hash not in drawn(links=False)
+    assert unknown.hash in drawn(links=False, whole=True)
+    assert copied_hashes(result.sent) == f"{known.url}\n{unknown.hash}"

@@ -1,0 +1,42 @@
+"""Who signs and who receives, drawn from checked fields alone."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from chain.base.units import ADDRESS
+from zuno_tui.screen.panes.receipt import LABEL, wrapped
+from zuno_tui.shown.words import NOBODY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from textual.content import Content
+
+    from zuno_tui.shown.views import ApprovalView
+
+_WORD = re.compile(r"[a-z][a-z-]{3,15}", re.ASCII)
+
+
+def authority_lines(approval: ApprovalView, width: int) -> Iterator[Content]:
+    for recipient in approval.recipients or (None,):
+        told = NOBODY if recipient is None else _address(recipient)
+        yield from wrapped(told, width, f"{'recipient':<{LABEL}}", "bold")
+    if not approval.recipients:
+        yield from wrapped(_address(approval.wallet), width, f"{'wallet':<{LABEL}}")
+    yield from wrapped(approval.signs_with, width, f"{'key':<{LABEL}}")
+
+
+def can_confirm(approval: ApprovalView) -> bool:
+    # The line that names the recipient is the one line that must never be somebody's prose.
+    return (
+        approval.can_sign
+        and ADDRESS.fullmatch(approval.wallet) is not None
+        and all(recipient == approval.wallet for recipient in approval.recipients)
+        and _WORD.fullmatch(approval.word) is not None
+    )
+
+
+def _address(text: str) -> str:
+    return text if ADDRESS.fullmatch(text) else "not an address"

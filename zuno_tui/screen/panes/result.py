@@ -1,0 +1,93 @@
+"""What came of a signature, drawn: the result first, then every transaction by its hash."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from textual.content import Content
+
+from chain.base.clean_text import DROP
+from zuno_tui.screen.panes.frame import heading, literal
+from zuno_tui.screen.panes.receipt import PROGRESS_MARKS, step_lines, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from zuno_tui.shown.views import PlanView, ResultView, SentTransaction
+
+_HASH_ENDS = 6, 4
+_GAP = 2
+
+
+def result_title(result: ResultView, about: str = "") -> str:
+    """`Done · #26 is now #39`; what stopped is never called done."""
+    state = "Done" if result.done else result.state.capitalize()
+    told = result.headline or about
+    return f"{state} · {told}" if told else state
+
+
+def applied_lines(
+    plan: PlanView, result: ResultView, width: int, *, links: bool, whole: bool = False
+) -> Iterator[Content]:
+    """What it cost and brought, then how far each step came; `whole` tells every hash in full.
+
+    Of what did not end well every step is told, by what it was to do where that is still known.
+    """
+    for line in result.lines:
+        words = line.strip()
+        yield from wrapped(words, width, "", "$quiet" if words.startswith("TOKEN ") else "")
+    if not result.done and plan.progress:
+        yield Content("")
+        if plan.approval is not None:
+            yield from step_lines(plan.approval, plan.progress, width)
+        else:
+            for step in plan.progress:
+                yield from wrapped(step.words, width, f"{PROGRESS_MARKS[step.state]} ")
+    if result.sent:
+        yield Content("")
+        count = len(result.sent)
+        told = f"{count} OF {count} DONE" if result.done else "IN A BLOCK"
+        yield heading(told, _blocks(result.sent))
+        mark = f"{PROGRESS_MARKS['done']} " if result.done else ""
+        yield from _sent(result.sent, width, mark, links=links, whole=whole)
+
+
+def _sent(
+    sent: Sequence[SentTransaction], width: int, mark: str, *, links: bool, whole: bool
+) -> Iterator[Content]:
+    """Step, hash, block; the hash opens its page where the terminal can, else its address is told.
+
+    A hash is told in full where it is asked for.
+    """
+    names = max(cell_len(one.step.translate(DROP)) for one in sent) + _GAP
+    for one in sent:
+        link = f"underline link='{one.url}'" if links and one.url is not None else "$quiet"
+        name = one.step.translate(DROP)
+        yield Content.assemble(
+            (mark, "$success"),
+            name + " " * (names - cell_len(name)),
+            *(() if whole else ((_short(one.hash), link), " " * _GAP)),
+            ("" if one.block is None else f"block {one.block:,}", "$quiet"),
+        )
+        address = one.url if one.url is not None and not links else one.hash if whole else ""
+        for row in textwrap.wrap(address, width - _GAP):
+            yield literal(f"{'':<{_GAP}}{row}", "$quiet")
+
+
+def copied_hashes(sent: Sequence[SentTransaction]) -> str:
+    """For the clipboard: every transaction in full, where people look at it if anywhere."""
+    return "\n".join(one.url or one.hash for one in sent)
+
+
+def _short(transaction_hash: str) -> str:
+    clean, (first, last) = transaction_hash.translate(DROP), _HASH_ENDS
+    return f"{clean[:first]}…{clean[-last:]}"
+
+
+def _blocks(sent: Sequence[SentTransaction]) -> str:
+    known = sorted({one.block for one in sent if one.block is not None})
+    if not known:
+        return ""
+    return f"block {known[0]:,}" if len(known) == 1 else f"blocks {known[0]:,} – {known[-1]:,}"
