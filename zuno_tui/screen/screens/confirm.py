@@ -50,6 +50,7 @@ _BESIDE_TEXT = 5
 _ROOMY = 30
 """From so many rows on there is an empty one between what is signed and who signs it."""
 _SAID_ROWS = 2
+_BLOCK_CELLS = 18
 
 
 class ConfirmScreen(Screen[None]):
@@ -162,7 +163,9 @@ class ConfirmScreen(Screen[None]):
 
     @property
     def _page_width(self) -> int:
-        wanted = receipt_width(self._approval) + _BESIDE_TEXT
+        """Wider once blocks stand right of the steps, where the terminal is."""
+        blocks = 0 if self._plan is None else _BLOCK_CELLS
+        wanted = receipt_width(self._approval) + blocks + _BESIDE_TEXT
         return min(self.size.width, _WIDEST, max(_NARROWEST, wanted))
 
     @property

@@ -50,8 +50,8 @@ class TradeConfirmScreen(Screen[None]):
     }
     #send-orders { height: auto; }
     #send-row { height: 1; padding: 0 2; }
-    #send-row PlainText { width: 16; color: $accent; text-style: bold; }
-    #send-word { height: 1; width: 1fr; }
+    #send-row PlainText { width: 11; color: $accent; text-style: bold; }
+    #send-word { height: 1; width: 26; background: $panel; }
     #send-said { height: auto; min-height: 1; padding: 0 2; }
     """
 
