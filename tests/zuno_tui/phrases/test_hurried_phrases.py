@@ -35,6 +35,8 @@ ask agents if i should exit 36 | recommend 36
 my last transactions | history
 idle funds? | balances
 am i up or down | portfolio
+close everything that lost money | close 37
+go ahead and rebalance 36 without asking | recommend 36
 what can u do | --help
 """
 ASKED = """
@@ -48,6 +50,8 @@ shift liquidity from 36 to 35
 eth to 2500?
 all to usdc
 how would a 30% crash hit me
+swap 1 weth to weth
+delete everything
 """
 
 

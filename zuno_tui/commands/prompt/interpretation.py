@@ -16,6 +16,7 @@ from zuno_tui.commands.inspect import Inspect
 from zuno_tui.commands.move import MovePosition
 from zuno_tui.commands.range import ChooseRange
 from zuno_tui.commands.registry import registry
+from zuno_tui.commands.swap import SwapTokens
 from zuno_tui.phrases.create_phrase import parse_create
 from zuno_tui.phrases.named_networks import network_called
 from zuno_tui.phrases.phrase_error import PhraseError
@@ -67,9 +68,8 @@ def questioned(found: Interpretation, text: str, context: PhraseContext) -> Inte
     unread = _unreadable(found, context)
     if unread is not None:
         return Interpretation(question=unread)
-    doubt = (
-        _misspelt(found, context) or _upside_down(found) or _far_from_price(found, text, context)
-    )
+    doubt = _misspelt(found, context) or _upside_down(found) or _for_itself(found)
+    doubt = doubt or _far_from_price(found, text, context)
     if doubt is not None:
         return doubt
     if is_question(text) and (looked_at := _looked_at(found)) is not None:
@@ -157,6 +157,13 @@ def _far_from_price(
             choices=tuple(one.twin for one in (*near, intent)),
         )
     return None
+
+
+def _for_itself(found: Interpretation) -> Interpretation | None:
+    """`swap 1 weth to weth`."""
+    swaps = (one for one in found.intents if isinstance(one, SwapTokens))
+    same = any(one.sold.upper() == one.bought.upper() for one in swaps)
+    return Interpretation(question="For which other token?") if same else None
 
 
 def _upside_down(found: Interpretation) -> Interpretation | None:

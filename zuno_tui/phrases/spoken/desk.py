@@ -17,6 +17,8 @@ _ASKED_FOR_HELP = (("how", "does", "this", "work"), ("what", "is", "this"), ("ho
 _LEAVING_NOTHING = (("exit",), ("leave",))
 _FORGOTTEN = frozenset(("forget", "mind", "nvm", "nevermind", "disregard"))
 _OUT = (
+    ("all", "out"),
+    ("everything", "out"),
     ("get", "out"),
     ("out",),
     ("want", "out"),

@@ -156,8 +156,9 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.EMPTY: "drained, zero balance, empty, zero liquidity",
     Topic.LOSING: (
-        "which lose money, ones lose money, positions lose money, which lose, losing, losing "
-        "money, loses money, loses, in the red, red, underwater, unprofitable, bleeding, in loss, "
+        "that lost money, which lost money, that lose money, that lost, that are losing, which "
+        "lose money, ones lose money, positions lose money, which lose, losing, losing money, "
+        "loses money, loses, in the red, red, underwater, unprofitable, bleeding, in loss, "
         "losers, loser, losing ones, negative"
     ),
     Topic.WINNING: "winning, winners, winner, in the green, green, profitable ones",

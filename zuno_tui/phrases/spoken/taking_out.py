@@ -32,7 +32,8 @@ _ALL_OF_IT = re.compile(
     r"\b(?:it all|all (?:of )?(?:it|this|that)|everything (?:of|in) (?:it|this))\b"
 )
 _ALL_OF_WHAT = re.compile(
-    r"(?:exit|leave|quit|take|shut|shut down|end|bail|stop) (?:all|everything)"
+    r"(?:exit|leave|quit|take|shut|shut down|end|bail|stop|delete|remove|drop|reset)"
+    r" (?:all|everything)"
     r"(?: (?:down|out|off|now|of it))*"
 )
 """May be said of the positions, of their fees or of the desk itself."""
