@@ -44,9 +44,9 @@ class TradeConfirmScreen(Screen[None]):
         border-title-style: bold; border-title-color: $warning;
     }
     #send-sheet {
-        height: 1fr; padding: 0 1; border: round $line; background: $background;
+        height: 1fr; padding: 0 0 0 1; border: round $line; background: $background;
         border-title-color: $foreground; border-subtitle-color: $quiet;
-        scrollbar-size-vertical: 1; scrollbar-color: $line; scrollbar-background: $background;
+        scrollbar-gutter: stable;
     }
     #send-orders { height: auto; }
     #send-row { height: 1; padding: 0 2; }
