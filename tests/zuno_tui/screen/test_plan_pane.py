@@ -109,8 +109,10 @@ async def test_the_card_follows_the_plan_from_choice_to_result() -> None:
 
         await play(pilot, PlanChanged(APPLYING))
         told = text_of(pilot, "#card")
-        assert told.startswith("APPLYING\n✓ exit: included")
-        assert "⟳ permit2-WETH: sent" in told, "nothing is done before a block holds it"
+        assert told.startswith("APPLYING  rebalance #7")
+        assert "1 OF 4 DONE" in told, "nothing is done before a block holds it"
+        assert "".join(letter for letter in told if letter in "✓⟳○") == "✓⟳○○"
+        assert told.splitlines()[2].endswith("block 31,204,118")
         assert "Nothing is signed yet." not in told
 
         await play(pilot, PlanChanged(APPLIED))

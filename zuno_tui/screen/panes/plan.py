@@ -15,17 +15,17 @@ from zuno_tui.screen.links import can_link
 from zuno_tui.screen.panes.frame import ago, frame, heading, literal, pane_title
 from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.panes.plan_card import BRIEF, bulleted, comparison, reasons
-from zuno_tui.screen.panes.receipt import PROGRESS_MARKS, receipt_lines, step_lines
+from zuno_tui.screen.panes.receipt import receipt_lines, step_lines
 from zuno_tui.screen.panes.result import applied_lines, copied_hashes, result_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
     from textual.geometry import Size
 
-    from zuno_tui.shown.views import ApprovalView, OptionView, PlanView, ResultView
+    from zuno_tui.shown.views import ApprovalView, OptionView, PlanView, ResultView, StepProgress
 
 PlanTopic = Literal["diff", "simulate"]
 _ALL, _WHY, _BRIEF = (True, True), (False, True), (False, False)
@@ -37,13 +37,9 @@ def standing(plan: PlanView, width: int) -> Iterator[Content]:
     if plan.result is not None:
         yield from _result(plan, plan.result, width)
         yield Content("")
-    elif plan.progress:
-        yield heading("APPLYING")
-        for step in plan.progress:
-            yield from bulleted(step.words, width, PROGRESS_MARKS[step.state])
-        yield Content("")
-    if plan.approval is not None and plan.result is None:
-        yield from _approval(plan.approval, width, waits=not plan.progress)
+    elif plan.approval is not None:
+        # One cell stays empty before the scroll bar.
+        yield from _approval(plan.approval, plan.progress, width - 1)
         yield Content("")
 
 
@@ -67,17 +63,23 @@ def _result(plan: PlanView, result: ResultView, width: int) -> Iterator[Content]
     yield from applied_lines(plan, result, width, links=can_link(os.environ))
 
 
-def _approval(approval: ApprovalView, width: int, *, waits: bool) -> Iterator[Content]:
+def _approval(
+    approval: ApprovalView, progress: Sequence[StepProgress], width: int
+) -> Iterator[Content]:
     """The receipt and the steps; every byte of them stands on the page that signs."""
-    ends = datetime.fromtimestamp(approval.expires_at, UTC)
-    yield heading(f"APPROVED  {approval.headline}")
-    if waits and approval.can_sign:
+    yield heading(f"{'APPLYING' if progress else 'APPROVED'}  {approval.headline}")
+    if progress:
+        yield from step_lines(approval, progress, width)
+        yield Content("")
+        yield from receipt_lines(approval, width)
+        return
+    if approval.can_sign:
         yield literal("Nothing is signed yet. Type apply to sign it.", "bold $accent")
     yield Content("")
-    # One cell stays empty before the scroll bar.
-    yield from receipt_lines(approval, width - 1)
+    yield from receipt_lines(approval, width)
     yield Content("")
-    yield from step_lines(approval, (), width - 1)
+    yield from step_lines(approval, (), width)
+    ends = datetime.fromtimestamp(approval.expires_at, UTC)
     yield literal(f"until {ends:%H:%M:%S} UTC by the network's clock", "$quiet")
 
 
