@@ -50,7 +50,7 @@ class EndpointTrial(PlainText):
         if self._timer is not None:
             self._timer.stop()
         self._asked, self._checks, self.ended = None, (), False
-        self.update("")
+        self._tell(Content(""))
 
     def begin_soon(self, network: Network, text: str) -> None:
         """Once nothing was typed for a moment."""
@@ -75,7 +75,7 @@ class EndpointTrial(PlainText):
         def found(check: Check) -> None:
             loop.call_soon_threadsafe(self._take, text, check)
 
-        self.update(literal("Trying it …", "$quiet"))
+        self._tell(literal("Trying it …", "$quiet"))
         await asyncio.to_thread(first_steps.try_place, place, found)
         if self._asked == text:
             self.ended = True
@@ -84,7 +84,12 @@ class EndpointTrial(PlainText):
     def _take(self, text: str, check: Check) -> None:
         if self._asked == text:
             self._checks = (*self._checks, check)
-            self.update(check_lines(self._checks))
+            self._tell(check_lines(self._checks))
+
+    def _tell(self, words: Content) -> None:
+        """Without words it takes no room."""
+        self.display = bool(words)
+        self.update(words)
 
 
 def check_lines(checks: Sequence[Check]) -> Content:

@@ -346,7 +346,6 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         self.set_focus(self.query_one(f"#{told.field}"))
         trial = self.query_one(EndpointTrial)
         trial.forget()
-        trial.display = step is SetupStep.ENDPOINT
         if step is SetupStep.ENDPOINT:
             trial.begin_soon(self._network, "")
 
