@@ -5,7 +5,7 @@ VENV := .venv$(SUFFIX)
 BIN := $(VENV)/bin
 STAMPS := .setup$(SUFFIX)
 # Not worth compiling beforehand: nobody here imports it, or it runs compiled to machine code.
-SELDOM_IMPORTED := /(ccxt|fontTools|mypy|mypyc|pip|pkg_resources|setuptools|SelfTest|tests)/
+SELDOM_IMPORTED := /(ccxt|mypy|mypyc|pip|pkg_resources|setuptools|SelfTest|tests)/
 
 .PHONY: run test tests check bench soak mutants screenshots nats-server sbom setup world token-list memory lock clean
 

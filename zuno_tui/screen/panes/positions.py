@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.content import Content
@@ -186,12 +187,18 @@ def _row(row: PositionRow, gauge: int, *, stale: bool) -> Row:
         Cell(row.fee_apr),
         Cell(row.against_holding, row.against_holding_tone),
         Cell(row.net_a_day, _tone_of(row.net_a_day)),
-        Cell(sparkline(row.chart.prices if row.chart else (), _TREND) or "…", "strong"),
+        Cell(_trend(row.chart.prices) if row.chart else "…", "strong"),
         Cell(row.price),
         Cell(f"{row.low} – {row.high}", "dim"),
         Cell(", ".join(row.notes), "warn"),
     )
     return Row(str(row.token_id), cells, stale)
+
+
+@lru_cache(maxsize=1024)
+def _trend(prices: tuple[float, ...]) -> str:
+    """Many positions are of one pool, whose past stays the same from read to read."""
+    return sparkline(prices, _TREND) or "…"
 
 
 def _tone_of(gain: str) -> str:

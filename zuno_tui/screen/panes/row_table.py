@@ -345,7 +345,9 @@ class RowTable(ScrollView, can_focus=True):
         """The columns' widths by their words; while the rows go on they grow and never shrink."""
         widths = []
         for place, column in enumerate(self._columns):
-            longest = max((text_size(row.cells[place].text) for row in self._rows), default=0)
+            texts = [row.cells[place].text for row in self._rows]
+            size = len if "".join(texts).isascii() else cell_len
+            longest = max(map(size, texts), default=0)
             fit = min(column.most, max(longest, len(column.title), column.least))
             width = fit if longest else 0
             widths.append(max(width, self._widths[place]) if keep else width)
