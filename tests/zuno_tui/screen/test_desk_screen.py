@@ -207,7 +207,7 @@ async def test_the_tabs_of_a_narrow_terminal_tell_what_waits_out_of_sight() -> N
         assert "4 Plan  ready" in text_of(pilot, "#tabs")
 
         await play(pilot, PlanChanged(APPLIED))
-        assert "4 Plan  included" in text_of(pilot, "#tabs")
+        assert "4 Plan  done" in text_of(pilot, "#tabs")
 
 
 async def test_status_tells_whether_new_blocks_are_announced() -> None:
