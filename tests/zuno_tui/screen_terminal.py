@@ -55,8 +55,8 @@ class Terminal:
     ) -> None:
         self.raw = bytearray()
         """Every byte the program ever sent, for who counts or searches them."""
-        self._screen = pyte.Screen(cols, rows)
-        self._stream = pyte.Stream(self._screen)
+        self.screen = pyte.Screen(cols, rows)
+        self._stream = pyte.Stream(self.screen)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._waiting = ""
         # Ours stays open, so that how the program left the terminal can be asked afterwards.
@@ -91,7 +91,7 @@ class Terminal:
 
     @property
     def lines(self) -> list[str]:
-        return [line.rstrip() for line in self._screen.display]
+        return [line.rstrip() for line in self.screen.display]
 
     @property
     def text(self) -> str:
@@ -103,7 +103,7 @@ class Terminal:
     def ink(self, words: str) -> str:
         """The colour these words are drawn in, where they stand first."""
         row = next(place for place, line in enumerate(self.lines) if words in line)
-        return str(self._screen.buffer[row][self.lines[row].index(words)].fg)
+        return str(self.screen.buffer[row][self.lines[row].index(words)].fg)
 
     def restored(self) -> bool:
         """Whether the terminal's own settings are as the program found them."""
@@ -185,7 +185,7 @@ class Terminal:
 
     def resize(self, cols: int, rows: int) -> None:
         self._set_size(cols, rows)
-        self._screen.resize(rows, cols)
+        self.screen.resize(rows, cols)
         os.killpg(self.process.pid, signal.SIGWINCH)
 
     def hang_up(self) -> None:

@@ -155,6 +155,20 @@ async def test_at_80x24_the_plan_comes_when_the_debate_could_be_read() -> None:
         assert _front(pilot) == "plan"
 
 
+async def test_the_second_debate_is_read_as_the_first_though_a_plan_stands_there() -> None:
+    async with desk_app(pace=ReadingPace(60, Clock())).run_test(size=(120, 36)) as pilot:
+        await play(pilot, PlanChanged(PLAN), ViewAsked("plan"))
+        await play(
+            pilot,
+            DebateChanged(VIEW),
+            ViewAsked("debate"),
+            TurnEnded(SPOKEN[0]),
+            PlanChanged(replace(PLAN, plan_id="plan_2")),
+            ViewAsked("plan"),
+        )
+        assert _front(pilot) == "debate"
+
+
 async def test_where_both_are_seen_the_plan_waits_for_nobody() -> None:
     async with desk_app(pace=ReadingPace(60, Clock())).run_test(size=(200, 50)) as pilot:
         await play(pilot, PlanChanged(PLAN), DebateChanged(VIEW), ViewAsked("debate"))

@@ -59,11 +59,12 @@ class SelectedPane(VerticalScroll, can_focus=False):
 
     def _draw(self) -> None:
         row, size = self._row, self.scrollable_content_region.size
+        words = self.query_one("#selected-words", PlainText)
         if row is None or not size.width:
             frame(self, pane_title("Position"))
+            words.update("")
             return
         frame(self, pane_title(f"#{row.token_id} {row.pair}", row.fee, row.standing))
-        words = self.query_one("#selected-words", PlainText)
         words.update(Content("\n").join(selected_lines(row, size)))
 
 

@@ -304,14 +304,20 @@ class DeskScreen(Asking):
     def _come_forward(self, name: PaneName) -> None:
         """The desk has something to show there; whoever is typing is not interrupted."""
         debate = self.query_one(DebatePane)
-        hidden = not self.pane(name).is_on_screen
-        if self.front == "debate" and name != "debate" and debate.is_being_read and hidden:
+        apart = name != "debate" and not self._stands_beside_a_debate(name)
+        if self.front == "debate" and debate.is_being_read and apart:
             self._after_reading = name
             return
         if self.query_one(PromptPane).value:
             self._mark_front(name)
         else:
             self._bring_to_front(name)
+
+    def _stands_beside_a_debate(self, name: PaneName) -> bool:
+        """By the width: what is on the screen now may be from before the debate came."""
+        if self.has_class("-zoomed") or self.has_class("-narrow"):
+            return False
+        return self.has_class("-extra-wide") or name != "plan"
 
     def _bring_to_front(self, name: PaneName) -> None:
         self._mark_front(name)
