@@ -117,6 +117,7 @@ def _words(one: dict[str, Any]) -> str:
     words = str(one["message"]).removeprefix(f"#{one['positionId']} ")
     pair, _, rest = words.partition(" ")
     if one["positionId"] and "/" in pair and rest:
-        words = rest.removeprefix("is ").removeprefix("has ")
+        words = rest.removeprefix("is ").removeprefix("has a ").removeprefix("has ")
         words = f"{words[0].upper()}{words[1:]}"
-    return f"{words} Over: {one['resolution']}." if one["state"] == "resolved" else words
+    # The pane tells the first sentence, and the line below it all of them.
+    return words.partition(". ")[0].removesuffix(".").replace("Out of range for ", "Out for ")
