@@ -165,10 +165,11 @@ class Debates:
 
 
 def show_plan(desk_context: DeskContext, card: Card, argued: ArguedPlan, *, made_at: float) -> str:
-    """Put a plan on the card; its recommendation in a line."""
+    """Put a plan on the card, and say so: what it advises is for the card to tell."""
     view = shown_plan(desk_context, argued, made_at=made_at)
     card.show(view)
-    return f"{view.recommendation} ({view.plan_id})"
+    about = "a new position" if view.token_id is None else f"#{view.token_id}"
+    return f"The plan for {about} is ready ({view.plan_id})"
 
 
 def _model_words(settings: DebateSettings, spent: BudgetReport | None) -> str:

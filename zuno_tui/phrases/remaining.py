@@ -39,6 +39,7 @@ _ALERT = re.compile(r"#?[0-9]{1,18}", re.ASCII)
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]{40}", re.ASCII)
 _ENS_NAME = re.compile(r"[^\s.]+(?:\.[^\s.]+)*\.[^\s.0-9]{2,}")
 _AMOUNT = re.compile(r"[0-9.][0-9.,]*[kKmM]?", re.ASCII)
+_WHOLE = 100
 _PERCENT = re.compile(r"[0-9]+%?", re.ASCII)
 _SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9.₮]{1,23}")
 _TOKEN_NAME = re.compile(rf"{_ADDRESS.pattern}|{_SYMBOL.pattern}")
@@ -190,7 +191,10 @@ class Remaining:
         percent = self.leading(_PERCENT)
         if percent is None:
             self.refuse("by how much, in whole percent.", example)
-        return int(percent.removesuffix("%"))
+        part = int(percent.removesuffix("%"))
+        if not 0 < part <= _WHOLE:
+            self.refuse(f"which part: {part} % of a position cannot be taken out.", example)
+        return part
 
     def amount(self, example: str) -> Numeral:
         text = self.leading(_AMOUNT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,6 @@ from zuno_tui.shown.words import UNKNOWN, fee_text, money, number, percent, shor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from fractions import Fraction
 
     from agents.monitor.rules.thresholds import WatchSettings
     from chain.base.quantity import Quantity
@@ -47,6 +47,8 @@ class Won(Struct, frozen=True):
 
 _NOT_READ_YET = Won("…", "dim", "…")
 _DAYS_A_YEAR = 365
+_LEAST_GAIN = Fraction(1, 200)
+"""What is less is told as nothing."""
 _NO_CHARTS: Mapping[int, ChartView] = MappingProxyType({})
 
 
@@ -206,5 +208,7 @@ def notes(position: PositionSnapshot) -> tuple[str, ...]:
 
 def gain_tone(gained: Quantity[Fraction]) -> Tone:
     if isinstance(gained, Unknown):
+        return "dim"
+    if abs(gained.value) < _LEAST_GAIN:
         return "dim"
     return "bad" if gained.value < 0 else "good"

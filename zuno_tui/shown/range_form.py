@@ -268,7 +268,9 @@ def _stays(chance: float | None) -> str:
 def _points(before: float | None, after: float | None) -> str:
     if before is None or after is None:
         return ""
-    points = round(100 * (after - before), 1)
+    # Of what stands beside it: a difference that does not add up looks like a mistake.
+    shown = [float(f"{100 * part:.3g}") for part in (before, after)]
+    points = round(shown[1] - shown[0], 1)
     return f"{points:+.1f} pts".replace("-", "−") if points else _SAME
 
 

@@ -156,6 +156,7 @@ _OPENINGS = tuple(
         *("i feel like", "i decided to", "i have decided to", "you can", "you may"),
     )
 )
+_AFTER_WHY = frozenset(("tho", "though", "is", "are", "did", "do", "does", "so", "not"))
 _OF_THAT = re.compile(r"\b(\$?[0-9][0-9.,]*[km]?) of (?:it|them|that)$", re.ASCII)
 """So many of a token that was named before."""
 _WRAPPED = (
@@ -211,7 +212,7 @@ _BEFORE_NUMBERS = frozenset(
 
 def plain_words(words: Iterable[str]) -> tuple[str, ...]:
     """One thing a word, with units apart from their numbers."""
-    spread = tuple(word for typed in words for word in _spread(typed.lower()))
+    spread = tuple(word for typed in _why_for_y(words) for word in _spread(typed.lower()))
     kept = tuple(word for word in _halved(_numbers_apart(spread)) if word not in COURTESIES)
     said = _without_opening(with_scales(kept))
     text = _OF_THAT.sub(r"\1", " ".join(said))
@@ -221,6 +222,14 @@ def plain_words(words: Iterable[str]) -> tuple[str, ...]:
     for tail in (_REASON, _CLOSING, _HOMEWARDS):
         text = tail.sub("", text)
     return tuple(text.split())
+
+
+def _why_for_y(words: Iterable[str]) -> Iterator[str]:
+    """`y tho` asks why, where a `y` by itself agrees."""
+    said = tuple(words)
+    for place, word in enumerate(said):
+        after = "".join(said[place + 1 : place + 2]).lower().rstrip("?")
+        yield "why" if word.lower() == "y" and after in _AFTER_WHY else word
 
 
 def _numbers_apart(words: tuple[str, ...]) -> tuple[str, ...]:

@@ -62,7 +62,10 @@ class MessageLine(TextLine):
     fixed = False
 
     def say(self, said: Said) -> None:
-        words = literal(_TONE_MARKS[said.tone] + said.words, _TONES[said.tone])
+        tone = _TONES[said.tone]
+        # What went well is said calmly: the mark alone is green.
+        calm = literal(said.words, "" if said.tone == "good" else tone)
+        words = literal(_TONE_MARKS[said.tone], tone) + calm
         twin = literal(f"  $ {said.twin}", "$quiet") if said.twin else Content("")
         room = self.content_size.width
         fits = not room or words.cell_length + twin.cell_length <= room
@@ -105,11 +108,11 @@ class GlanceLine(TextLine):
                 break
             told.append(part)
             room -= part.cell_length + _GAP
-        label = f"{len(trend) - 1} h "
+        label = f"worth {len(trend) - 1} h "
         room -= len(label)
         if room >= _SHORTEST_TREND and len(trend) >= _FEWEST_HOURS:
             drawn = sparkline(trend, min(room, _TREND))
-            told.append(Content.assemble((label, "$quiet"), (drawn, "$primary")))
+            told.append(literal(f"{label}{drawn}", "$quiet"))
         return Content(" " * _GAP).join(told)
 
 

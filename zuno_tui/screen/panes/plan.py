@@ -230,9 +230,7 @@ class PlanPane(VerticalScroll, can_focus=True):
                 break
         if self._whole and len(lines) > size.height:
             return self._lines(view, size.width, figures=True, why=True, reasons_first=True)
-        # What is read without scrolling is worth more than the air between it.
-        dense = [line for line in lines if line.plain]
-        return dense if len(dense) <= size.height < len(lines) else lines
+        return _denser(lines, size.height)
 
     def _lines(
         self, view: PlanView, width: int, *, figures: bool, why: bool, reasons_first: bool = False
@@ -259,6 +257,8 @@ def elsewhere(plan: PlanView | None, selected: int | None) -> str:
     """That this is no plan for the position under the cursor; nothing where it is."""
     if plan is None or plan.token_id is None or selected in (None, plan.token_id):
         return ""
+    if plan.result is not None and plan.result.new_token_id == selected:
+        return ""
     return f"This is for #{plan.token_id}; the cursor is on #{selected}. r asks about that."
 
 
@@ -267,6 +267,16 @@ def _more(view: PlanView, *, why: bool) -> Content:
     untold = bool(view.reasons) and not why
     told = f"why, {figures} more figures" if untold else f"{figures} more figures"
     return Content.assemble(("w", "bold $primary"), (f" {told}", "$quiet"))
+
+
+def _denser(lines: list[Content], height: int) -> list[Content]:
+    """What is read without scrolling is worth more than the air between it, from below."""
+    empty = [place for place, line in enumerate(lines) if not line.plain]
+    spare = len(lines) - height
+    if not 0 < spare <= len(empty):
+        return lines
+    left_out = {*empty[-spare:]}
+    return [line for place, line in enumerate(lines) if place not in left_out]
 
 
 def _recommended(view: PlanView | None) -> int:

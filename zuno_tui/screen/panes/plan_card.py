@@ -61,6 +61,8 @@ _NARROWEST = 11
 _WIDEST = 20
 _LONGEST_LABEL = 12
 _PERCENT = 6
+_GUTTER = 3
+"""Cells before a bar, so that it is seen whose it is."""
 _RANGE = " – "
 BRIEF = ("net in 7 d", "cost", "earned back")
 """What is told of an option at first, beside its range and how likely it is kept."""
@@ -133,7 +135,7 @@ def _table(
     )
     if any(one.low for one in told):
         yield from _ranges(told, columns, line, plain)
-    bars = [max(3, column - 1 - _PERCENT) for column in columns]
+    bars = [max(3, column - _GUTTER - _PERCENT) for column in columns]
     day = ("stays 24 h", [one.survives_day for one in told])
     week = ("stays 7 d", [one.survives_week for one in told])
     for name, parts in (day, week) if whole else (day,):

@@ -122,6 +122,11 @@ class PositionsPane(RowTable):
         )
         return ", ".join(one for one in told if one)
 
+    def _counted(self, view: PositionsView) -> str:
+        """How many were found, or how many of them fit what is looked for."""
+        shown, known = len(self.rows), len(view.rows)
+        return view.found if shown == known else f"{shown} of {known} shown"
+
     def show_age(self, now: float) -> None:
         view = self._view
         if view is None:
@@ -133,7 +138,7 @@ class PositionsPane(RowTable):
             pane_title(
                 "1 Positions",
                 "" if view.glance is not None else view.total,
-                view.found,
+                self._counted(view),
                 f"remembered, {age}" if view.remembered else age,
                 self._manner(),
             ),
@@ -187,7 +192,7 @@ def _row(row: PositionRow, gauge: int, *, stale: bool) -> Row:
         Cell(row.fee_apr),
         Cell(row.against_holding, row.against_holding_tone),
         Cell(row.net_a_day, _tone_of(row.net_a_day)),
-        Cell(_trend(row.chart.prices) if row.chart else "…", "strong"),
+        Cell(_trend(row.chart.prices) if row.chart else "…", "dim"),
         Cell(row.price),
         Cell(f"{row.low} – {row.high}", "dim"),
         Cell(", ".join(row.notes), "warn"),

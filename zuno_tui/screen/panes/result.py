@@ -5,12 +5,14 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content
 
 from chain.base.clean_text import DROP
 from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.receipt import PROGRESS_MARKS, step_lines, wrapped
+from zuno_tui.screen.panes.row_table import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,7 +53,17 @@ def applied_lines(
         told = f"{count} OF {count} DONE" if result.done else "IN A BLOCK"
         yield heading(told, _blocks(result.sent))
         mark = f"{PROGRESS_MARKS['done']} " if result.done else ""
-        yield from _sent(result.sent, width, mark, links=links, whole=whole)
+        sent = _named_as_signed(plan, result)
+        yield from _sent(sent, width, mark, links=links, whole=whole)
+
+
+def _named_as_signed(plan: PlanView, result: ResultView) -> tuple[SentTransaction, ...]:
+    """Each in the words that stood on the page when it was signed, where all of them were sent."""
+    steps = () if plan.approval is None else plan.approval.steps
+    if len(steps) != len(result.sent):
+        return result.sent
+    both = zip(result.sent, steps, strict=True)
+    return tuple(replace(sent, step=step.brief or sent.step) for sent, step in both)
 
 
 def _sent(
@@ -61,13 +73,15 @@ def _sent(
 
     A hash is told in full where it is asked for.
     """
-    names = max(cell_len(one.step.translate(DROP)) for one in sent) + _GAP
+    blocks = max(0 if one.block is None else len(f"block {one.block:,}") for one in sent)
+    hashes = 0 if whole else sum(_HASH_ENDS) + 1 + _GAP
+    most = width - len(mark) - _GAP - hashes - blocks
+    names = min(most, max(cell_len(one.step.translate(DROP)) for one in sent))
     for one in sent:
         link = f"underline link='{one.url}'" if links and one.url is not None else "$quiet"
-        name = one.step.translate(DROP)
         yield Content.assemble(
             (mark, "$success"),
-            name + " " * (names - cell_len(name)),
+            fitted(one.step, names) + " " * _GAP,
             *(() if whole else ((_short(one.hash), link), " " * _GAP)),
             ("" if one.block is None else f"block {one.block:,}", "$quiet"),
         )
