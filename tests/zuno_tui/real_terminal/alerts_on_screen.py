@@ -59,6 +59,16 @@ class AgreementWatch:
             both = ("the pane:", *map(str, shown), "the file:", *map(str, told))
             self.faults.append("\n".join(both))
 
+    def settles(self, seconds: float = MOST_LAG_SECONDS) -> bool:
+        """Whether both come to tell the same: a version between two looks may have been missed."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            told = in_file(json.loads(self.file.read_bytes()), time.time())
+            if _agree(on_screen(self.terminal.text), told):
+                return True
+            self.terminal.settle(quiet=0.1, seconds=0.5)
+        return False
+
     def _read_file(self) -> None:
         told = in_file(json.loads(self.file.read_bytes()), time.time())
         now = time.monotonic()

@@ -55,7 +55,7 @@ def test_pane_and_file_always_agree(tmp_path: Path, minutes: float) -> None:
             terminal.send(" ")
             # What is acknowledged is open again as soon as it gets worse, at this speed at once.
             terminal.wait_for(r"Alert \d+ is acknowledged", PATIENCE)
-            watch.look()
+            assert watch.settles(PATIENCE)
             terminal.send("\x11")
             assert terminal.end() == 0
         polls = len(monitor.of("poll"))

@@ -58,7 +58,7 @@ _WALK = (
         "apply\r",
         r"(\d) OF \1 DONE",
         r"━ Done · #26 is now #39 ━",
-        r"✓ exit +0x",
+        r"✓ close #26 +0x",
         r"Done\. escape goes back to the desk\.",
     ),
     (

@@ -14,6 +14,7 @@ from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
 from zuno_tui.shown.drawing.pieces import WIDTH as GAUGE_WIDTH
 from zuno_tui.shown.drawing.pieces import range_gauge, sparkline
 from zuno_tui.shown.views import PositionsView
+from zuno_tui.shown.words import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -189,9 +190,9 @@ def _row(row: PositionRow, gauge: int, *, stale: bool) -> Row:
         Cell(range_gauge(row.progress, gauge), tone),
         Cell(row.value),
         Cell(row.fees),
-        Cell(row.fee_apr),
-        Cell(row.against_holding, row.against_holding_tone),
-        Cell(row.net_a_day, _tone_of(row.net_a_day)),
+        Cell(_known(row.fee_apr)),
+        Cell(_known(row.against_holding), row.against_holding_tone),
+        Cell(_known(row.net_a_day), _tone_of(row.net_a_day)),
         Cell(_trend(row.chart.prices) if row.chart else "…", "dim"),
         Cell(row.price),
         Cell(f"{row.low} – {row.high}", "dim"),
@@ -204,6 +205,11 @@ def _row(row: PositionRow, gauge: int, *, stale: bool) -> Row:
 def _trend(prices: tuple[float, ...]) -> str:
     """Many positions are of one pool, whose past stays the same from read to read."""
     return sparkline(prices, _TREND) or "…"
+
+
+def _known(figure: str) -> str:
+    """A word would widen its column; why it is unknown stands on the position's page."""
+    return "–" if figure == UNKNOWN else figure
 
 
 def _tone_of(gain: str) -> str:

@@ -91,6 +91,8 @@ def text_size(text: str) -> int:
 
 _MARK = 2
 """The cells of the cursor's mark."""
+_FEW_LINES = 6
+"""In so few a row has one."""
 
 
 class TableColumn(Struct, frozen=True):
@@ -356,7 +358,7 @@ class RowTable(ScrollView, can_focus=True):
     def _measure(self) -> None:
         self._layouts.clear()
         width, height = self.scrollable_content_region.size
-        self._below = self._cut_column(width) if 2 * len(self._rows) < height else None
+        self._below = self._cut_column(width) if height > _FEW_LINES else None
         self.virtual_size = Size(width, self._height * len(self._rows) + 1)
 
     def _cut_column(self, width: int) -> int | None:
