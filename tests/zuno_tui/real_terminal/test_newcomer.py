@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.zuno_tui.screen_terminal import Terminal
+from zuno_tui.settings.schema import ScreenTable
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.zuno_tui.real_terminal.ssh_server import SshServer
 
-_DEMO = (sys.executable, "-m", "zuno_tui", "demo", "--deterministic")
+_PACE = f"ZUNO_READING_PACE={ScreenTable().reading_pace}"
+"""As people have it: a debate that goes by at once is not seen."""
+_DEMO = ("env", _PACE, sys.executable, "-m", "zuno_tui", "demo", "--deterministic")
 _HINT = re.compile(r"^ → (.*[Pp]ress (: and type [a-z]+|a, then Enter|r).*)$", re.MULTILINE)
 _KEYS = {"a, then Enter": "a\r"}
 _PATIENCE = 240.0
