@@ -10,9 +10,13 @@ from msgspec.structs import replace
 from textual.events import Key, Paste
 from textual.widgets import Static
 
+from tests.zuno_tui.screen.confirm_pilot import (
+    KEYLESS,
+    drawn_text,
+    open_confirmation,
+    said_on,
+)
 from tests.zuno_tui.screen.scenes import (
-    APPLIED,
-    APPLYING,
     APPROVAL,
     APPROVED,
     PLAN,
@@ -20,19 +24,16 @@ from tests.zuno_tui.screen.scenes import (
     desk_app,
     play,
 )
-from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, PlanChanged, Said
+from zuno_tui.desk.events import ConfirmationEnded, PlanChanged, Said
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.panes.typed_word import TypedWord
 from zuno_tui.screen.screens.confirm import ConfirmScreen
-from zuno_tui.shown.views import RangeView, ReceiptLine, ReceiptView, StepProgress, StepView
+from zuno_tui.shown.views import RangeView, ReceiptLine, ReceiptView, StepView
 
 if TYPE_CHECKING:
-    from textual.pilot import Pilot
-
     from chain.wallet.secrets import Passphrase
     from zuno_tui.shown.views import ApprovalView
 
-KEYLESS = replace(APPROVAL, needs_passphrase=False)
 SIZES = [(80, 24), (120, 36), (200, 50)]
 
 
@@ -48,22 +49,10 @@ class OpeningLink(ScriptedLink):
             self.passphrases.append(passphrase.reveal())
 
 
-async def _open(pilot: Pilot[None], approval: ApprovalView = KEYLESS) -> ConfirmScreen:
-    await play(pilot, PlanChanged(replace(APPROVED, approval=approval)))
-    await play(pilot, ConfirmationAsked(approval))
-    screen = pilot.app.screen
-    assert isinstance(screen, ConfirmScreen)
-    return screen
-
-
-def _said(screen: ConfirmScreen) -> str:
-    return str(screen.query_one("#confirm-said", Static).content)
-
-
 async def test_the_typed_word_confirms_once() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
-        await _open(pilot)
+        await open_confirmation(pilot)
         await pilot.press(*"apply", "enter")
         await pilot.pause()
         await pilot.press(*"apply", "enter", "enter")
@@ -75,20 +64,20 @@ async def test_the_typed_word_confirms_once() -> None:
 async def test_any_other_word_signs_nothing() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
-        screen = await _open(pilot)
+        screen = await open_confirmation(pilot)
         for word in ("Apply", "apply ", " apply", "appl", "yes", ""):
             screen.query_one("#confirm-said", Static).update("")
             await pilot.press(*("space" if letter == " " else letter for letter in word), "enter")
             await pilot.pause()
 
             assert link.confirmed == [], word
-            assert "not the word" in _said(screen), word
+            assert "not the word" in said_on(screen), word
 
 
 async def test_a_slip_can_be_mended() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
-        await _open(pilot)
+        await open_confirmation(pilot)
         await pilot.press(*"appky", "backspace", "backspace", *"ly", "enter")
         await pilot.pause()
 
@@ -98,10 +87,10 @@ async def test_a_slip_can_be_mended() -> None:
 async def test_a_paste_is_ignored_and_said_to_be() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
-        screen = await _open(pilot)
+        screen = await open_confirmation(pilot)
         pilot.app.post_message(Paste("apply"))
         await pilot.pause()
-        assert "pasted" in _said(screen)
+        assert "pasted" in said_on(screen)
         await pilot.press("enter")
         pilot.app.post_message(Paste("apply\n"))
         await pilot.press("enter")
@@ -113,24 +102,24 @@ async def test_a_paste_is_ignored_and_said_to_be() -> None:
 async def test_a_paste_without_its_marks_is_ignored_too() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
-        screen = await _open(pilot)
+        screen = await open_confirmation(pilot)
         for letter in "apply":
             pilot.app.post_message(Key(letter, letter))
         pilot.app.post_message(Key("enter", "\r"))
         await pilot.pause()
 
         assert link.confirmed == []
-        assert "pasted" in _said(screen)
+        assert "pasted" in said_on(screen)
 
 
 async def test_the_passphrase_comes_first_and_shows_nothing() -> None:
     link = OpeningLink()
     async with desk_app(link).run_test() as pilot:
-        screen = await _open(pilot, APPROVAL)
+        screen = await open_confirmation(pilot, APPROVAL)
         await pilot.press("tab", *"apply", "enter")
         await pilot.pause()
         assert link.confirmed == []
-        assert "passphrase comes first" in _said(screen)
+        assert "passphrase comes first" in said_on(screen)
 
         await pilot.press(*"hunte3", "backspace", "r", "2", "enter")
         shown = "\n".join(
@@ -148,7 +137,7 @@ async def test_the_passphrase_comes_first_and_shows_nothing() -> None:
 async def test_escape_leaves_and_nothing_is_signed() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
-        await _open(pilot)
+        await open_confirmation(pilot)
         await pilot.press(*"apply", "escape")
         await pilot.pause()
 
@@ -161,7 +150,7 @@ async def test_no_action_no_binding_and_no_palette_reaches_the_word() -> None:
     link = ScriptedLink()
     app = desk_app(link)
     async with app.run_test() as pilot:
-        screen = await _open(pilot)
+        screen = await open_confirmation(pilot)
         reachable = [
             name
             for owner in (ZunoApp, ConfirmScreen, TypedWord)
@@ -183,73 +172,13 @@ async def test_no_action_no_binding_and_no_palette_reaches_the_word() -> None:
         assert link.confirmed == []
 
 
-async def test_progress_and_result_are_followed() -> None:
-    async with desk_app().run_test() as pilot:
-        screen = await _open(pilot)
-        await pilot.press(*"apply", "enter")
-        await play(pilot, PlanChanged(replace(APPLYING, approval=KEYLESS)))
-        assert _marks(screen) == "✓⟳○○"
-        await play(pilot, PlanChanged(replace(APPLIED, approval=KEYLESS)))
-
-        told = _drawn(screen)
-        assert "Done · #7 is now #41" in told
-        assert "Sign and send" not in told
-        assert "0xc2c2…c2c2" in told
-        assert "0x" + "c2" * 32 not in told
-        assert _said(screen).startswith("Done.")
-        await pilot.press("f2")
-        await pilot.pause()
-        assert "0x" + "c2" * 32 in _drawn(screen), "the whole hash is behind a key"
-        await pilot.press("y")
-        assert pilot.app.clipboard.splitlines() == [
-            "https://explorer.test/tx/0x" + "51" * 32,
-            "0x" + "c2" * 32,
-        ]
-
-
-async def test_the_way_out_is_in_sight_however_long_the_result_is() -> None:
-    assert APPLIED.result is not None
-    long = replace(APPLIED.result, sent=APPLIED.result.sent * 20)
-    async with desk_app().run_test(size=(80, 24)) as pilot:
-        screen = await _open(pilot)
-        await play(pilot, PlanChanged(replace(APPLIED, approval=KEYLESS, result=long)))
-        assert "Done. escape goes back" in _drawn(screen)
-        assert "lines more: pgdn" in _drawn(screen)
-        await pilot.press("end")
-        await pilot.pause()
-
-        assert "Done. escape goes back" in _drawn(screen)
-        assert "more: pgdn" not in _drawn(screen)
-
-
-async def test_what_stopped_is_not_called_done() -> None:
-    assert APPLIED.result is not None
-    progress = (APPLYING.progress[0], StepProgress("permit2-WETH: reverted (why)", "stopped"))
-    result = replace(APPLIED.result, state="reverted", done=False, headline="")
-    stopped = replace(APPLIED, approval=None, progress=progress, result=result)
-    async with desk_app().run_test(size=(80, 24)) as pilot:
-        screen = await _open(pilot)
-        await pilot.press(*"apply", "enter")
-        await play(pilot, PlanChanged(stopped))
-
-        assert _marks(screen) == "✓✗○○"
-        assert f"Reverted · {KEYLESS.headline}" in _drawn(screen)
-        assert "Done" not in _drawn(screen)
-        assert not screen.has_class("-done")
-
-
-def _marks(screen: ConfirmScreen) -> str:
-    told = str(screen.query_one("#confirm-body", Static).content)
-    return "".join(letter for letter in told if letter in "○⟳✓✗")
-
-
 @pytest.mark.parametrize("size", SIZES)
 async def test_every_step_is_in_sight_and_counted_before_the_word_is_typed(
     size: tuple[int, int],
 ) -> None:
     async with desk_app().run_test(size=size) as pilot:
-        screen = await _open(pilot, APPROVAL)
-        drawn = _drawn(screen)
+        screen = await open_confirmation(pilot, APPROVAL)
+        drawn = drawn_text(screen)
 
         assert "4 STEPS" in drawn
         assert all(f"○ {place} " in drawn for place in range(1, 5))
@@ -261,21 +190,21 @@ async def test_every_step_is_in_sight_and_counted_before_the_word_is_typed(
 async def test_steps_out_of_sight_are_counted() -> None:
     many = tuple(StepView(f"step {n}", (f"sentence {n}",), f"brief {n}") for n in range(40))
     async with desk_app().run_test(size=(80, 24)) as pilot:
-        screen = await _open(pilot, replace(KEYLESS, steps=many))
+        screen = await open_confirmation(pilot, replace(KEYLESS, steps=many))
         await pilot.pause()
 
-        assert "40 STEPS" in _drawn(screen)
-        assert "lines more: pgdn" in _drawn(screen)
+        assert "40 STEPS" in drawn_text(screen)
+        assert "lines more: pgdn" in drawn_text(screen)
 
 
 async def test_every_byte_is_behind_a_key_and_typing_goes_on() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test(size=(120, 36)) as pilot:
-        screen = await _open(pilot)
-        assert KEYLESS.hash not in _drawn(screen)
+        screen = await open_confirmation(pilot)
+        assert KEYLESS.hash not in drawn_text(screen)
         await pilot.press(*"app", "f2")
         await pilot.pause()
-        told = _drawn(screen)
+        told = drawn_text(screen)
         for words in (KEYLESS.hash, "Burn position #7", "UniversalRouter 0x6fF5…eB43"):
             assert words in told
         await pilot.press("f2", *"ly", "enter")
@@ -284,21 +213,15 @@ async def test_every_byte_is_behind_a_key_and_typing_goes_on() -> None:
         assert link.confirmed == [(KEYLESS.hash, "apply")]
 
 
-def _drawn(screen: ConfirmScreen) -> str:
-    return "\n".join(
-        "".join(segment.text for segment in line) for line in screen._compositor.render_strips()
-    )
-
-
 async def test_a_refusal_is_shown_where_the_person_looks() -> None:
     async with desk_app().run_test() as pilot:
-        screen = await _open(pilot)
+        screen = await open_confirmation(pilot)
         await pilot.press(*"apply", "enter")
         await play(pilot, Said("The price moved by 2%. Nothing was signed.", "bad"))
-        assert "moved by 2%" in _said(screen)
+        assert "moved by 2%" in said_on(screen)
         await play(pilot, ConfirmationEnded(KEYLESS.hash, "Refused: the price moved."))
 
-        assert "Refused: the price moved." in _said(screen)
+        assert "Refused: the price moved." in said_on(screen)
 
 
 @pytest.mark.parametrize(
@@ -315,7 +238,7 @@ async def test_an_approval_that_ended_cannot_be_confirmed(
 ) -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
-        screen = await _open(pilot)
+        screen = await open_confirmation(pilot)
         await pilot.press(*"appl")
         await play(pilot, event)
         await pilot.press("y", "enter")
@@ -338,13 +261,13 @@ async def test_an_approval_expires_while_it_is_looked_at(seconds_left: float) ->
         await pilot.pause()
 
         assert link.confirmed == []
-        assert "expired" in _said(screen)
+        assert "expired" in said_on(screen)
 
 
 async def test_another_plans_end_changes_nothing_here() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
-        await _open(pilot)
+        await open_confirmation(pilot)
         await play(pilot, ConfirmationEnded("0x" + "11" * 32, "Expired."))
         await play(pilot, PlanChanged(replace(PLAN, plan_id="plan_other")))
         await pilot.press(*"apply", "enter")
@@ -366,29 +289,29 @@ async def test_another_plans_end_changes_nothing_here() -> None:
 async def test_what_cannot_be_signed_has_no_field(approval: ApprovalView) -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
-        screen = await _open(pilot, approval)
+        screen = await open_confirmation(pilot, approval)
         await pilot.press(*"apply", "enter")
         await pilot.pause()
 
         assert link.confirmed == []
-        assert "Nothing here can sign" in _said(screen)
+        assert "Nothing here can sign" in said_on(screen)
 
 
 async def test_the_sheet_scrolls_while_the_word_keeps_the_focus() -> None:
     many = tuple(StepView(f"step {n}", (f"sentence {n}",)) for n in range(60))
     async with desk_app().run_test() as pilot:
-        screen = await _open(pilot, replace(KEYLESS, steps=many))
+        screen = await open_confirmation(pilot, replace(KEYLESS, steps=many))
         await pilot.press("a", "pagedown", "pagedown", "pageup", "pagedown")
         await pilot.pause()
 
         assert screen.query_one("#confirm-sheet").scroll_y > 10
         assert isinstance(screen.focused, TypedWord)
-        assert "more: pgdn" in _drawn(screen)
+        assert "more: pgdn" in drawn_text(screen)
         await pilot.press("end")
         await pilot.pause()
 
-        assert "○ 60 step 59" in _drawn(screen)
-        assert "more: pgdn" not in _drawn(screen)
+        assert "○ 60 step 59" in drawn_text(screen)
+        assert "more: pgdn" not in drawn_text(screen)
 
 
 HOSTILE = "x\x1b7\x1b[2;1Hrecipient: 0xEVIL\x1b8\x9d52;c;YQ==\x07[/][red]\u202e"
@@ -408,8 +331,8 @@ async def test_no_text_from_outside_draws_over_the_recipient(size: tuple[int, in
         signs_with=HOSTILE,
     )
     async with desk_app().run_test(size=size) as pilot:
-        screen = await _open(pilot, hostile)
-        lines = _drawn(screen).splitlines()
+        screen = await open_confirmation(pilot, hostile)
+        lines = drawn_text(screen).splitlines()
         authority = screen.query_one("#confirm-authority").region
 
         assert lines[authority.y].strip() == f"recipient  {KEYLESS.wallet}"

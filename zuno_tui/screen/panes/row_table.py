@@ -176,8 +176,10 @@ class RowTable(ScrollView, can_focus=True):
         self._cursor = 0
         self._widths = [0] * len(self._columns)
         self._layouts: dict[int, TableLayout] = {}
+        self._cut: int | None = None
+        """The column that would be cut beside the others."""
         self._below: int | None = None
-        """The column that stands under the others now."""
+        """The one that stands under them now."""
         self._empty: tuple[str, ...] = ()
 
     @property
@@ -192,8 +194,7 @@ class RowTable(ScrollView, can_focus=True):
     @property
     def lines_wanted(self) -> int:
         """To show everything of every row."""
-        cut = self._cut_column(self.scrollable_content_region.width)
-        return 1 + len(self._rows) * (1 if cut is None else 2)
+        return 1 + len(self._rows) * (1 if self._cut is None else 2)
 
     def fill(self, rows: Sequence[Row], *, empty: Sequence[str] = (), stays: bool = True) -> None:
         """Show these rows; the cursor stays with its key if it `stays`, else with its place."""
@@ -358,7 +359,8 @@ class RowTable(ScrollView, can_focus=True):
     def _measure(self) -> None:
         self._layouts.clear()
         width, height = self.scrollable_content_region.size
-        self._below = self._cut_column(width) if height > _FEW_LINES else None
+        self._cut = self._cut_column(width)
+        self._below = self._cut if height > _FEW_LINES else None
         self.virtual_size = Size(width, self._height * len(self._rows) + 1)
 
     def _cut_column(self, width: int) -> int | None:

@@ -1,0 +1,42 @@
+"""A confirmation brought to the screen, and what it says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+from textual.widgets import Static
+
+from tests.zuno_tui.screen.scenes import APPROVAL, APPROVED, play
+from zuno_tui.desk.events import ConfirmationAsked, PlanChanged
+from zuno_tui.screen.screens.confirm import ConfirmScreen
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
+    from zuno_tui.shown.views import ApprovalView
+
+KEYLESS = replace(APPROVAL, needs_passphrase=False)
+
+
+async def open_confirmation(pilot: Pilot[None], approval: ApprovalView = KEYLESS) -> ConfirmScreen:
+    await play(pilot, PlanChanged(replace(APPROVED, approval=approval)))
+    await play(pilot, ConfirmationAsked(approval))
+    screen = pilot.app.screen
+    assert isinstance(screen, ConfirmScreen)
+    return screen
+
+
+def said_on(screen: ConfirmScreen) -> str:
+    return str(screen.query_one("#confirm-said", Static).content)
+
+
+def step_marks(screen: ConfirmScreen) -> str:
+    told = str(screen.query_one("#confirm-body", Static).content)
+    return "".join(letter for letter in told if letter in "○⟳✓✗")
+
+
+def drawn_text(screen: ConfirmScreen) -> str:
+    return "\n".join(
+        "".join(segment.text for segment in line) for line in screen._compositor.render_strips()
+    )
