@@ -8,7 +8,8 @@ from textual.message import Message
 
 from zuno_tui.screen.keys import ALERTS
 from zuno_tui.screen.panes.frame import ago, coarse_age, frame, joined, literal, pane_title
-from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
+from zuno_tui.screen.panes.row_table import Cell, Row, RowTable
+from zuno_tui.screen.panes.table_layout import TableColumn
 from zuno_tui.shown.views import AlertRow
 from zuno_tui.shown.words import round_usd
 

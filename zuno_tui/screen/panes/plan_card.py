@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from chain.base.clean_text import DROP
-from zuno_tui.screen.panes.row_table import fitted
+from zuno_tui.screen.panes.table_layout import fitted
 from zuno_tui.shown.drawing.pieces import survival_bar
 
 if TYPE_CHECKING:

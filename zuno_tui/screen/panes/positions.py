@@ -10,7 +10,8 @@ from textual.message import Message
 
 from zuno_tui.screen.keys import POSITIONS
 from zuno_tui.screen.panes.frame import ago, frame, joined, literal, pane_title
-from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
+from zuno_tui.screen.panes.row_table import Cell, Row, RowTable
+from zuno_tui.screen.panes.table_layout import TableColumn
 from zuno_tui.shown.drawing.pieces import WIDTH as GAUGE_WIDTH
 from zuno_tui.shown.drawing.pieces import range_gauge, sparkline
 from zuno_tui.shown.views import PositionsView

@@ -13,7 +13,8 @@ from zuno_tui.screen.keys import SENT
 from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.lines import KeyLine
 from zuno_tui.screen.panes.plain_text import PlainText
-from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
+from zuno_tui.screen.panes.row_table import Cell, Row, RowTable
+from zuno_tui.screen.panes.table_layout import TableColumn
 from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from zuno_tui.screen.panes.drawn import drawn
 from zuno_tui.screen.panes.frame import heading, joined, literal
 from zuno_tui.screen.panes.lines import KeyLine
 from zuno_tui.screen.panes.plain_text import PlainText
-from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn, TableLayout
+from zuno_tui.screen.panes.row_table import Cell, Row, RowTable
+from zuno_tui.screen.panes.table_layout import TableColumn, TableLayout
 from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.shown.drawing.chart import result_chart
 from zuno_tui.shown.drawing.pieces import sparkline

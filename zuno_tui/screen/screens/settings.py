@@ -17,7 +17,8 @@ from zuno_tui.screen.panes.grouped_table import GroupedTable, heading_rows
 from zuno_tui.screen.panes.lines import KeyLine, MessageLine
 from zuno_tui.screen.panes.marked_list import MarkedList
 from zuno_tui.screen.panes.masked_url import UrlMask
-from zuno_tui.screen.panes.row_table import Cell, Row, TableColumn
+from zuno_tui.screen.panes.row_table import Cell, Row
+from zuno_tui.screen.panes.table_layout import TableColumn
 from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.screen.themes import COLOURLESS, THEME_NAMES
 
