@@ -44,7 +44,7 @@ nats-server:  ## a real NATS server for the tests of the mesh, in the cache; a m
 sbom: setup  ## the software bill of materials, CycloneDX, from the lock files alone
 	$(BIN)/python -m release.sbom dist/zuno-tui.cdx.json
 
-setup: $(STAMPS)/packages $(STAMPS)/contracts
+setup: $(STAMPS)/packages $(STAMPS)/node
 
 $(STAMPS)/packages: requirements.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 or newer is needed. Install it, or name it: make PYTHON=/path/to/python3"; exit 1; }
@@ -54,11 +54,11 @@ $(STAMPS)/packages: requirements.lock pyproject.toml
 	$(BIN)/python -m compileall -q -j 0 -x "$(SELDOM_IMPORTED)" $(VENV)/lib zuno_tui agents chain || true
 	@mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/contracts: $(STAMPS)/packages chain/devnet/world/contracts.lock.json
-	$(BIN)/python -m chain.devnet.world.contracts
+$(STAMPS)/node: $(STAMPS)/packages chain/devnet/npm.lock.json
+	$(BIN)/python -m chain.devnet.set_up
 	@mkdir -p $(STAMPS) && touch $@
 
-world: setup  ## the demo's week of market history, made once per seed
+world: setup  ## the demo's week of market history, written once per seed
 	$(BIN)/zuno devnet --build-only
 
 token-list: setup  ## pin Uniswap's default token list: make token-list VERSION=22.21.0
@@ -69,7 +69,7 @@ memory: setup  ## the weights that find like trades by meaning (all-MiniLM-L6-v2
 
 lock:  ## resolve pyproject.toml into requirements.lock; UPGRADE=--upgrade takes newer versions
 	$(BIN)/pip install --quiet --require-hashes -r requirements-uv.lock
-	$(BIN)/uv pip compile pyproject.toml --extra dev --extra demo --extra charts --extra mesh --extra trade --universal --python-version 3.11 --generate-hashes --no-header --quiet $(UPGRADE) --output-file requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra dev --extra charts --extra mesh --extra trade --universal --python-version 3.11 --generate-hashes --no-header --quiet $(UPGRADE) --output-file requirements.lock
 
 clean:
 	rm -rf .venv .venv-* .setup .setup-* .mypy_cache .ruff_cache .pytest_cache

@@ -24,18 +24,23 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 SPEC_VERSION = "1.6"
+_EXTRAS = ("charts", "mesh", "trade")
 
 _PYTHON_LOCK = "requirements.lock"
-_CONTRACTS_LOCK = "chain/devnet/world/contracts.lock.json"
+_NPM_LOCK = "chain/devnet/npm.lock.json"
 
 
 def bill_of_materials(root: Path) -> dict[str, Json]:
     """The whole document; nothing in it depends on when or where it is made."""
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
     packages = read_lock((root / _PYTHON_LOCK).read_text("utf-8"))
-    contracts = json.loads((root / _CONTRACTS_LOCK).read_text("utf-8"))["packages"]
+    npm = json.loads((root / _NPM_LOCK).read_text("utf-8"))
+    contracts = [*npm["contracts"], *(each for each in npm["anvil"] if each["integrity"])]
     required = _reachable(packages, project["dependencies"])
-    optional = _reachable(packages, project["optional-dependencies"]["demo"])
+    optional = _reachable(
+        packages,
+        [needed for extra in _EXTRAS for needed in project["optional-dependencies"][extra]],
+    )
     ours = f"{project['name']}@{project['version']}"
     components = [
         *(_python_component(one, _scope(one.name, required, optional)) for one in packages),
@@ -106,7 +111,7 @@ def _contract_component(package: Mapping[str, Mapping[str, Mapping[str, str]]]) 
                 "name": file["path"],
                 "hashes": [{"alg": "SHA-256", "content": file["sha256"]}],
             }
-            for file in package["artifacts"].values()
+            for file in package["files"].values()
         ],
     }
 

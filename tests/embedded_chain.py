@@ -1,4 +1,4 @@
-"""The embedded chain in a process of its own, as tests start it: without loading py-evm again."""
+"""The embedded chain in a process of its own, as tests start it: without loading libraries again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from chain.devnet.launch import devnet_arguments, read_ready_line
+from chain.devnet.launch import devnet_arguments, read_line
 from tests.fork_server import fork_server
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ def embedded_chain(
     os.close(stdout)
     try:
         with os.fdopen(ready, "rb") as lines:
-            yield read_ready_line(lines.readline())
+            while (chain := read_line(lines.readline())) is None:
+                pass
+            yield chain
     finally:
         os.close(ending)
         if child.ended(_PATIENCE) is None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
-from chain.devnet.node.node import BLOCK_SECONDS
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+REAL_TIME = 1.0
 
 
 class Clock(Struct):
@@ -17,26 +17,47 @@ class Clock(Struct):
     """Seconds that only grow, such as `time.monotonic`."""
     time: float
     """Simulated time when the wall's was last looked at."""
-    speed: float
+    chosen_speed: float
     """Simulated seconds per second of the wall; 0 is a pause."""
+    _holds: dict[str, int] = field(default_factory=dict)
     _looked: float = 0
 
     def __post_init__(self) -> None:
         self._looked = self.wall()
 
+    @property
+    def is_held(self) -> bool:
+        """Whether somebody has an approval open, which lasts ten minutes of simulated time."""
+        return bool(self._holds)
+
+    @property
+    def speed(self) -> float:
+        return min(self.chosen_speed, REAL_TIME) if self._holds else self.chosen_speed
+
     def now(self) -> int:
         return int(self.time + (self.wall() - self._looked) * self.speed)
 
-    def next_block(self, head_time: int) -> int:
-        """The time of a block somebody asks for: now, or a block later while time stands still."""
-        return self.now() if self.speed else head_time + BLOCK_SECONDS
-
     def set_speed(self, speed: float) -> None:
         self.set_time(self.now())
-        self.speed = speed
+        self.chosen_speed = speed
 
     def set_time(self, time: float) -> None:
         self.time, self._looked = time, self.wall()
+
+    def hold(self, reason: str, until: int) -> None:
+        """Run at most in real time, until somebody lets go or until this simulated time."""
+        self.set_time(self.now())
+        self._holds[reason] = until
+
+    def let_go(self, reason: str) -> None:
+        self.set_time(self.now())
+        self._holds.pop(reason, None)
+
+    def end_holds(self) -> None:
+        """Let go of what is over."""
+        now = self.now()
+        for reason in [reason for reason, until in self._holds.items() if until <= now]:
+            self.let_go(reason)
 
     def wait_for(self, time: int) -> float:
         """Seconds of the wall until a simulated time comes; for ever while paused."""

@@ -1,4 +1,4 @@
-"""Starting the embedded chain as a child process, and ending it; nothing here imports py-evm."""
+"""Starting the embedded chain as a child process, and ending it; nothing here is dear to import."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import json
 import sys
 from contextlib import asynccontextmanager, contextmanager, suppress
-from importlib.util import find_spec
 from pathlib import Path
 from subprocess import PIPE, Popen, TimeoutExpired
 from typing import TYPE_CHECKING, Literal
@@ -17,7 +16,7 @@ from chain.contracts.networks import Contracts
 from chain.devnet.defaults import DEMO_SEED
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from chain.contracts.networks import Address
 
@@ -29,20 +28,12 @@ class DevnetError(Exception):
     """The embedded chain did not start; what it said stands on stderr."""
 
 
-def require_demo_packages() -> None:
-    """Say which command installs what the embedded chain needs and nothing else does."""
-    if find_spec("eth") is None:
-        raise DevnetError(
-            "The embedded chain needs packages that are not installed: the extra `demo`.\n"
-            "In a checkout run: make setup. As an application: pipx install --force '.[demo]', or "
-            "uv tool install --force '.[demo]', in the folder of the source."
-        )
-
-
 class DevnetReady(Struct, frozen=True):
     """The line a child prints when it is ready to answer."""
 
     url: str
+    control: str
+    """Where its market is steered, and where the demo exchange publishes."""
     chain_id: int
     wallet: Address
     keystore: Path
@@ -59,6 +50,7 @@ async def running_devnet(
     port: int = 0,
     chain_id: int | None = None,
     stderr: int | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> AsyncIterator[DevnetReady]:
     """A child process for as long as the block lasts; it ends with us, however we end.
 
@@ -73,7 +65,9 @@ async def running_devnet(
     if child.stdout is None:
         raise DevnetError("The embedded chain has no stdout to read.")
     try:
-        yield read_ready_line(await child.stdout.readline())
+        while (ready := read_line(await child.stdout.readline(), progress)) is None:
+            pass
+        yield ready
     finally:
         with suppress(ProcessLookupError):
             child.terminate()
@@ -98,7 +92,9 @@ def devnet_process(
     command = _command(seed=seed, world=world, speed=speed, port=port, chain_id=chain_id)
     with Popen(command, stdin=PIPE, stdout=PIPE, stderr=stderr) as child:  # noqa: S603 - our own
         try:
-            yield read_ready_line(child.stdout.readline() if child.stdout else b"")
+            while (ready := read_line(child.stdout.readline() if child.stdout else b"")) is None:
+                pass
+            yield ready
         finally:
             child.terminate()
             try:
@@ -127,13 +123,20 @@ def devnet_arguments(
     return [*(str(part) for pair in options.items() for part in pair), "--with-parent"]
 
 
-def read_ready_line(line: bytes) -> DevnetReady:
+def read_line(
+    line: bytes, progress: Callable[[int, int], None] = lambda _done, _total: None
+) -> DevnetReady | None:
+    """What a line of the child says; None for one that says how far it is."""
     if not line:
         raise DevnetError("The embedded chain ended before it was ready; it said why on stderr.")
     fields = json.loads(line)
+    if "progress" in fields:
+        progress(fields["progress"], fields["of"])
+        return None
     contracts = fields["contracts"]
     return DevnetReady(
         url=fields["url"],
+        control=fields["control"],
         chain_id=fields["chainId"],
         wallet=fields["wallet"],
         keystore=Path(fields["keystore"]),

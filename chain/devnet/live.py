@@ -5,26 +5,26 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from chain.contracts.abi import encode_call, topic
-from chain.devnet.node.index import LogQuery
-from chain.devnet.node.node import BLOCK_SECONDS
+import msgspec
+from msgspec import Struct
+
+from chain.contracts.abi import encode_call
+from chain.devnet.defaults import BLOCK_SECONDS
 from chain.devnet.world.accounts import KEEPER
-from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.hook_code import EXIT_GUARD, SET_REFUSING
 from chain.devnet.world.market import HISTORY_ENDS
 from chain.devnet.world.visits import live_visits
-from chain.devnet.world.writing import Intent
+from chain.devnet.world.writing import Intent, NodeState, Receipt, next_base_fee
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from chain.devnet.clock import Clock
-    from chain.devnet.node.node import Node
-    from chain.devnet.node.transactions import NodeTransaction
+    from chain.devnet.json_rpc import Call
     from chain.devnet.world.market import MarketVisit
     from chain.devnet.world.worlds import World
+    from chain.devnet.world.writing import SignedBytes
 
-_SWAP = topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
 _LATE_SECONDS = 5
 """Of the wall: when trading takes longer than the clock gives it, time slows down instead."""
 
@@ -33,27 +33,40 @@ _OVERDUE_SECONDS = 1800
 logger = logging.getLogger(__name__)
 
 
-class LiveWorld:
-    """All of it runs on the chain's thread, between two requests."""
+class _Header(Struct, frozen=True, rename="camel"):
+    timestamp: str
+    base_fee_per_gas: str
+    gas_used: str
 
-    def __init__(self, world: World, node: Node, clock: Clock) -> None:
+
+class _Head(Struct, frozen=True):
+    time: int
+    next_base_fee: int
+
+
+class LiveWorld:
+    """Moves one world; whoever calls holds the world's lock."""
+
+    def __init__(self, world: World, clock: Clock) -> None:
         self.world = world
         self.clock = clock
-        self._node = node
+        self._node = world.node
         self._traded_until = HISTORY_ENDS
 
     @property
     def head_time(self) -> int:
-        return self._node.ledger.head.timestamp
+        return self._head().time
 
     def tick(self) -> float:
         """Mine the next thing that is due, or say how many seconds of the wall it is away."""
+        self.clock.end_holds()
         if not self.clock.speed:
             return float("inf")
-        if self.head_time > self.clock.now():
-            self.clock.set_time(self.head_time)
-        visit = self._next_visit()
-        beat = self.head_time + max(BLOCK_SECONDS, int(self.clock.speed))
+        head_time = self.head_time
+        if head_time > self.clock.now():
+            self.clock.set_time(head_time)
+        visit = self._next_visit(head_time)
+        beat = head_time + max(BLOCK_SECONDS, int(self.clock.speed))
         due = min(visit.time, beat)
         if wait := self.clock.wait_for(due):
             return wait
@@ -62,55 +75,78 @@ class LiveWorld:
         if visit.time <= beat:
             self._trade(visit)
         else:
-            self._node.mine(timestamp=beat)
+            self._mine(beat)
         return 0
 
     def step(self, seconds: int) -> None:
         """Let this much simulated time pass at once, ending with a block of its own."""
         end = self.head_time + seconds
-        while (visit := self._next_visit()).time <= end:
+        while (visit := self._next_visit(self.head_time)).time <= end:
             self._trade(visit)
         if self.head_time < end:
-            self._node.mine(timestamp=end)
+            self._mine(end)
         self.clock.set_time(self.head_time)
 
     def refuse_exits(self, *, refusing: bool) -> str:
         """Have the guard hook's keeper close the exits or open them; the transaction's hash."""
         intent = Intent(KEEPER, EXIT_GUARD, encode_call(SET_REFUSING, refusing))
-        (transaction,) = self._signed([intent])
-        self._node.mine(transactions=[transaction])
-        return transaction.hash
+        (signed,) = self._mine(self.head_time + BLOCK_SECONDS, [intent])
+        return signed.hash
 
-    def swaps(self) -> int:
-        ledger = self._node.ledger
-        manager = frozenset({CONTRACTS.pool_manager})
-        return len(ledger.logs(LogQuery(0, ledger.head.number, manager, (frozenset({_SWAP}),))))
-
-    def _next_visit(self) -> MarketVisit:
+    def _next_visit(self, head_time: int) -> MarketVisit:
         # A reorg takes the chain back, and with it the trades it had seen; a leap of time leaves
         # trades behind that nobody catches up with.
-        since_leap = max(self._traded_until, self.head_time - _OVERDUE_SECONDS)
-        self._traded_until = min(since_leap, max(self.head_time, HISTORY_ENDS))
+        since_leap = max(self._traded_until, head_time - _OVERDUE_SECONDS)
+        self._traded_until = min(since_leap, max(head_time, HISTORY_ENDS))
         return next(live_visits(self.world.market, self._traded_until))
 
     def _trade(self, visit: MarketVisit) -> None:
-        state = self._node.ledger.state()
-        intents = self.world.market.round(state, visit).intents
-        time = max(visit.time, self.head_time + 1)
-        block = self._node.mine(timestamp=time, transactions=self._signed(intents))
+        intents = self.world.market.round(NodeState(self._node), visit).intents
+        self._mine(max(visit.time, self.head_time + 1), intents)
         self._traded_until = visit.time
-        for receipt in block.receipts[: len(intents)]:
-            if not receipt.success:
-                logger.warning("A trade of the market was refused: 0x%s", receipt.output.hex())
 
-    def _signed(self, intents: Sequence[Intent]) -> list[NodeTransaction]:
-        ledger = self._node.ledger
-        state, environment = ledger.state(), ledger.next_environment(0)
+    def _mine(self, time: int, intents: Sequence[Intent] = ()) -> list[SignedBytes]:
+        """One block at this time: what others have waiting, then these, whoever else mines."""
+        head = self._head()
+        transactions = self._signed(intents, head.next_base_fee)
+        automine = self._node.ask("anvil_getAutomine")
+        heading: list[Call] = [
+            ("evm_setAutomine", (False,)),
+            ("evm_setNextBlockTimestamp", (max(time, head.time + 1),)),
+            ("anvil_setNextBlockBaseFeePerGas", (hex(head.next_base_fee),)),
+        ]
+        sends = [("eth_sendRawTransaction", ("0x" + each.raw.hex(),)) for each in transactions]
+        try:
+            self._node.ask_all([*heading, *sends, ("evm_mine", ())])
+            base_fee = hex(self._head().next_base_fee)
+            self._node.ask("anvil_setNextBlockBaseFeePerGas", base_fee)
+        finally:
+            self._node.ask("evm_setAutomine", automine)
+        self._report_refused(transactions)
+        return transactions
+
+    def _report_refused(self, transactions: Sequence[SignedBytes]) -> None:
+        calls = [("eth_getTransactionReceipt", (each.hash,)) for each in transactions]
+        receipts = msgspec.convert(self._node.ask_all(calls), list[Receipt | None])
+        for each, receipt in zip(transactions, receipts, strict=True):
+            if receipt is None or receipt.status != "0x1":
+                logger.warning("A trade of the market was refused: %s", each.hash)
+
+    def _signed(self, intents: Sequence[Intent], base_fee: int) -> list[SignedBytes]:
+        state = NodeState(self._node)
         nonces: dict[str, int] = {}
-        transactions = []
+        signed = []
         for intent in intents:
             sender = intent.account.address
-            nonce = nonces.get(sender, state.nonce(sender))
+            nonce = nonces.get(sender) or state.nonce(sender)
             nonces[sender] = nonce + 1
-            transactions.append(intent.signed(nonce, environment))
-        return transactions
+            signed.append(intent.signed(nonce, base_fee=base_fee, chain_id=self.world.chain_id))
+        return signed
+
+    def _head(self) -> _Head:
+        block = msgspec.convert(
+            self._node.ask("eth_getBlockByNumber", "latest", False),
+            _Header,
+        )
+        base_fee = next_base_fee(int(block.base_fee_per_gas, 16), int(block.gas_used, 16))
+        return _Head(int(block.timestamp, 16), base_fee)

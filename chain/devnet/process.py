@@ -1,34 +1,39 @@
-"""The embedded chain as a process: a line on stdout when it is ready, then JSON-RPC."""
+"""The embedded chain as a process: a line on stdout when it is ready, then JSON-RPC.
+
+Anvil answers at the port, the market's control and the demo exchange at the next one. With a
+parent, how far the writing is goes to stdout, too, a line each: a desk shows it.
+"""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import logging
 import os
 import signal
+import socket
 import sys
+import threading
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from chain.base.home import cache_folder
 from chain.contracts.networks import embedded_chain_id
+from chain.devnet.anvil import HOST, AnvilError
 from chain.devnet.clock import Clock
-from chain.devnet.defaults import DEMO_SEED, DEMO_SPEED
+from chain.devnet.control import FASTEST, ControlServer, MarketControls
+from chain.devnet.defaults import CHAIN_ID, DEMO_SEED, DEMO_SPEED, control_url
 from chain.devnet.exchange.pages import DemoExchange
+from chain.devnet.fee_floor import hold_fee_floor
+from chain.devnet.json_rpc import NodeError
 from chain.devnet.live import LiveWorld
-from chain.devnet.market_controls import FASTEST, market_controls
-from chain.devnet.node.node import Node
-from chain.devnet.node.records import CHAIN_ID
-from chain.devnet.node.server import Server
+from chain.devnet.npm_packages import PackageError
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.devnet.world.contracts import ContractsError
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.keystore import demo_keystore
 from chain.devnet.world.market import MARKET_OPENS
-from chain.devnet.world.worlds import open_world
+from chain.devnet.world.worlds import opened_world
+from chain.devnet.world.writing import WorldError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +41,12 @@ if TYPE_CHECKING:
     from chain.devnet.world.worlds import Size, World
 
 _PROGRESS_STEPS = 20
+_PORT_TRIES = 50
+_END_SECONDS = 8.0
+
+
+class PortError(Exception):
+    """A port that somebody else listens at."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,71 +74,102 @@ def run(
 ) -> int:
     """Serve until a signal comes, or until stdin ends when living `with_parent`."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
+    progress = _Progress(to_parent=with_parent)
+    stop = _Stop()
+    if with_parent:
+        threading.Thread(target=stop.when_stdin_ends, name="parent", daemon=True).start()
     try:
-        opened = open_world(seed, world, chain_id=chain_id, progress=_Progress(world, seed))
-    except ContractsError as error:
+        control = _control_beside(port)
+        with opened_world(
+            seed, world, chain_id=chain_id, port=control.port - 1, progress=progress
+        ) as opened:
+            return 0 if build_only else _serve(opened, control, speed=speed, stop=stop)
+    except (AnvilError, NodeError, PackageError, PortError, WorldError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    if not build_only:
+
+
+def _control_beside(port: int) -> ControlServer:
+    """The control's listener, with the port before its own free for the node."""
+    for _ in range(_PORT_TRIES):
         try:
-            asyncio.run(_serve(opened, port=port, speed=speed, with_parent=with_parent))
+            control = ControlServer(port + 1 if port else 0)
         except OSError as error:
-            sys.stderr.write(f"Port {port} cannot be used: {error.strerror}. Try --port 0.\n")
-            return 1
+            words = f"Port {port + 1} cannot be used: {error.strerror}. Try --port 0."
+            raise PortError(words) from error
+        with socket.socket() as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                trial.bind((HOST, control.port - 1))
+            except OSError as error:
+                control.server_close()
+                if port:
+                    words = f"Port {port} cannot be used: {error.strerror}. Try --port 0."
+                    raise PortError(words) from error
+            else:
+                return control
+    raise PortError("No two neighbouring ports are free on this machine.")
+
+
+def _serve(world: World, control: ControlServer, *, speed: float, stop: _Stop) -> int:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.now())
+    world.anvil.when_ended(stop.now)
+    hold_fee_floor(world.anvil.url)
+    lock, changed = threading.RLock(), stop.changed
+    with lock:
+        clock = Clock(time.monotonic, 0, speed)
+        live = LiveWorld(world, clock)
+        clock.set_time(live.head_time)
+    exchange = DemoExchange(world.market.path, MARKET_OPENS)
+
+    def head_time() -> int:
+        with lock:
+            return live.head_time
+
+    control.start(MarketControls(live, lock, changed.set), exchange, head_time)
+    _write_line(_ready_line(world))
+    try:
+        while not stop.is_due:
+            changed.clear()
+            with lock:
+                wait = live.tick()
+            if wait and not stop.is_due:
+                changed.wait(None if wait == float("inf") else wait)
+    except NodeError:
+        # Where the node is gone, how it ended says more than that it does not answer.
+        if not world.anvil.has_ended_within(_END_SECONDS):
+            raise
+    control.server_close()
+    if why := world.anvil.ended():
+        sys.stderr.write(f"Anvil ended while the embedded chain ran. {why}\n")
+        return 1
     return 0
 
 
-async def _serve(world: World, *, port: int, speed: float, with_parent: bool) -> None:
-    loop = asyncio.get_running_loop()
-    stopping, changed = asyncio.Event(), asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopping.set)
-    clock = Clock(time.monotonic, world.ledger.head.timestamp, speed)
-    node = Node(world.ledger, block_time=clock.next_block)
-    live = LiveWorld(world, node, clock)
-    controls = market_controls(live, lambda: loop.call_soon_threadsafe(changed.set))
-    exchange = DemoExchange(world.market.path, MARKET_OPENS)
-    server = Server(
-        node, methods=controls, page=lambda target: exchange.answer(target, live.head_time)
-    )
-    url = await server.start(port=port)
-    sys.stdout.write(json.dumps(_ready_line(world, url)) + "\n")
-    sys.stdout.flush()
-    market = asyncio.create_task(_trade(server, live, changed))
-    market.add_done_callback(lambda _task: stopping.set())
-    orphaned = asyncio.create_task(_stdin_ended(stopping)) if with_parent else None
-    await stopping.wait()
-    market.cancel()
-    if orphaned is not None:
-        orphaned.cancel()
-    with suppress(asyncio.CancelledError):
-        await market
-    await server.close()
+class _Stop:
+    def __init__(self) -> None:
+        self.is_due = False
+        self.changed = threading.Event()
+
+    def now(self) -> None:
+        self.is_due = True
+        self.changed.set()
+
+    def when_stdin_ends(self) -> None:
+        """A parent that is gone needs no chain; one that is being written ends on the spot."""
+        while os.read(sys.stdin.fileno(), 1024):
+            pass
+        self.now()
+        time.sleep(_END_SECONDS)
+        os._exit(1)
 
 
-async def _trade(server: Server, live: LiveWorld, changed: asyncio.Event) -> None:
-    """Let the market run: what is due at once, then rest until the next is or the clock changes."""
-    while True:
-        changed.clear()
-        wait = await server.run(live.tick)
-        if wait:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(changed.wait(), None if wait == float("inf") else wait)
-
-
-async def _stdin_ended(stopping: asyncio.Event) -> None:
-    reader = asyncio.StreamReader()
-    loop = asyncio.get_running_loop()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    while await reader.read(1024):
-        pass
-    stopping.set()
-
-
-def _ready_line(world: World, url: str) -> dict[str, object]:
+def _ready_line(world: World) -> dict[str, object]:
     return {
-        "url": url,
-        "chainId": world.ledger.chain_id,
+        "url": world.anvil.url,
+        "control": control_url(world.anvil.url),
+        "chainId": world.chain_id,
         "wallet": DEMO_WALLET.address,
         "keystore": str(demo_keystore(cache_folder(os.environ))),
         "seed": world.seed,
@@ -143,40 +185,44 @@ def _ready_line(world: World, url: str) -> dict[str, object]:
     }
 
 
-class _Progress:
-    """Tells on stderr how far the building is, where there is any to be done."""
+def _write_line(content: dict[str, object]) -> None:
+    sys.stdout.write(json.dumps(content) + "\n")
+    sys.stdout.flush()
 
-    def __init__(self, world: Size, seed: int) -> None:
-        self._what = f"the {world} world of seed {seed}"
-        self._told = -1
+
+class _Progress:
+    """Says how far the writing of the world is: to the parent, or to whoever watches stderr."""
+
+    def __init__(self, *, to_parent: bool) -> None:
+        self._to_parent = to_parent
+        self._last = -1
 
     def __call__(self, done: int, total: int) -> None:
         step = done * _PROGRESS_STEPS // total
-        if step != self._told:
-            self._told = step
-            percent = step * 100 // _PROGRESS_STEPS
-            sys.stderr.write(f"Building {self._what}: {percent} %\n")
+        if step == self._last:
+            return
+        self._last = step
+        if self._to_parent:
+            _write_line({"progress": done, "of": total})
+        elif sys.stderr.isatty():
+            sys.stderr.write(f"\rWriting the market's history: {100 * done // total} % ")
             sys.stderr.flush()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m chain.devnet", description=__doc__)
+    parser.add_argument("--port", type=int, default=0, help="0 picks a free one")
+    parser.add_argument("--seed", type=int, default=DEMO_SEED)
+    parser.add_argument("--speed", type=_speed, default=DEMO_SPEED)
+    parser.add_argument("--world", choices=("week", "small"), default="week")
+    parser.add_argument("--build-only", action="store_true")
+    parser.add_argument("--chain-id", type=embedded_chain_id, default=CHAIN_ID)
+    parser.add_argument("--with-parent", action="store_true")
+    return parser
 
 
 def _speed(text: str) -> float:
     speed = float(text)
     if not 0 <= speed <= FASTEST:
-        raise argparse.ArgumentTypeError(f"{text} is not a speed from 0 to {FASTEST}")
+        raise argparse.ArgumentTypeError(f"a speed is from 0 to {FASTEST}")
     return speed
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m chain.devnet", description="Uniswap v4 on an embedded chain."
-    )
-    parser.add_argument("--port", type=int, default=0, help="0 takes any free port")
-    parser.add_argument("--seed", type=int, default=DEMO_SEED, help="which market happens")
-    parser.add_argument(
-        "--speed", type=_speed, default=DEMO_SPEED, help="simulated seconds a second; 0 is a pause"
-    )
-    parser.add_argument("--world", choices=("week", "small"), default="week")
-    parser.add_argument("--chain-id", type=embedded_chain_id, default=CHAIN_ID)
-    parser.add_argument("--build-only", action="store_true", help="build the world and stop")
-    parser.add_argument("--with-parent", action="store_true", help="stop when stdin ends")
-    return parser

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from chain.devnet.defaults import control_url
+from chain.devnet.world.writing import sign_transaction
 
 from chain.contracts import abi
 from chain.contracts.calldata import (
@@ -22,7 +26,6 @@ from chain.contracts.calldata import (
     swap_exact_in,
 )
 from chain.contracts.networks import NATIVE, Address, Network
-from chain.devnet.node.transactions import sign_transaction
 from chain.rpc.multicall import Call, aggregate, decode_aggregate
 
 if TYPE_CHECKING:
@@ -52,7 +55,8 @@ class Moves:
 
     def rpc(self, method: str, *params: object) -> Any:
         body = {"jsonrpc": "2.0", "id": next(_IDS), "method": method, "params": list(params)}
-        answer = self.http.post(self.url, json=body, timeout=120).json()
+        server = control_url(self.url) if method.startswith("zuno_") else self.url
+        answer = self.http.post(server, json=body, timeout=120).json()
         if "error" in answer:
             raise CallFailedError(answer["error"])
         return answer["result"]
@@ -90,7 +94,9 @@ class Moves:
         sent: str = self.rpc("eth_sendRawTransaction", "0x" + signed.raw.hex())
         if not mined:
             return sent
-        receipt = self.rpc("eth_getTransactionReceipt", sent)
+        # A node mines at once, and answers before it has.
+        while (receipt := self.rpc("eth_getTransactionReceipt", sent)) is None:
+            time.sleep(0.002)
         if int(receipt["status"], 16) != 1:
             raise CallFailedError(f"transaction {sent} failed")
         return sent

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from chain.devnet.node.transactions import sign_transaction
+
 from chain.base.units import GWEI
 from chain.contracts.abi import encode_call
 from chain.contracts.calldata import (
@@ -24,7 +26,6 @@ from chain.contracts.calldata import (
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.storage import bitmap_slot, pool_slots, tick_slots
-from chain.devnet.node.transactions import sign_transaction
 from chain.devnet.world.accounts import CROWD, WIDE_PROVIDER
 from chain.devnet.world.deployment import ETHER, USDC
 from chain.pools.depth import WORD_TICKS, read_depths

@@ -20,7 +20,6 @@ from chain.devnet.defaults import DEMO_SPEED
 from chain.devnet.launch import (
     DevnetError,
     devnet_process,
-    require_demo_packages,
     running_devnet,
 )
 from zuno_tui.cli.terminal_check import no_desk_here
@@ -43,7 +42,6 @@ _RUNNING = "A real chain runs here, a minute a second. In any shell: zuno positi
 
 
 def run(arguments: Namespace) -> int:
-    require_demo_packages()
     if arguments.text or arguments.json or no_desk_here() is not None:
         return _print(arguments)
     from zuno_tui.screen.app.running import run_desk
@@ -73,10 +71,13 @@ def demo_opening(arguments: Namespace) -> Opening:
         from zuno_tui.desk.context import DeskOpening
         from zuno_tui.desk.events import Said
 
-        require_demo_packages()
         tell(Said(_STARTING))
+
+        def writing(done: int, total: int) -> None:
+            tell(Said(f"{_STARTING[:-1]}: {100 * done // total}%"))
+
         with _home_of_its_own(arguments.home) as home:
-            async with _devnet(home / "devnet.log") as devnet:
+            async with _devnet(home / "devnet.log", writing) as devnet:
                 tell(Said(_RUNNING, "good"))
                 chosen = argparse.Namespace(**{**vars(arguments), "home": home})
                 session = Session.start(_on_devnet(chosen, devnet))
@@ -119,11 +120,15 @@ def _print(arguments: Namespace) -> int:
 
 
 @asynccontextmanager
-async def _devnet(narration: Path) -> AsyncIterator[DevnetReady]:
+async def _devnet(
+    narration: Path, progress: Callable[[int, int], None]
+) -> AsyncIterator[DevnetReady]:
     """What the chain narrates goes into a file: on a screen it would land in the middle."""
     with narration.open("wb") as words:
         try:
-            async with running_devnet(speed=DEMO_SPEED, stderr=words.fileno()) as devnet:
+            async with running_devnet(
+                speed=DEMO_SPEED, stderr=words.fileno(), progress=progress
+            ) as devnet:
                 yield devnet
         except DevnetError as error:
             why = _last_line(narration)

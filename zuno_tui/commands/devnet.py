@@ -19,7 +19,12 @@ def _chain_id(text: str) -> int:
 class RunDevnet(Intent, frozen=True):
     command: ClassVar = ("devnet",)
     arguments: ClassVar = (
-        Argument("--port", "0 picks a free one (default 8545)", read=int, default=8545),
+        Argument(
+            "--port",
+            "0 picks a free one (default 8545); the market's control is at the next",
+            read=int,
+            default=8545,
+        ),
         Argument("--seed", "which market history", read=int),
         Argument("--speed", "market time per real time; 0 pauses", read=float),
         Argument("--world", choices=("week", "small"), default="week"),
@@ -40,12 +45,8 @@ class RunDevnet(Intent, frozen=True):
 
 
 def _run(arguments: Namespace) -> int:
-    from chain.devnet.defaults import DEMO_SEED, DEMO_SPEED
-    from chain.devnet.launch import require_demo_packages
-
-    require_demo_packages()
     from chain.devnet import process
-    from chain.devnet.node.records import CHAIN_ID
+    from chain.devnet.defaults import CHAIN_ID, DEMO_SEED, DEMO_SPEED
 
     return process.run(
         port=arguments.port,

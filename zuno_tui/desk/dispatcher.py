@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from chain.rpc.errors import RpcError
 from zuno_tui.commands.alerts import Acknowledge, MuteAlert
 from zuno_tui.commands.apply import Apply
 from zuno_tui.commands.approve import Approve
@@ -47,6 +46,7 @@ from zuno_tui.desk.range_forms import RangeForms
 from zuno_tui.desk.records import Records
 from zuno_tui.desk.signing import Signing
 from zuno_tui.desk.watching import Watching
+from zuno_tui.session.market_clock import MarketClockError
 from zuno_tui.session.retention import let_go_when_due
 from zuno_tui.settings import SettingsError
 
@@ -262,5 +262,5 @@ class Dispatcher:
         self._positions.soon()
         if self._market is not None:
             # A chain that does not answer now is the positions' reader's to tell.
-            with suppress(RpcError):
+            with suppress(MarketClockError):
                 await self._market.go_on()

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from agents.trade.limits import DeskLimits
 from agents.trade.payloads import TradePlanReady
 from agents.trade.terms import TradeMode
-from chain.rpc.errors import RpcError
 from zuno_tui.commands.running.trade import (
     TRADE_WORD,
     progress_words,
@@ -31,6 +30,7 @@ from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.hearing import DebateHearing
 from zuno_tui.gate.trades import apply_trade, approve_trade, waiting_trade
 from zuno_tui.session.data_set import keep_run, keep_sent
+from zuno_tui.session.market_clock import MarketClockError
 from zuno_tui.session.trade_plans import stored_trade
 from zuno_tui.session.trading import argue_trade, open_trading
 from zuno_tui.shown.trade.run_view import run_begun, run_failed, run_heard, run_of_plan
@@ -289,7 +289,7 @@ class Trades:
             self._deciding.cancel()
             self._deciding = None
         if self._market is not None:
-            with suppress(RpcError):
+            with suppress(MarketClockError):
                 await self._market.go_on()
 
     def _late(self) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from chain.devnet.defaults import control_url
 from chain.exchange.ccxt_client import VenueKeys, VenuePackageError
 from chain.exchange.journal import TradeJournal
 from chain.exchange.paper_account import PaperFees
@@ -58,7 +59,7 @@ def exchange_address(session: Session) -> ExchangeAddress:
     if session.settings.trade.url is not None:
         return ExchangeAddress(session.settings.trade.url.strip(), "the exchange that is set")
     if session.network.clock == "head":
-        return ExchangeAddress(session.endpoints[0], EMBEDDED)
+        return ExchangeAddress(control_url(session.endpoints[0]), EMBEDDED)
     if session.settings.trade.venue == "demo":
         return ExchangeAddress(DEMO_URL, DEMO_SOURCE)
     return ExchangeAddress(BASE_URL, SOURCE)

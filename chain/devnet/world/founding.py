@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from chain.contracts.abi import encode_call
 from chain.contracts.calldata import initialize_pool
 from chain.contracts.networks import NATIVE
-from chain.devnet.node.ledger import ChainLedger
-from chain.devnet.node.records import CHAIN_ID
 from chain.devnet.world.accounts import (
     DEMO_WALLET,
     DEPLOYER,
@@ -28,6 +26,7 @@ from chain.devnet.world.deployment import (
     FAKE_USDC,
     GENESIS_TIME,
     HOSTILE,
+    TOKENS,
     UNIVERSAL_ROUTER,
     USDC,
     USDT,
@@ -35,12 +34,11 @@ from chain.devnet.world.deployment import (
     WETH,
     deploy_protocol,
     deploy_tokens,
-    genesis_accounts,
 )
 from chain.devnet.world.pools import ETH_USDC, POOLS, Crowd, Currency, DevnetPool
 from chain.devnet.world.price_path import OPENING, Asset, sqrt_price_at
 from chain.devnet.world.providing import approve_for_good, liquidity_worth, mint
-from chain.devnet.world.writing import Intent, block_at
+from chain.devnet.world.writing import Intent, NodeState, WorldError
 from chain.math.ticks import nearest_usable_tick, usable_ticks
 
 if TYPE_CHECKING:
@@ -49,7 +47,7 @@ if TYPE_CHECKING:
     from chain.devnet.world.contracts import ContractName
     from chain.devnet.world.deployment import DevnetToken
     from chain.devnet.world.market import SimulatedMarket
-    from chain.devnet.world.writing import BlockDraft
+    from chain.devnet.world.writing import BlockDraft, ChainWriter
 
 _BLOCK_SECONDS = 12
 _MINTABLE = (USDC, USDT, WBTC)
@@ -83,10 +81,9 @@ LOOK_ALIKE_POOL = DevnetPool(
 
 
 def found(
-    codes: Mapping[ContractName, bytes], market: SimulatedMarket, *, chain_id: int = CHAIN_ID
-) -> ChainLedger:
-    """A chain with everything on it, before the first trade."""
-    ledger = ChainLedger.genesis(genesis_accounts(codes), timestamp=GENESIS_TIME, chain_id=chain_id)
+    writer: ChainWriter, codes: Mapping[ContractName, bytes], market: SimulatedMarket
+) -> None:
+    """Put everything on an empty chain, up to the first trade."""
     steps = (
         lambda page: deploy_tokens(page, codes),
         lambda page: deploy_protocol(page, codes),
@@ -96,9 +93,20 @@ def found(
         _set_trap,
     )
     for number, step in enumerate(steps, start=1):
-        with block_at(ledger, GENESIS_TIME + number * _BLOCK_SECONDS) as page:
+        with writer.block_at(GENESIS_TIME + number * _BLOCK_SECONDS) as page:
             step(page)
-    return ledger
+    _expect_contracts(NodeState(writer.node))
+
+
+def _expect_contracts(state: NodeState) -> None:
+    """Whatever is deployed stands where `CONTRACTS` and `TOKENS` foretold."""
+    manager = CONTRACTS.position_manager
+    named = int.from_bytes(state.call(manager, encode_call("poolManager()")))
+    if named != int(CONTRACTS.pool_manager, 16):
+        raise WorldError(f"The PositionManager is not at {manager}, or speaks to another pool.")
+    for token in TOKENS:
+        if not state.call(token.address, encode_call("decimals()")):
+            raise WorldError(f"There is no token {token.name} at {token.address}.")
 
 
 def _fund(page: BlockDraft) -> None:

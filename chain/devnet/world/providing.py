@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.contracts.abi import encode_call, topic
+from chain.contracts.abi import encode_call
 from chain.contracts.calldata import (
     TO_SENDER,
     Burn,
@@ -34,18 +34,15 @@ if TYPE_CHECKING:
 
     from chain.contracts.calldata import PositionAction
     from chain.contracts.networks import Address
-    from chain.devnet.node.execution import BlockState
-    from chain.devnet.node.messages import Outcome
     from chain.devnet.world.accounts import Account
     from chain.devnet.world.pools import DevnetPool
     from chain.devnet.world.price_path import Asset
-    from chain.devnet.world.writing import BlockDraft
+    from chain.devnet.world.writing import BlockDraft, NodeState
 
 UNLIMITED = 2**160 - 1
 FOR_EVER = 2**48 - 1
 _APPROVAL_SECONDS = 1800
 _DEADLINE_SECONDS = 900
-_TRANSFER = topic("Transfer(address,address,uint256)")
 _SAMPLE = 10**24
 
 
@@ -58,14 +55,14 @@ class ProvidedPosition(Struct, frozen=True):
     tick_upper: int
     liquidity: int
 
-    def amounts(self, state: BlockState, liquidity: int) -> Amounts:
+    def amounts(self, state: NodeState, liquidity: int) -> Amounts:
         """What this much liquidity in its range takes now."""
         ticks = (self.tick_lower, self.tick_upper)
         return _amounts(state, self.pool, ticks, liquidity, round_up=True)
 
 
 def liquidity_worth(
-    state: BlockState,
+    state: NodeState,
     pool: DevnetPool,
     ticks: tuple[int, int],
     dollars: int,
@@ -111,12 +108,14 @@ def mint(
     *,
     approve: bool = True,
 ) -> ProvidedPosition:
-    amounts = _amounts(page.state, pool, ticks, liquidity, round_up=True)
+    state = page.state
+    token_id = int.from_bytes(state.call(CONTRACTS.position_manager, encode_call("nextTokenId()")))
+    amounts = _amounts(state, pool, ticks, liquidity, round_up=True)
     if approve:
         approve_exactly(page, owner, pool, amounts)
     action = Mint(pool.key, *ticks, liquidity, *amounts, owner.address)
-    outcome = _modify(page, owner, (action, *_payment(pool)), value=_ether(pool, amounts))
-    return ProvidedPosition(_minted_token(outcome), pool, *ticks, liquidity)
+    _modify(page, owner, (action, *_payment(pool)), value=_ether(pool, amounts))
+    return ProvidedPosition(token_id, pool, *ticks, liquidity)
 
 
 def increase(
@@ -155,9 +154,9 @@ def transfer(
 
 def _modify(
     page: BlockDraft, owner: Account, actions: tuple[PositionAction, ...], *, value: int = 0
-) -> Outcome:
+) -> None:
     data = modify_liquidities(actions, page.timestamp + _DEADLINE_SECONDS)
-    return page.send(Intent(owner, CONTRACTS.position_manager, data, value))
+    page.send(Intent(owner, CONTRACTS.position_manager, data, value))
 
 
 def _payment(pool: DevnetPool) -> tuple[PositionAction, ...]:
@@ -180,16 +179,8 @@ def _ether(pool: DevnetPool, amounts: Amounts) -> int:
     return amounts.amount0 if pool.key.currency0 == NATIVE else 0
 
 
-def _minted_token(outcome: Outcome) -> int:
-    return next(
-        int(log.topics[3], 16)
-        for log in outcome.logs
-        if log.address == CONTRACTS.position_manager and log.topics[0] == _TRANSFER
-    )
-
-
 def _amounts(
-    state: BlockState, pool: DevnetPool, ticks: tuple[int, int], liquidity: int, *, round_up: bool
+    state: NodeState, pool: DevnetPool, ticks: tuple[int, int], liquidity: int, *, round_up: bool
 ) -> Amounts:
     lower, upper = (sqrt_price_at_tick(tick) for tick in ticks)
     price = point_of(state, pool).sqrt_price_x96

@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from chain.devnet.node.messages import Message
+from chain.devnet.node.node import Node
+from chain.devnet.node.server import Server
 from msgspec.structs import replace
 
 from chain.contracts.abi import decode, encode_call
 from chain.contracts.keccak import keccak
-from chain.devnet.node.messages import Message
-from chain.devnet.node.node import Node
-from chain.devnet.node.server import Server
 from chain.devnet.world.deployment import TOKENS
 from chain.devnet.world.worlds import open_world
 from chain.tokens import listed
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from chain.devnet.node.ledger import ChainLedger
+
     from chain.devnet.world.deployment import DevnetToken
     from chain.devnet.world.worlds import World
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from chain.devnet.node.messages import Message
 
 from chain.contracts import abi, storage
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey, position_key
-from chain.devnet.node.messages import Message
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.pools import POOLS
 from chain.devnet.world.worlds import open_world

@@ -26,9 +26,10 @@ from tests.chain.devnet.pool_edge import PoolTrade
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chain.contracts.networks import Address
     from chain.devnet.node.execution import BlockState
     from chain.devnet.node.ledger import ChainLedger
+
+    from chain.contracts.networks import Address
     from chain.devnet.world.market import (
         MarketRound,
         MarketVisit,

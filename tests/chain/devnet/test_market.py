@@ -9,12 +9,12 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import pytest
+from chain.devnet.node.messages import Message
 
 from chain.base.units import DAY
 from chain.contracts.abi import decode, encode_call
 from chain.devnet.clock import Clock
 from chain.devnet.defaults import DEMO_SEED, DEMO_SPEED
-from chain.devnet.node.messages import Message
 from chain.devnet.world.accounts import ARBITRAGEUR
 from chain.devnet.world.demo_life import DemoLife
 from chain.devnet.world.deployment import CONTRACTS

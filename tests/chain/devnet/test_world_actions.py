@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from chain.devnet.node.messages import Message
 
 from chain.contracts.abi import encode_call, topic
 from chain.contracts.calldata import (
@@ -25,7 +26,6 @@ from chain.contracts.calldata import (
     execute,
     modify_liquidities,
 )
-from chain.devnet.node.messages import Message
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import CONTRACTS, ETHER, UNIVERSAL_ROUTER, USDC, WETH
 from chain.devnet.world.market import HISTORY_ENDS, point_of
@@ -34,10 +34,11 @@ from chain.math.liquidity import liquidity_for_amounts
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
 
 if TYPE_CHECKING:
-    from chain.contracts.calldata import PositionAction
-    from chain.contracts.networks import Address
     from chain.devnet.node.execution import BlockState
     from chain.devnet.node.messages import Outcome
+
+    from chain.contracts.calldata import PositionAction
+    from chain.contracts.networks import Address
     from chain.devnet.world.worlds import World
 
 DEADLINE = HISTORY_ENDS + 900

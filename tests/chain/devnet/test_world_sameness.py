@@ -10,11 +10,11 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from chain.devnet.node.index import LogQuery
+from chain.devnet.node.ledger import ChainLedger
 
 from chain.contracts.abi import topic
 from chain.devnet.defaults import DEMO_SEED
-from chain.devnet.node.index import LogQuery
-from chain.devnet.node.ledger import ChainLedger
 from chain.devnet.world import worlds
 from chain.devnet.world.contracts import bundled_lock, contract_codes, contracts_folder
 from chain.devnet.world.deployment import CONTRACTS, TOKENS

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from chain.devnet.node.index import LogQuery
+from chain.devnet.node.messages import Message
 from msgspec.structs import astuple
 
 from chain.contracts.abi import decode, encode_call, selector, topic
 from chain.contracts.calldata import TO_SENDER, Burn, Decrease, TakePair, modify_liquidities
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
-from chain.devnet.node.index import LogQuery
-from chain.devnet.node.messages import Message
 from chain.devnet.world.accounts import DEMO_WALLET, KEEPER, NEIGHBOUR, STRANGER
 from chain.devnet.world.deployment import (
     CONTRACTS,
@@ -51,8 +51,9 @@ from chain.tokens.listed import listed_tokens
 from tests.chain.devnet.world_view import View
 
 if TYPE_CHECKING:
-    from chain.contracts.networks import Address
     from chain.devnet.node.messages import Outcome
+
+    from chain.contracts.networks import Address
     from chain.devnet.world.worlds import World
 
 

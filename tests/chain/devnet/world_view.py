@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from chain.devnet.node.messages import Message
+
 from chain.contracts.abi import decode, encode_call
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.storage import decode_position_info
-from chain.devnet.node.messages import Message
 from chain.devnet.world.deployment import CONTRACTS
 
 if TYPE_CHECKING:

@@ -8,6 +8,8 @@ from functools import cache
 from math import isqrt
 from typing import TYPE_CHECKING
 
+from chain.devnet.node.messages import Message, Override
+
 from agents.numbers.edges import TickRange
 from agents.numbers.inventory import allocate_inventory
 from agents.numbers.swap import swap_terms
@@ -22,7 +24,6 @@ from chain.contracts.storage import (
     pool_slots,
     tick_slots,
 )
-from chain.devnet.node.messages import Message, Override
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.worlds import World, open_world
@@ -50,9 +51,10 @@ from chain.rpc.records import Block
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from chain.contracts.networks import Address
     from chain.devnet.node.execution import BlockState
     from chain.devnet.node.messages import Outcome
+
+    from chain.contracts.networks import Address
     from chain.execution.build.builder import Built
     from chain.execution.transaction import UnsignedTransaction
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from chain.devnet.node.transactions import sign_transaction
 from chain.devnet.world.accounts import DEMO_WALLET, Account
+from chain.devnet.world.writing import sign_transaction
 from chain.execution.outbox.records import Anchor, PlannedDispatch, PlannedStep
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 

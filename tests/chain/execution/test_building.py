@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
+from chain.devnet.node.messages import Message
 from msgspec.structs import replace
 
 from chain.base.units import BIPS
 from chain.contracts.networks import NATIVE
-from chain.devnet.node.messages import Message
 from chain.devnet.world.deployment import ETHER
 from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, WETH_USDC, WETH_USDC_LOW
 from chain.execution.build.builder import build

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from chain.devnet.node.messages import Message
 from msgspec.structs import replace
 
 from chain.contracts import abi
-from chain.devnet.node.messages import Message
 from chain.devnet.world.accounts import KEEPER
 from chain.devnet.world.deployment import ETHER
 from chain.devnet.world.hook_code import EXIT_GUARD, SET_REFUSING

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from chain.devnet.node.ledger import ChainLedger
+from chain.devnet.node.node import Node
+from chain.devnet.node.records import GenesisAccount
+from chain.devnet.node.server import Server
 from msgspec.structs import replace
 from rlp.codec import encode_raw
 
 from chain.contracts.abi import encode_call
 from chain.contracts.networks import NATIVE, network_named
-from chain.devnet.node.ledger import ChainLedger
-from chain.devnet.node.node import Node
-from chain.devnet.node.records import GenesisAccount
-from chain.devnet.node.server import Server
 from chain.devnet.world.hook_code import assemble
 from chain.execution.build.builder import Built, StepBounds
 from chain.execution.build.facts import FactsUnknownError, Tolerance

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-
 from chain.devnet.node.index import LogQuery
+
 from chain.devnet.world.pools import POOLS
 from chain.history import events
 from chain.history.block_times import first_block_since, interpolated, read_block_times, spread

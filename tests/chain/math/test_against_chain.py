@@ -6,10 +6,10 @@ import random
 from collections.abc import Callable
 
 import pytest
-
-from chain.contracts import abi
 from chain.devnet.node.ledger import ChainLedger
 from chain.devnet.node.messages import Message
+
+from chain.contracts import abi
 from chain.devnet.world.contracts import contract_codes
 from chain.math import ticks
 from tests.chain.math.random_prices import random_price

@@ -6,9 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
+from chain.devnet.node.node import Node
 
 from chain.contracts.networks import network_named
-from chain.devnet.node.node import Node
 from chain.names.ens import EnsError, NameFault, ResolvedName, network_of_names, resolve_name
 from chain.rpc.client import RpcClient
 from tests.chain.devnet.node.conftest import serving

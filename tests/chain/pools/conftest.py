@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
-
-from chain.contracts.networks import network_named
 from chain.devnet.node.node import Node
 from chain.devnet.node.rpc.dispatch import METHODS
 from chain.devnet.node.rpc.faults import failed
 from chain.devnet.node.rpc.fields import Params, table
 from chain.devnet.node.server import Server
+
+from chain.contracts.networks import network_named
 from chain.devnet.world.worlds import World, open_world
 from chain.rpc.client import RpcClient
 

@@ -6,16 +6,16 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from chain.devnet.node.ledger import ChainLedger
+from chain.devnet.node.node import Node
+from chain.devnet.node.records import GenesisAccount
+from chain.devnet.node.server import Server
 from msgspec.structs import replace
 
 from chain.base.quantity import Known, Unknown
 from chain.base.units import GWEI
 from chain.contracts.abi import encode_call, selector
 from chain.contracts.networks import network_named
-from chain.devnet.node.ledger import ChainLedger
-from chain.devnet.node.node import Node
-from chain.devnet.node.records import GenesisAccount
-from chain.devnet.node.server import Server
 from chain.devnet.world.hook_code import assemble
 from chain.read.gas import (
     GAS_PRICE_ORACLE,

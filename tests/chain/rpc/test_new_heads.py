@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
+from chain.devnet.node.node import Node
 
 from chain.contracts.networks import network_named
-from chain.devnet.node.node import Node
 from chain.rpc.errors import ErrorKind, RpcError
 from chain.rpc.new_heads import HeadListener, follow_heads
 from tests.chain.devnet.node.conftest import serving

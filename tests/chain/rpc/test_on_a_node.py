@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from chain.devnet.node.node import Node
+from chain.devnet.node.server import Server
 from web3 import HTTPProvider, Web3
 
 from chain.contracts.abi import selector
 from chain.contracts.networks import network_named
-from chain.devnet.node.node import Node
-from chain.devnet.node.server import Server
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import Reorged, Reverted, RpcRefused, SendRefusal, SendRefused, StatePruned

@@ -5,13 +5,14 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from chain.base.store import Store
-from chain.contracts.abi import encode, selector
-from chain.contracts.networks import network_named
 from chain.devnet.node.ledger import ChainLedger
 from chain.devnet.node.node import Node
 from chain.devnet.node.records import GenesisAccount
 from chain.devnet.node.server import Server
+
+from chain.base.store import Store
+from chain.contracts.abi import encode, selector
+from chain.contracts.networks import network_named
 from chain.devnet.world.contracts import contract_codes
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits

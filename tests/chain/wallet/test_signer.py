@@ -7,13 +7,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from chain.devnet.node.transactions import decode_transaction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chain.base.home import Home
 from chain.contracts.networks import network_named
-from chain.devnet.node.transactions import decode_transaction
 from chain.execution.transaction import UnsignedTransaction
 from chain.wallet.address_book import KeyStorage, Wallet, change_book
 from chain.wallet.errors import NoSuchWalletError, WalletError, WalletRefusedError

@@ -17,6 +17,7 @@ from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.results import look_at_outbox, read_result, remember_heard
+from zuno_tui.session.market_clock import let_go_of_approval
 from zuno_tui.session.session import Session, say
 from zuno_tui.session.wallet_secrets import ask_passphrase
 from zuno_tui.shown import signing
@@ -76,6 +77,7 @@ async def _apply(session: Session, arguments: Namespace) -> int:
                 # A word and a passphrase take their time, and the chain does not wait for them.
                 waiting = await judged()
                 dispatch = await _applied(sources, connections, outbox, waiting, signer)
+        await let_go_of_approval(session, approval.hash)
         with may_have_sent():
             result = await read_result(sources, connections, approval, dispatch)
         show_result(session, result, waiting.tokens)

@@ -9,6 +9,7 @@ from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.dry_run import approve, make_dry_run
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.orders.plan import order_of_plan
+from zuno_tui.session.market_clock import hold_for_approvals
 from zuno_tui.shown.approval_card import approval_answer, dry_run_answer
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ async def approve_order(session: Session, make_order: OrderMaker) -> CommandAnsw
     """Approve what was ordered on the chain as it is now."""
     async with session.sources() as sources:
         dry_run = await dry_run_made(session, sources, make_order)
-        return approval_answer(approve(sources, session.home.outbox, dry_run))
+        approved = approve(sources, session.home.outbox, dry_run)
+    await hold_for_approvals(session)
+    return approval_answer(approved)
 
 
 async def simulated(session: Session, plan_id: str | None, candidate: str | None) -> CommandAnswer:

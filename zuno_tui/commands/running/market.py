@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zuno_tui.phrases.phrase_error import PhraseError
-from zuno_tui.session.market_clock import turn_market
+from zuno_tui.session.market_clock import MarketClock
 from zuno_tui.shown.answer import CommandAnswer
 
 if TYPE_CHECKING:
@@ -20,8 +20,11 @@ async def market_turned(session: Session, action: MarketAction) -> CommandAnswer
             "Start one with: zuno demo",
             "",
         )
-    async with session.connect() as client:
-        trading = await turn_market(client, action)
+    clock = MarketClock(session.endpoints[0])
+    try:
+        trading = await clock.turn(action)
+    finally:
+        await clock.close()
     return CommandAnswer(
         lines=(f"{trading.words.capitalize()}.",),
         document={"network": session.network.name, "speed": trading.speed, "phase": trading.phase},

@@ -6,6 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
+from chain.devnet.node.node import Node
+from chain.devnet.node.rpc.dispatch import METHODS
+from chain.devnet.node.server import Server
 from msgspec.structs import replace
 
 from agents.bus.worker import StageFailedError
@@ -14,15 +17,13 @@ from agents.lp.observe.errors import chain_faults_told
 from agents.numbers.profiles import RiskProfile
 from chain.base.store import StoreError
 from chain.contracts.abi import AbiError
-from chain.devnet.node.node import Node
-from chain.devnet.node.rpc.dispatch import METHODS
-from chain.devnet.node.server import Server
 from chain.devnet.world.worlds import open_world
 from tests.agents.lp.observe.conftest import DEVNET, scouting
 
 if TYPE_CHECKING:
     from chain.devnet.node.rpc.faults import Json
     from chain.devnet.node.rpc.fields import Params
+
     from tests.agents.lp.observe.conftest import Chain
 
 OBSERVED = RiskProfile.BALANCED

@@ -1,0 +1,244 @@
+"""Anvil, the local node of the embedded chain: where its program is, and its process.
+
+The process ends with whoever started it, however that ends: a shell beside it waits on a pipe that
+the system closes with us, and then ends it for good.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+import threading
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, STDOUT, Popen, TimeoutExpired
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.base.clean_text import clean_text
+from chain.devnet.npm_packages import PackageError, bundled_lock, ensure_package
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+HARDFORK = "osaka"
+"""Fixed, so that every version of Anvil runs the same rules."""
+
+HOST = "127.0.0.1"
+_LISTENING = re.compile(rb"Listening on [0-9.]+:([0-9]+)")
+_START_SECONDS = 30.0
+_STOP_SECONDS = 5.0
+_SAID_MOST = 60
+"""Lines of the node's own words that are kept, to explain why it ended."""
+_END_WITH_US = 'read _; kill -9 "$1"'
+_QEMU = "qemu-x86_64-static"
+_QEMU_LIBRARIES = "/usr/x86_64-linux-gnu"
+
+
+class AnvilError(Exception):
+    """Anvil is not there, did not start or has ended; the message says why and what to do."""
+
+
+class AnvilProgram(Struct, frozen=True):
+    command: tuple[str, ...]
+    origin: str
+    """Where it comes from, for `zuno doctor` and for errors."""
+
+
+def find_anvil(environment: Mapping[str, str]) -> AnvilProgram:
+    """The program that is named, that on the PATH, or that of the platform's npm package."""
+    if named := environment.get("ZUNO_ANVIL"):
+        path = shutil.which(Path(named).expanduser())
+        if path is None:
+            raise AnvilError(
+                f"ZUNO_ANVIL names {clean_text(named)}, which is no program. Correct it, or unset "
+                "it to use the one of the npm package."
+            )
+        return AnvilProgram((path,), "named by ZUNO_ANVIL")
+    if path := shutil.which("anvil", path=environment.get("PATH")):
+        return AnvilProgram((path,), "found on the PATH")
+    return _packaged(environment, _platform())
+
+
+def _platform() -> str:
+    machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    return f"{sys.platform}-{machine}"
+
+
+def _packaged(environment: Mapping[str, str], wanted: str) -> AnvilProgram:
+    package = bundled_lock().anvil_for(wanted)
+    if package is None:
+        raise AnvilError(
+            f"Anvil, the embedded chain's node, has no package for {wanted}. Install Foundry "
+            "(getfoundry.sh) or name its program: ZUNO_ANVIL=/path/to/anvil. Everything but the "
+            "demo, `zuno devnet` and `zuno rehearse` works without it."
+        )
+    try:
+        program = ensure_package(package, environment) / "anvil"
+    except PackageError as error:
+        if wanted != "linux-arm64":
+            raise AnvilError(f"Anvil, the embedded chain's node, is missing. {error}") from error
+        return _emulated(environment, error)
+    return AnvilProgram((str(program),), package.title)
+
+
+def _emulated(environment: Mapping[str, str], missing: PackageError) -> AnvilProgram:
+    """The package for amd64 under qemu, where a registry lacks the one for arm64."""
+    package, qemu = bundled_lock().anvil_for("linux-amd64"), shutil.which(_QEMU)
+    if package is None or qemu is None:
+        raise AnvilError(
+            f"Anvil, the embedded chain's node, is missing. {missing} Or run the one for amd64: "
+            "apt-get install qemu-user-static libc6-amd64-cross libgcc-s1-amd64-cross "
+            "libstdc++6-amd64-cross"
+        ) from missing
+    try:
+        program = ensure_package(package, environment) / "anvil"
+    except PackageError as error:
+        raise AnvilError(f"Anvil, the embedded chain's node, is missing. {error}") from error
+    return AnvilProgram((qemu, "-L", _QEMU_LIBRARIES, str(program)), f"{package.title} under qemu")
+
+
+class Anvil:
+    """A node that runs."""
+
+    def __init__(self, process: Popen[bytes], url: str, said: list[str]) -> None:
+        self.url = url
+        self._process = process
+        self._said = said
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def ended(self) -> str | None:
+        """Why it runs no more; None while it runs."""
+        code = self._process.poll()
+        return None if code is None else _ending(code, self._said)
+
+    def has_ended_within(self, seconds: float) -> bool:
+        """Wait so long at most for the process to be over."""
+        try:
+            self._process.wait(seconds)
+        except TimeoutExpired:
+            return False
+        return True
+
+    def when_ended(self, act: Callable[[], object]) -> None:
+        """Do something once the process has ended, from a thread of its own."""
+
+        def wait() -> None:
+            self._process.wait()
+            act()
+
+        threading.Thread(target=wait, name="anvil", daemon=True).start()
+
+
+@contextmanager
+def running_anvil(
+    arguments: Sequence[str] = (),
+    *,
+    port: int = 0,
+    environment: Mapping[str, str] = os.environ,
+    start_seconds: float = _START_SECONDS,
+) -> Iterator[Anvil]:
+    """A node on loopback for as long as the block lasts, at this port or at a free one."""
+    program = find_anvil(environment)
+    command = [*program.command, "--host", HOST, "--port", str(port), "--hardfork", HARDFORK]
+    try:
+        process = Popen(  # noqa: S603 - our own program and arguments
+            [*command, *arguments], stdin=DEVNULL, stdout=PIPE, stderr=STDOUT
+        )
+    except OSError as error:
+        raise AnvilError(
+            f"Anvil ({program.origin}) cannot be started: {error.strerror}."
+        ) from error
+    with _ends_with_us(process.pid), process:
+        try:
+            said: list[str] = []
+            found = _heard_port(process, said, start_seconds)
+            if found is None:
+                process.kill()
+                why = _ending(process.wait(), said)
+                raise AnvilError(f"Anvil ({program.origin}) did not start. {why}")
+            yield Anvil(process, f"http://{HOST}:{found}", said)
+        finally:
+            _stop(process)
+
+
+@contextmanager
+def _ends_with_us(pid: int) -> Iterator[None]:
+    """A shell that kills the node when our end of its pipe closes, as it does when we die."""
+    shell = ["/bin/sh", "-c", _END_WITH_US, "sh", str(pid)]
+    with Popen(shell, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True) as guard:  # noqa: S603
+        try:
+            yield
+        finally:
+            # The node is gone by now: its number may be somebody else's soon.
+            guard.kill()
+
+
+def _heard_port(process: Popen[bytes], said: list[str], seconds: float) -> int | None:
+    """The port it says it listens at; what it says is read to its end, so that it never blocks."""
+    ready, ports = threading.Event(), list[int]()
+
+    def listen() -> None:
+        for line in process.stdout or ():
+            match = _LISTENING.search(line)
+            if match is not None:
+                ports.append(int(match[1]))
+                ready.set()
+            elif not ports and len(said) < _SAID_MOST:
+                said.append(clean_text(line.decode("utf-8", "replace")).strip())
+        ready.set()
+
+    threading.Thread(target=listen, name="anvil output", daemon=True).start()
+    ready.wait(seconds)
+    return ports[0] if ports else None
+
+
+def _ending(code: int, said: Sequence[str]) -> str:
+    how = f"It was ended by signal {-code}." if code < 0 else f"It ended with code {code}."
+    words = next((line for line in reversed(said) if "rror" in line or "already" in line), "")
+    return f"{how} It said: {words}" if words else how
+
+
+def _stop(process: Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        process.wait(_STOP_SECONDS)
+    except TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def genesis_file(
+    accounts: Mapping[str, Mapping[str, str]],
+    *,
+    chain_id: int,
+    timestamp: int,
+    gas_limit: int,
+    base_fee: int,
+) -> Iterator[Path]:
+    """A first block with these accounts, in the shape that `--init` takes."""
+    import json
+
+    content = {
+        "config": {"chainId": chain_id},
+        "nonce": "0x0",
+        "timestamp": hex(timestamp),
+        "gasLimit": hex(gas_limit),
+        "difficulty": "0x0",
+        "baseFeePerGas": hex(base_fee),
+        "alloc": accounts,
+    }
+    with tempfile.TemporaryDirectory(prefix="zuno-anvil-") as folder:
+        path = Path(folder) / "genesis.json"
+        path.write_text(json.dumps(content), encoding="utf-8")
+        yield path

@@ -1,0 +1,28 @@
+"""`python -m chain.devnet.set_up`: fetch what the embedded chain needs, so that it runs offline."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from chain.devnet.anvil import AnvilError, find_anvil
+from chain.devnet.npm_packages import PackageError
+from chain.devnet.world.contracts import contract_codes
+
+
+def main() -> int:
+    """A platform without Anvil is told so, and everything but the embedded chain works there."""
+    try:
+        codes = contract_codes(os.environ)
+        sys.stderr.write(f"{len(codes)} contracts are in the cache and match npm.lock.json.\n")
+        sys.stderr.write(f"Anvil: {find_anvil(os.environ).origin}.\n")
+    except AnvilError as error:
+        sys.stderr.write(f"{error}\n")
+    except PackageError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
