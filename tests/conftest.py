@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from tests import node_rpc
+from tests.chain_view import give_chains_back
 from tests.embedded_chain import embedded_chain
 from tests.fork_server import ROOT
 
@@ -54,6 +55,13 @@ def _chain_left_as_found(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if node_rpc.ask(url, "eth_blockNumber") != head:
         assert node_rpc.ask(url, "evm_revert", taken)
+
+
+@pytest.fixture(autouse=True)
+def _chains_given_back() -> Iterator[None]:
+    """A node with the small world that a test took for itself serves the next one."""
+    yield
+    give_chains_back()
 
 
 # Whoever waits for terminals, processes and clocks goes first, so that no worker is left alone

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from chain.devnet.node.transactions import sign_transaction
+from chain.devnet.world.writing import sign_transaction
 
 from chain.base.units import GWEI
 from chain.contracts.abi import encode_call

@@ -30,7 +30,7 @@ from chain.execution.decode.records import (
 from chain.execution.policy.policy import PolicyRefused, check
 from chain.math.liquidity import Amounts
 from tests.chain.execution.made_up_plans import context_of
-from tests.chain.execution.on_ledger import fresh_chain, small_world
+from tests.chain.execution.on_small_world import fresh_chain, small_world
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

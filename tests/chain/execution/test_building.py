@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
-from chain.devnet.node.messages import Message
 from msgspec.structs import replace
 
 from chain.base.units import BIPS
@@ -31,7 +30,7 @@ from chain.execution.build.requests import (
 from chain.execution.build.sizing import guaranteed_by_exit, narrowed, size_swap_entry
 from chain.math.liquidity import Amounts
 from chain.pools.quote import quote_exact_input
-from tests.chain.execution.on_ledger import (
+from tests.chain.execution.on_small_world import (
     MANAGER,
     NETWORK,
     ROUTER,
@@ -352,7 +351,7 @@ def test_drift_within_the_bound_is_survived(chain: Chain, name: str, bips: int) 
     ]
     chain.drift(key, bips)
     for (only,) in plans:
-        assert chain.state.call(Message(only.to, only.data, only.sender)).success
+        assert chain.state.call(only.to, only.data, only.sender).success
 
 
 @pytest.mark.parametrize("bips", [-300, -60, 60, 300])
@@ -370,4 +369,4 @@ def test_drift_past_the_bound_is_refused_by_the_contracts(
     plans = [build(request, chain.facts(key)).transactions for request in requests]
     chain.drift(key, bips)
     for (only,) in plans:
-        assert not chain.state.call(Message(only.to, only.data, only.sender)).success
+        assert not chain.state.call(only.to, only.data, only.sender).success

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from chain.devnet.node.messages import Message
 from msgspec.structs import replace
 
 from chain.contracts import abi
@@ -27,7 +26,7 @@ from chain.execution.build.requests import (
 )
 from chain.execution.build.sizing import guaranteed_by_exit
 from chain.math.liquidity import Amounts
-from tests.chain.execution.on_ledger import (
+from tests.chain.execution.on_small_world import (
     MANAGER,
     NETWORK,
     Chain,
@@ -144,7 +143,7 @@ def test_what_cannot_be_built_is_said(
 def test_a_hook_that_refuses_exits_stops_the_exit(chain: Chain) -> None:
     old = position(chain, "hooked")
     refusing = abi.encode_call(SET_REFUSING, True)
-    assert chain.state.apply(Message(EXIT_GUARD, refusing, KEEPER.address)).success
+    assert chain.state.apply(KEEPER.address, EXIT_GUARD, refusing).success
     (leaving,) = build(CloseRequest(old), chain.facts(old.pool.key)).transactions
-    outcome = chain.state.call(Message(leaving.to, leaving.data, leaving.sender))
+    outcome = chain.state.call(leaving.to, leaving.data, leaving.sender)
     assert not outcome.success

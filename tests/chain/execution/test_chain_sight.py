@@ -86,7 +86,7 @@ async def test_a_lower_embedded_chain_ends_every_plan_and_approval(
     )
     bench.mine(2)
     assert await looked(bench) == [StepSituation.INCLUDED]
-    bench.moves.rpc("anvil_rollback", hex(depth))
+    bench.moves.rpc("anvil_rollback", depth)
 
     assert await looked(bench) == [StepSituation.OVER]
 
@@ -171,7 +171,7 @@ async def test_a_rewritten_embedded_chain_ends_what_is_signed_and_missing(bench:
     bench.outbox.record_signed("hash", 0, signed, now=bench.waits.now)
     bench.mine(2)
     assert await looked(bench) == [StepSituation.NOT_SENT]
-    bench.moves.rpc("anvil_reorg", "0x2")
+    bench.moves.rpc("anvil_reorg", 2, [])
     bench.mine(3)
 
     assert await looked(bench) == [StepSituation.OVER]
@@ -188,7 +188,7 @@ async def test_a_live_network_that_is_lower_and_old_lags_and_ends_nothing(bench:
     assert await state_of(bench, ONE_ENDPOINT, fresh) is ChainState.KNOWN
     highest = bench.outbox.highest_head(chain_of(bench))
     bench.approved(bench.plan())
-    bench.moves.rpc("anvil_rollback", hex(REORG_DEPTH + 1))
+    bench.moves.rpc("anvil_rollback", REORG_DEPTH + 1)
 
     assert await state_of(bench, ONE_ENDPOINT, bench.head_time() + 61.0) is ChainState.LAGGING
     assert bench.outbox.highest_head(chain_of(bench)) == highest

@@ -42,7 +42,7 @@ from tests.chain.execution.made_up_plans import (
     context_of,
     made_up_plan,
 )
-from tests.chain.execution.on_ledger import fresh_chain, small_world
+from tests.chain.execution.on_small_world import fresh_chain, small_world
 from tests.chain.execution.policy_bench import STRANGER, Bench, altered, reasons, setting, spoil
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from chain.execution.policy.context import PolicyLimits
 from chain.execution.policy.policy import Allowed, PolicyRefused, check
 from chain.math.liquidity import Amounts
 from tests.chain.execution.made_up_plans import context_of
-from tests.chain.execution.on_ledger import fresh_chain
+from tests.chain.execution.on_small_world import fresh_chain
 from tests.chain.execution.policy_bench import Bench, altered, setting, spoil
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ def storing(words: dict[bytes, str], answer: str | None = None) -> bytes:
 
 
 def made(moves: Moves, code: bytes) -> str:
-    from chain.devnet.node.transactions import sign_transaction
+    from chain.devnet.world.writing import sign_transaction
 
     nonce = int(moves.rpc("eth_getTransactionCount", DEPLOYER.address, "latest"), 16)
     signed = sign_transaction(

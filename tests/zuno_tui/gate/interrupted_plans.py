@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chain.devnet.node.transactions import sign_transaction
+from chain.devnet.world.writing import sign_transaction
 
 from chain.contracts.abi import encode_call
 from chain.devnet.world.accounts import DEMO_WALLET
@@ -110,9 +110,9 @@ def befall(desk: Desk, what: str, draw: random.Random) -> None:
     """What happens to the chain while nobody looks; a restart is the caller's to do."""
     match what:
         case "reorg":
-            desk.ask("anvil_reorg", hex(draw.randint(1, 5)))
+            desk.ask("anvil_reorg", draw.randint(1, 5), [])
         case "rollback":
-            desk.ask("anvil_rollback", hex(draw.randint(1, 5)))
+            desk.ask("anvil_rollback", draw.randint(1, 5))
         case "foreign transaction":
             send_foreign(desk)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from chain.devnet.node.transactions import sign_transaction
+from chain.devnet.world.writing import sign_transaction
 
 from chain.devnet.world.accounts import DEMO_WALLET
 from tests.embedded_chain import embedded_chain

@@ -1,14 +1,12 @@
-"""The embedded chain inside the process: facts read from a state, built transactions run on it."""
+"""Facts read from the small world, and built transactions run on it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from math import isqrt
 from typing import TYPE_CHECKING
 
-from chain.devnet.node.messages import Message, Override
 
 from agents.numbers.edges import TickRange
 from agents.numbers.inventory import allocate_inventory
@@ -26,7 +24,6 @@ from chain.contracts.storage import (
 )
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import CONTRACTS
-from chain.devnet.world.worlds import World, open_world
 from chain.execution.build.facts import (
     Bips,
     ChainFacts,
@@ -47,16 +44,17 @@ from chain.positions.custody import Custody
 from chain.positions.identity import identify
 from chain.positions.snapshot import pool_snapshot, position_snapshot
 from chain.rpc.records import Block
+from tests import chain_view
+from tests.chain_view import Outcome, small_world
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from chain.devnet.node.execution import BlockState
-    from chain.devnet.node.messages import Outcome
 
     from chain.contracts.networks import Address
     from chain.execution.build.builder import Built
     from chain.execution.transaction import UnsignedTransaction
+    from tests.chain_view import ChainView
 
 NETWORK = network_named("devnet")
 WALLET = DEMO_WALLET.address
@@ -66,16 +64,13 @@ GWEI = 10**9
 _CREATION = (abi.topic("Transfer(address,address,uint256)"), f"0x{0:064x}")
 
 
-@cache
-def small_world() -> World:
-    """Shared by all tests: fork its state, never mine on it."""
-    return open_world(7, "small")
+__all__ = ["small_world"]
 
 
 class Words(Mapping[int, int]):
     """The PoolManager's storage as a mapping."""
 
-    def __init__(self, state: BlockState) -> None:
+    def __init__(self, state: ChainView) -> None:
         self._state = state
 
     def __getitem__(self, slot: int) -> int:
@@ -92,11 +87,11 @@ class Words(Mapping[int, int]):
 class Chain:
     """One private state of the small world."""
 
-    state: BlockState
+    state: ChainView
     time: int
 
     def ask(self, to: Address, signature: str, *values: object) -> int:
-        outcome = self.state.call(Message(to, abi.encode_call(signature, *values)))
+        outcome = self.state.call(to, abi.encode_call(signature, *values))
         return int.from_bytes(outcome.output[:32], "big") if outcome.success else 0
 
     def balance(self, token: Address, owner: Address) -> int:
@@ -113,7 +108,7 @@ class Chain:
         through = {}
         for spender in (MANAGER, ROUTER):
             call = abi.encode_call("allowance(address,address,address)", WALLET, token, spender)
-            output = self.state.call(Message(permit2, call)).output
+            output = self.state.call(permit2, call).output
             amount, expiration = (int.from_bytes(output[at : at + 32], "big") for at in (0, 32))
             through[spender] = SpenderAllowance(amount, expiration)
         return TokenAllowances(
@@ -126,7 +121,7 @@ class Chain:
 
     def position(self, token_id: int) -> PositionFacts:
         call = abi.encode_call("getPoolAndPositionInfo(uint256)", token_id)
-        output = self.state.call(Message(MANAGER, call)).output
+        output = self.state.call(MANAGER, call).output
         key = PoolKey(*abi.decode(POOL_KEY_TYPES, output[:-32]))
         info = decode_position_info(int.from_bytes(output[-32:], "big"))
         identity = identify(token_id, key, info.tick_lower, info.tick_upper)
@@ -155,10 +150,10 @@ class Chain:
         """Each step in turn, every one of them successful."""
         outcomes = []
         for each in transactions:
-            message = Message(
-                each.to, each.data, each.sender, each.value, each.gas, each.nonce,
-            )  # fmt: skip
-            outcome = self.state.apply(message)
+            assert each.nonce == self.state.nonce(each.sender)
+            outcome = self.state.apply(
+                each.sender, each.to, each.data, value=each.value, gas=each.gas
+            )
             assert outcome.success, (each.step, outcome.output.hex(), outcome.failure)
             outcomes.append(outcome)
         return outcomes
@@ -208,7 +203,7 @@ class Chain:
         moved = isqrt(price * price * (10_000 + bips) // 10_000)
         tick = tick_at_sqrt_price(moved) % (1 << 24)
         changed = word >> 184 << 184 | tick << 160 | moved
-        self.state.override({CONTRACTS.pool_manager: Override(changed_slots={slot: changed})})
+        self.state.set_storage(CONTRACTS.pool_manager, slot, changed)
 
     def around(self, key: PoolKey, below: int, above: int) -> Span:
         tick = decode_slot0(Words(self.state)[pool_slots(key.pool_id).slot0]).tick
@@ -217,16 +212,16 @@ class Chain:
 
 
 def fresh_chain() -> Chain:
-    ledger = small_world().ledger
-    return Chain(ledger.fork(), ledger.head.timestamp)
+    state = chain_view.fresh_chain()
+    return Chain(state, state.head.timestamp)
 
 
 def minted(outcomes: Sequence[Outcome]) -> int:
     (token_id,) = (
-        int(log.topics[3], 16)
+        int(log["topics"][3], 16)
         for outcome in outcomes
         for log in outcome.logs
-        if log.address == MANAGER and log.topics[:2] == _CREATION
+        if log["address"] == MANAGER and tuple(log["topics"][:2]) == _CREATION
     )
     return token_id
 
