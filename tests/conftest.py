@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +14,7 @@ from hypothesis import settings
 from tests import node_rpc
 from tests.chain_view import give_chains_back
 from tests.embedded_chain import embedded_chain
+from tests.environment import set_environment
 from tests.fork_server import ROOT
 
 if TYPE_CHECKING:
@@ -22,15 +22,8 @@ if TYPE_CHECKING:
 
     from chain.devnet.launch import DevnetReady
 
-# readline, which pytest imports, leaves the size of no terminal at all to every child.
-for _size in ("COLUMNS", "LINES"):
-    os.environ.pop(_size, None)
-
-# Nobody's prices are asked for over the network: a second market is there where a test brings one.
-os.environ.setdefault("ZUNO_DEFILLAMA_URL", "http://127.0.0.1:9")
-
-# A debate is shown to a test as it comes, not at a reader's pace.
-os.environ["ZUNO_READING_PACE"] = "0"
+# Before anything that reads it while it is imported, and before any child.
+set_environment()
 
 # How long one example takes says more about the machine than about the code.
 settings.register_profile("zuno", deadline=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from zuno_tui.cli.output import flush_output
 from zuno_tui.shown.exit_codes import DONE, FAILED
 
 if TYPE_CHECKING:
@@ -18,18 +19,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from zuno_tui.cli.parser import build_parser
 
     words = sys.argv[1:] if arguments is None else arguments
-    parsed = build_parser(_commands_for(words)).parse_args(words)
-    if parsed.version:
-        return _print_version()
+    code: int = DONE
     try:
-        return _run(parsed)
+        parsed = build_parser(_commands_for(words)).parse_args(words)
+        code = _print_version() if parsed.version else _run(parsed)
+    except SystemExit:
+        # argparse has printed its help, or what it does not understand.
+        flush_output(code)
+        raise
     except KeyboardInterrupt:
         sys.stderr.write("\nStopped.\n")
-        return FAILED
+        code = FAILED
     except BrokenPipeError:
-        # `zuno positions | head` is no fault; without this Python complains at exit.
-        sys.stdout = None
-        return DONE
+        # `zuno positions | head` is no fault.
+        code = DONE
+    return flush_output(code)
 
 
 def _commands_for(words: Sequence[str]) -> Iterable[Command]:
@@ -51,6 +55,8 @@ def _run(parsed: Namespace) -> int:
 
             parsed.address = address_flag(parsed)
         return _run_command(parsed.chosen, _at_demo(parsed))
+    except BrokenPipeError:
+        raise
     except Exception as error:
         code, words = explain(error)
         sys.stderr.write(words + "\n")

@@ -1,8 +1,7 @@
-"""A quiet terminal for the screen's tests: no colour wishes, no animations, no clock but ours."""
+"""What the tests of the screen share."""
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,14 +10,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chain.base.home import Home
-
-# Textual reads these while it is imported, so they go before anything imports it. What the
-# pictures' own plugin tells its workers is no wish, and stays.
-for name in list(os.environ):
-    order = name.startswith("TEXTUAL_") and not name.startswith("TEXTUAL_SNAPSHOT_")
-    if order or name == "NO_COLOR":
-        del os.environ[name]
-os.environ["TEXTUAL_ANIMATIONS"] = "none"
 
 
 @pytest.fixture(autouse=True)

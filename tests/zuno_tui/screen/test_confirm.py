@@ -19,6 +19,7 @@ from tests.zuno_tui.screen.confirm_pilot import (
 from tests.zuno_tui.screen.scenes import (
     APPROVAL,
     APPROVED,
+    NOW,
     PLAN,
     ScriptedLink,
     desk_app,
@@ -248,20 +249,36 @@ async def test_an_approval_that_ended_cannot_be_confirmed(
         assert not screen.query_one("#confirm-fields").display
 
 
-@pytest.mark.parametrize("seconds_left", [0.2, 0.001], ids=["looked at", "not yet drawn"])
-async def test_an_approval_expires_while_it_is_looked_at(seconds_left: float) -> None:
+@pytest.mark.parametrize("late", [0.0, 3_600.0], ids=["to the second", "long ago"])
+async def test_a_word_typed_after_the_end_of_an_approval_signs_nothing(late: float) -> None:
     link = ScriptedLink()
+    now = NOW
     async with desk_app(link).run_test() as pilot:
-        screen = ConfirmScreen(link, replace(KEYLESS, seconds_left=seconds_left))
+        screen = ConfirmScreen(link, replace(KEYLESS, seconds_left=540.0), clock=lambda: now)
         pilot.app.push_screen(screen)
         await pilot.pause()
         await pilot.press(*"appl")
-        await pilot.pause(0.3)
+        now = NOW + 540.0 + late
         await pilot.press("y", "enter")
         await pilot.pause()
 
         assert link.confirmed == []
         assert "expired" in said_on(screen)
+
+
+async def test_an_approval_expires_while_nobody_types() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        short = replace(KEYLESS, seconds_left=0.001)
+        screen = ConfirmScreen(link, short, clock=lambda: NOW)
+        pilot.app.push_screen(screen)
+        while not screen._ended:
+            await pilot.pause(0.01)
+        assert "expired" in said_on(screen)
+        await pilot.press(*"apply", "enter")
+        await pilot.pause()
+
+        assert link.confirmed == []
 
 
 async def test_another_plans_end_changes_nothing_here() -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tests.zuno_tui.screen.graphics.test_pictures import png
 from tests.zuno_tui.screen.looks import lines_of
-from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app, play
+from tests.zuno_tui.screen.scenes import NOW, ScriptedLink, desk_app, play
 from tests.zuno_tui.screen.trade_scenes import APPROVAL, BEGUN, HEARD, HEDGING, HOLDING, PLAN_ID
 from zuno_tui.commands.show import Show
 from zuno_tui.commands.trade import Trade
@@ -57,7 +57,9 @@ async def test_only_the_whole_word_typed_after_reading_sends() -> None:
     link = ScriptedLink()
     times = iter([-READING_SECONDS])
     async with desk_app(link).run_test(size=(80, 24)) as pilot:
-        screen = TradeConfirmScreen(link, APPROVAL, key_clock=lambda: next(times, 1e12))
+        screen = TradeConfirmScreen(
+            link, APPROVAL, clock=lambda: NOW, key_clock=lambda: next(times, 1e12)
+        )
         await pilot.app.push_screen(screen)
         await pilot.pause()
         await pilot.press(*"apply", "enter")
@@ -69,6 +71,22 @@ async def test_only_the_whole_word_typed_after_reading_sends() -> None:
         await play(pilot, ConfirmationEnded(APPROVAL.hash, "sold 0.374 ETH"))
         await play(pilot, TradeConfirmationAsked(APPROVAL))
         assert sum(isinstance(one, TradeConfirmScreen) for one in pilot.app.screen_stack) == 1
+
+
+async def test_the_word_typed_after_the_end_of_an_approval_sends_nothing() -> None:
+    link = ScriptedLink()
+    now = NOW
+    times = iter([-READING_SECONDS])
+    async with desk_app(link).run_test(size=(80, 24)) as pilot:
+        screen = TradeConfirmScreen(
+            link, APPROVAL, clock=lambda: now, key_clock=lambda: next(times, 1e12)
+        )
+        await pilot.app.push_screen(screen)
+        await pilot.pause()
+        now = NOW + APPROVAL.seconds_left
+        await pilot.press(*"trade", "enter")
+        assert link.confirmed == []
+        assert not screen.query_one("#send-row").display
 
 
 async def test_what_is_typed_before_it_could_be_read_sends_nothing() -> None:

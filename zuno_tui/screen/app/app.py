@@ -219,7 +219,7 @@ class ZunoApp(SafeApp[None]):
             case _:
                 pass
         taken = [screen.hear(event) for screen in self.screen_stack if isinstance(screen, Hearing)]
-        if not any(taken) and (screen := screen_for(event, self.link)) is not None:
+        if not any(taken) and (screen := screen_for(event, self.link, self._clock)) is not None:
             self.push_screen(screen)
 
     def _call_out(self, row: AlertRow) -> None:

@@ -93,7 +93,7 @@ class ConfirmScreen(Screen[None]):
         self,
         link: DeskLink,
         approval: ApprovalView,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float],
         key_clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`key_clock` is the one that keys are stamped by when they arrive."""
@@ -280,6 +280,10 @@ class ConfirmScreen(Screen[None]):
         if self._approval.needs_passphrase and self.query_one(HiddenField).empty:
             self._say("The key is locked: its passphrase comes first. Nothing was signed.")
             self.set_focus(self.query_one(HiddenField))
+            return
+        if self._clock() >= self._ends_at:
+            # On a busy machine the word may come before the timer does.
+            self._expire()
             return
         self._confirmed = True
         self._link.confirm(self._approval.hash, event.word, self._passphrase())

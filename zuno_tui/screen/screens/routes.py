@@ -22,96 +22,103 @@ from zuno_tui.desk.events import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
     from textual.screen import Screen
 
     from zuno_tui.desk.link import DeskLink
 
+    Clock: TypeAlias = Callable[[], float]
+
 
 @singledispatch
-def screen_for(_event: Event, _link: DeskLink) -> Screen[None] | None:
+def screen_for(_event: Event, _link: DeskLink, _clock: Clock) -> Screen[None] | None:
     """The screen that shows what was told; None where the desk's panes do."""
     return None
 
 
 @screen_for.register(HelpAsked)
-def _help(event: HelpAsked, _link: DeskLink) -> Screen[None]:
+def _help(event: HelpAsked, _link: DeskLink, _clock: Clock) -> Screen[None]:
     from zuno_tui.screen.screens.help import HelpScreen
 
     return HelpScreen(event.topic)
 
 
 @screen_for.register(ConfirmationAsked)
-def _confirmation(event: ConfirmationAsked, link: DeskLink) -> Screen[None]:
+def _confirmation(event: ConfirmationAsked, link: DeskLink, clock: Clock) -> Screen[None]:
     from zuno_tui.screen.screens.confirm import ConfirmScreen
 
-    return ConfirmScreen(link, event.approval)
+    return ConfirmScreen(link, event.approval, clock)
 
 
 @screen_for.register(PageReady)
-def _page(event: PageReady, _link: DeskLink) -> Screen[None]:
+def _page(event: PageReady, _link: DeskLink, _clock: Clock) -> Screen[None]:
     from zuno_tui.screen.screens.page import PageScreen
 
     return PageScreen(event.title, event.lines)
 
 
 @screen_for.register(DetailReady)
-def _position(event: DetailReady, link: DeskLink) -> Screen[None]:
+def _position(event: DetailReady, link: DeskLink, _clock: Clock) -> Screen[None]:
     from zuno_tui.screen.screens.position import PositionScreen
 
     return PositionScreen(link, event.view)
 
 
 @screen_for.register(PoolsReady)
-def _pools(event: PoolsReady, link: DeskLink) -> Screen[None]:
+def _pools(event: PoolsReady, link: DeskLink, _clock: Clock) -> Screen[None]:
     from zuno_tui.screen.screens.pools import PoolsScreen
 
     return PoolsScreen(link, event.rows)
 
 
 @screen_for.register(PortfolioChanged)
-def _portfolio(event: PortfolioChanged, link: DeskLink) -> Screen[None] | None:
+def _portfolio(event: PortfolioChanged, link: DeskLink, _clock: Clock) -> Screen[None] | None:
     from zuno_tui.screen.screens.portfolio import PortfolioScreen
 
     return PortfolioScreen(link, event.view) if event.opens else None
 
 
 @screen_for.register(RangeReady)
-def _range(event: RangeReady, link: DeskLink) -> Screen[None]:
+def _range(event: RangeReady, link: DeskLink, _clock: Clock) -> Screen[None]:
     from zuno_tui.screen.screens.range import RangeScreen
 
     return RangeScreen(link, event)
 
 
 @screen_for.register(RecordsReady)
-def _records(event: RecordsReady, link: DeskLink) -> Screen[None]:
+def _records(event: RecordsReady, link: DeskLink, _clock: Clock) -> Screen[None]:
     from zuno_tui.screen.screens.records import RecordsScreen
 
     return RecordsScreen(link, event.rows)
 
 
 @screen_for.register(OutboxReady)
-def _outbox(event: OutboxReady, link: DeskLink) -> Screen[None]:
+def _outbox(event: OutboxReady, link: DeskLink, _clock: Clock) -> Screen[None]:
     from zuno_tui.screen.screens.outbox import OutboxScreen
 
     return OutboxScreen(link, event.rows)
 
 
 @screen_for.register(TradeOpened)
-def _trade(event: TradeOpened, link: DeskLink) -> Screen[None]:
+def _trade(event: TradeOpened, link: DeskLink, _clock: Clock) -> Screen[None]:
     from zuno_tui.screen.screens.trade import TradeScreen
 
     return TradeScreen(link, event.view)
 
 
 @screen_for.register(TradeConfirmationAsked)
-def _trade_confirmation(event: TradeConfirmationAsked, link: DeskLink) -> Screen[None]:
+def _trade_confirmation(
+    event: TradeConfirmationAsked, link: DeskLink, clock: Clock
+) -> Screen[None]:
     from zuno_tui.screen.screens.trade_confirm import TradeConfirmScreen
 
-    return TradeConfirmScreen(link, event.approval)
+    return TradeConfirmScreen(link, event.approval, clock)
 
 
 @screen_for.register(SettingsReady)
-def _settings(event: SettingsReady, link: DeskLink) -> Screen[None]:
+def _settings(event: SettingsReady, link: DeskLink, _clock: Clock) -> Screen[None]:
     from zuno_tui.screen.screens.settings import SettingsScreen
 
     return SettingsScreen(link, event.rows, event.path)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.shown.trade.views import TradeApprovalView
 
+_OVER = "The approval is over. Nothing was sent. Ask for a new plan."
 _LEAVES = "escape leaves, and nothing is sent"
 
 
@@ -59,7 +60,7 @@ class TradeConfirmScreen(Screen[None]):
         self,
         link: DeskLink,
         approval: TradeApprovalView,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float],
         key_clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`key_clock` is the one that keys are stamped by when they arrive."""
@@ -115,6 +116,9 @@ class TradeConfirmScreen(Screen[None]):
         if event.word != self._approval.word:
             self._say(f"That was not the word {self._approval.word}. Nothing was sent.", "$warning")
             return
+        if self._clock() >= self._ends_at:
+            self._end(_OVER)
+            return
         self._close()
         self._link.confirm(self._approval.hash, event.word, None)
         self._say("Confirmed. Looking at the market and the account again …")
@@ -141,7 +145,7 @@ class TradeConfirmScreen(Screen[None]):
         if self._over:
             return
         if left <= 0:
-            self._end("The approval is over. Nothing was sent. Ask for a new plan.")
+            self._end(_OVER)
             return
         self.query_one("#send-authority").border_subtitle = Content(countdown(left))
 
