@@ -167,10 +167,9 @@ def _by_web3(
 
 def minted(url: str, network: Network, count: int) -> list[int]:
     """New positions, paid for by one of the embedded chain's own providers."""
-    from chain.devnet.world.writing import sign_transaction
-
     from chain.devnet.world.accounts import MEDIUM_PROVIDER
     from chain.devnet.world.pools import STABLE
+    from chain.devnet.world.writing import sign_transaction
 
     manager = network.contracts.position_manager
     most = 2**128 - 1

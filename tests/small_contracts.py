@@ -38,7 +38,9 @@ def chain_of_small_contracts() -> AbstractContextManager[ChainView]:
     accounts: dict[str, dict[str, object]] = {
         person: {"balance": hex(100 * ETHER)} for person in (ALICE, BOB)
     }
-    accounts |= {address: {"balance": "0x0", "code": f"0x{code}"} for address, code in CODES.items()}
+    accounts |= {
+        address: {"balance": "0x0", "code": f"0x{code}"} for address, code in CODES.items()
+    }
     accounts[COUNTER]["storage"] = {word(0): word(41)}
     return bare_chain(accounts)
 

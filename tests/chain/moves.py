@@ -8,9 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from chain.devnet.defaults import control_url
-from chain.devnet.world.writing import sign_transaction
-
 from chain.contracts import abi
 from chain.contracts.calldata import (
     TO_SENDER,
@@ -26,6 +23,8 @@ from chain.contracts.calldata import (
     swap_exact_in,
 )
 from chain.contracts.networks import NATIVE, Address, Network
+from chain.devnet.defaults import control_url
+from chain.devnet.world.writing import sign_transaction
 from chain.rpc.multicall import Call, aggregate, decode_aggregate
 
 if TYPE_CHECKING:
@@ -69,6 +68,18 @@ class Moves:
             yield
         finally:
             assert self.rpc("evm_revert", snapshot)
+
+    def reorg(self, depth: int) -> None:
+        """Other blocks in the place of the last ones: empty, and each a second later."""
+        head = int(self.rpc("eth_blockNumber"), 16)
+        blocks = [
+            self.rpc("eth_getBlockByNumber", hex(number), False)
+            for number in range(head - depth + 1, head + 1)
+        ]
+        self.rpc("anvil_rollback", depth)
+        for block in blocks:
+            self.rpc("evm_setNextBlockTimestamp", int(block["timestamp"], 16) + 1)
+            self.rpc("evm_mine")
 
     def send(
         self,

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from chain.devnet.world.writing import sign_transaction
-
 from chain.base.units import GWEI
 from chain.contracts.abi import encode_call
 from chain.contracts.calldata import (
@@ -28,6 +26,7 @@ from chain.contracts.pool_key import PoolKey
 from chain.contracts.storage import bitmap_slot, pool_slots, tick_slots
 from chain.devnet.world.accounts import CROWD, WIDE_PROVIDER
 from chain.devnet.world.deployment import ETHER, USDC
+from chain.devnet.world.writing import sign_transaction
 from chain.pools.depth import WORD_TICKS, read_depths
 from chain.pools.quote import quote_at_most
 from chain.pools.state import pool_state_slots, pool_states

@@ -205,7 +205,7 @@ def test_a_plan_of_another_chain_is_named_and_not_judged(month: Month) -> None:
 
 def test_blocks_that_were_replaced_are_judged_again(month: Month, judged: Judged) -> None:
     """The last test of the month: its last block is another one afterwards."""
-    month.moves.rpc("anvil_reorg", 1, [])
+    month.moves.reorg(1)
     again = month.judge()
     assert again.new == len(judged.scores)
     before, after = ({one.read_at for one in each.scores} for each in (judged, again))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import isqrt
 from typing import TYPE_CHECKING
 
-
 from agents.numbers.edges import TickRange
 from agents.numbers.inventory import allocate_inventory
 from agents.numbers.swap import swap_terms
@@ -49,7 +48,6 @@ from tests.chain_view import Outcome, small_world
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
 
     from chain.contracts.networks import Address
     from chain.execution.build.builder import Built

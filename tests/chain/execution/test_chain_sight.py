@@ -171,7 +171,7 @@ async def test_a_rewritten_embedded_chain_ends_what_is_signed_and_missing(bench:
     bench.outbox.record_signed("hash", 0, signed, now=bench.waits.now)
     bench.mine(2)
     assert await looked(bench) == [StepSituation.NOT_SENT]
-    bench.moves.rpc("anvil_reorg", 2, [])
+    bench.moves.reorg(2)
     bench.mine(3)
 
     assert await looked(bench) == [StepSituation.OVER]

@@ -209,7 +209,7 @@ async def test_killed_and_then_reorganised(bench: Bench, tmp_path: Path) -> None
     database = tmp_path / "zuno.db"
     code = await killed(bench, database, bench.moves.url, "before signing", 2)
     assert code == -signal.SIGKILL
-    bench.moves.rpc("anvil_reorg", 1, [])
+    bench.moves.reorg(1)
     assert bench.received() == 0
     named = await recovered(bench, database)
     assert named == [StepSituation.OVER]
@@ -286,7 +286,7 @@ async def test_a_thousand_kills(moves: Moves, network: Network, tmp_path: Path, 
                 kills[f"{moment} {countdown}"] += 1
             meanwhile = draw.choice(("nothing", "reorg", "resume and die"))
             if meanwhile == "reorg":
-                bench.moves.rpc("anvil_reorg", 1, [])
+                bench.moves.reorg(1)
             elif meanwhile == "resume and die":
                 where = draw.choice(POINTS)
                 again = await run(outbox_driver.resume_and_die, moves.url, str(database), *where)

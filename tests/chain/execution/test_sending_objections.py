@@ -77,7 +77,7 @@ async def test_one_that_would_fail_is_never_signed(bench: Bench) -> None:
 
 async def test_a_reorg_between_two_steps_leaves_the_second_unsigned(bench: Bench) -> None:
     def reorganised() -> str | None:
-        bench.moves.rpc("anvil_reorg", 1, [])
+        bench.moves.reorg(1)
         raise Unreachable("knows no such block", endpoint="the node")
 
     dispatch = await _applied(bench, Trials([reorganised]))

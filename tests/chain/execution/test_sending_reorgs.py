@@ -35,7 +35,7 @@ def states(bench: Bench) -> list[str]:
 async def test_a_reorg_past_an_included_step_ends_the_plan_and_sends_nothing(bench: Bench) -> None:
     bench.mine()
     await bench.apply(bench.plan())
-    bench.waits.meanwhile = [lambda: bench.moves.rpc("anvil_reorg", 1, [])]
+    bench.waits.meanwhile = [lambda: bench.moves.reorg(1)]
     dispatch = await bench.sender().watch("hash")
     assert states(bench)[2:] == ["signed", "sent", "included", "unclear", "dropped"]
     assert dispatch.ended is not None
@@ -53,7 +53,7 @@ async def test_a_reorg_that_moves_a_step_to_another_block_ends_nothing(bench: Be
     assert newest is not None
     bytes_again = "0x" + newest.transaction.raw.hex()
     bench.waits.meanwhile = [
-        lambda: bench.moves.rpc("anvil_reorg", 1, []),
+        lambda: bench.moves.reorg(1),
         lambda: None,
         # As the network does, whose nodes put it back into their pools.
         lambda: bench.moves.rpc("eth_sendRawTransaction", bytes_again),

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chain.devnet.world.writing import sign_transaction
-
 from chain.contracts.abi import encode_call
 from chain.devnet.world.accounts import DEMO_WALLET
+from chain.devnet.world.writing import sign_transaction
 from tests import node_rpc
 from tests.embedded_chain import embedded_chain
 from tests.fork_server import fork_server

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from chain.devnet.world.writing import sign_transaction
 
 from chain.devnet.world.accounts import DEMO_WALLET
+from chain.devnet.world.writing import sign_transaction
 from tests.embedded_chain import embedded_chain
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine
