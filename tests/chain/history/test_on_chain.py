@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import groupby, pairwise
 
 import pytest
-from chain.devnet.node.index import LogQuery
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from chain.contracts.storage import decode_slot0, pool_slots, tick_slots
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.pools import POOLS, DevnetPool
-from chain.devnet.world.worlds import World, open_world
 from chain.history import events
 from chain.history.events import ModifyLiquidityEvent, SwapEvent
 from chain.history.flows import FeeTerms, fees_of_swap
