@@ -20,7 +20,7 @@ class TcpLine:
 
     @property
     def socket_url(self) -> str:
-        return f"ws://127.0.0.1:{self._own_port}/a-key-that-is-never-shown"
+        return f"ws://127.0.0.1:{self._own_port}/?key=a-key-that-is-never-shown"
 
     async def mend(self) -> None:
         self._listener = await asyncio.start_server(self._joined, "127.0.0.1", self._own_port)
