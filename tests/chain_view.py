@@ -1,4 +1,4 @@
-"""A chain on a node of its own, seen and changed the way tests do: without keys and without fees."""
+"""A chain on a node of its own, seen and changed as tests do: without keys and without fees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedded chain in a process of its own, as tests start it: without loading libraries again."""
+"""The embedded chain in a process of its own, without loading libraries again."""
 
 from __future__ import annotations
 

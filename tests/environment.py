@@ -17,8 +17,8 @@ _REMOVED = (
 """What these begin with changes how Python, zuno or a terminal behaves."""
 
 _KEPT = (
-    # Where the tests find what they do not bring: contracts, candles, a NATS server.
-    *("ZUNO_CACHE", "ZUNO_DATA", "ZUNO_NATS_SERVER"),
+    # Where the tests find what they do not bring: a node, contracts, candles, a NATS server.
+    *("ZUNO_ANVIL", "ZUNO_CACHE", "ZUNO_DATA", "ZUNO_NATS_SERVER"),
     # What the snapshots are told, by their plugin and by whoever takes them again.
     *("TEXTUAL_SNAPSHOT_", "ZUNO_KEEP_LOOKS"),
     # The tree whose lines are changed by `make mutants`.

@@ -37,6 +37,13 @@ def ask(url: str, method: str, *params: object) -> Any:
     return answer["result"]
 
 
+def wait_until_later(url: str, seconds: int) -> None:
+    """One block more, this much later than the head."""
+    head = ask(url, "eth_getBlockByNumber", "latest", False)
+    ask(url, "evm_setNextBlockTimestamp", int(head["timestamp"], 16) + seconds)
+    ask(url, "evm_mine")
+
+
 def ask_all(url: str, calls: Sequence[tuple[str, Sequence[object]]]) -> None:
     """Many in one request, of which none may fail."""
     body = [

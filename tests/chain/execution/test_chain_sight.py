@@ -15,6 +15,7 @@ from chain.execution.outbox.resume import StepSituation, look
 from chain.execution.outbox.rules import PlanOverError
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import NoEndpoint, Unreachable
+from tests import node_rpc
 from tests.chain.execution.outbox_kit import transfer
 from tests.chain.execution.sending_kit import QUICK, Bench, bench_on
 from tests.fakes.proxy import Proxy
@@ -129,8 +130,8 @@ async def test_an_unused_approval_is_refused_where_its_block_is_gone(bench: Benc
     bench.mine(2)
     bench.approved(bench.plan())
     bench.moves.rpc("evm_revert", start)
-    bench.moves.rpc("evm_increaseTime", 5)
-    bench.mine(6)
+    node_rpc.wait_until_later(bench.moves.url, 17)
+    bench.mine(5)
     with pytest.raises(PlanOverError) as refused:
         await replace(bench.sender(), evidence=EMBEDDED).apply(
             "hash", bench.signer, at=bench.waits.now

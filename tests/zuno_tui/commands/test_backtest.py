@@ -228,8 +228,7 @@ def test_a_pool_of_the_chain_is_walked_on_its_own_swaps(
     assert main(["pools", *flags, "--json"]) == DONE
     pools = json.loads(capsys.readouterr().out)["pools"]
     pool = next(one["poolId"] for one in pools if "WETH" in (one["symbol0"], one["symbol1"]))
-    node_rpc.ask(devnet.url, "evm_increaseTime", 9 * 86_400)
-    node_rpc.ask(devnet.url, "evm_mine")
+    node_rpc.wait_until_later(devnet.url, 9 * 86_400)
 
     found = _document(capsys, pool[:12], *flags, "--window", "1d", "--days", "20")
 

@@ -32,7 +32,7 @@ class Desk:
 
     def __init__(self, zuno: CommandLine, devnet: DevnetReady) -> None:
         self._zuno = zuno
-        self._network = ("--network", "devnet", "--rpc", f"{devnet.url}/v2/{RPC_KEY}")
+        self._network = ("--network", "devnet", "--rpc", f"{devnet.url}/?key={RPC_KEY}")
         self.home = zuno.home
         self.said: list[Spoken] = []
 
