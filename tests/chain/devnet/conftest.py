@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.base.home import cache_folder
 from tests import chain_view
 from tests.chain.devnet.world_view import View
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from chain.devnet.world.worlds import World
     from tests.chain_view import ChainView
 
@@ -31,3 +35,12 @@ def chain() -> ChainView:
 @pytest.fixture
 def view(small_world: World, chain: ChainView) -> View:
     return View(small_world, chain)
+
+
+@pytest.fixture
+def bare_cache(tmp_path: Path) -> Path:
+    """A cache with the packages and no worlds, so that making one needs no network."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (cache / "npm").symlink_to(cache_folder(os.environ) / "npm", target_is_directory=True)
+    return cache
