@@ -27,7 +27,9 @@ def world() -> ChainView:
     return fresh_chain()
 
 
-def ask(world: ChainView, to: str, signature: str, values: Sequence[object], answer: list[str]) -> Any:
+def ask(
+    world: ChainView, to: str, signature: str, values: Sequence[object], answer: list[str]
+) -> Any:
     outcome = world.call(to, abi.encode_call(signature, *values))
     assert outcome.success, (signature, outcome.output.hex())
     return abi.decode(answer, outcome.output)

@@ -18,7 +18,7 @@ from tests import node_rpc
 from tests.fork_server import fork_server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from chain.devnet.launch import DevnetReady
     from tests.fork_server import ForkedProcess
@@ -68,9 +68,9 @@ def runs(pid: int) -> bool:
     return fields is not None and fields[2] != "Z"
 
 
-def wait_until(true: Callable[[], bool]) -> None:
+def wait_until_gone(pids: Iterable[int]) -> None:
     deadline = time.monotonic() + PATIENCE
-    while not true():
+    while any(map(runs, pids)):
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
@@ -108,7 +108,7 @@ def test_a_killed_driver_takes_the_node_along(tmp_path: Path, times: int) -> Non
             assert int(node_rpc.ask(url, "eth_chainId"), 16) == 31337
             chain.process.kill()
             assert chain.process.ended(PATIENCE) == -signal.SIGKILL
-            wait_until(lambda: not any(runs(pid) for pid in children.values()))
+            wait_until_gone(children.values())
 
 
 @pytest.mark.parametrize("times", [A_FEW, pytest.param(MANY, marks=pytest.mark.soak)])
@@ -119,7 +119,7 @@ def test_a_killed_node_ends_its_driver_which_says_so(tmp_path: Path, times: int)
             children = chain.children()
             os.kill(children["anvil"], signal.SIGKILL)
             assert chain.process.ended(PATIENCE) == 1
-            wait_until(lambda: not any(runs(pid) for pid in children.values()))
+            wait_until_gone(children.values())
         assert chain.words.read_text() == (
             "Anvil ended while the embedded chain ran. It was ended by signal 9.\n"
         )
@@ -137,7 +137,7 @@ def test_a_kill_while_the_world_is_made_leaves_nothing_half_made(
             pid = chain.process.pid if victim == "driver" else children["anvil"]
             os.kill(pid, signal.SIGKILL)
             code = chain.process.ended(PATIENCE)
-            wait_until(lambda: not any(runs(child) for child in children.values()))
+            wait_until_gone(children.values())
         assert code == (-signal.SIGKILL if victim == "driver" else 1)
         if victim == "anvil":
             assert "It was ended by signal 9." in chain.words.read_text()

@@ -56,9 +56,10 @@ def served() -> Callable[[], AbstractAsyncContextManager[Served]]:
     @asynccontextmanager
     async def opened() -> AsyncIterator[Served]:
         chain = fresh_chain()
-        with Proxy(chain.url, lambda call: state.answer(call)) as proxy:
+        with Proxy(chain.url) as proxy:
             async with RpcClient(DEVNET, [proxy.url]) as client:
                 state = Served(small_world(), chain, client)
+                proxy.answer = state.answer
                 yield state
 
     return opened
