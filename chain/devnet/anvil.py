@@ -59,7 +59,7 @@ def find_anvil(environment: Mapping[str, str]) -> AnvilProgram:
                 f"ZUNO_ANVIL names {clean_text(named)}, which is no program. Correct it, or unset "
                 "it to use the one of the npm package."
             )
-        return AnvilProgram((path,), "named by ZUNO_ANVIL")
+        return AnvilProgram((str(path),), "named by ZUNO_ANVIL")
     if path := shutil.which("anvil", path=environment.get("PATH")):
         return AnvilProgram((path,), "found on the PATH")
     return _packaged(environment, _platform())
