@@ -94,13 +94,24 @@ class LogDeltaQuestion:
 def leaving_requests(
     network: Network, holdings: Mapping[Address, Holdings]
 ) -> list[Request[tuple[Log, ...]]]:
-    """What left these wallets, or was given into others' hands, since they were read."""
+    """What left these wallets, or was given into others' hands, since they were read.
+
+    Asked from the block up to which they were read: where none came after it, nodes of some makes
+    refuse a range that begins beyond their newest.
+    """
     manager = network.contracts.position_manager
     return [
-        requests.logs(LogFilter(manager, leaving, through + 1, "latest"))
+        _after(through, requests.logs(LogFilter(manager, leaving, through, "latest")))
         for through, owners in by_block(holdings).items()
         for _, leaving in batched_topics(owners)
     ]
+
+
+def _after(through: int, request: Request[tuple[Log, ...]]) -> Request[tuple[Log, ...]]:
+    def parse(value: object) -> tuple[Log, ...]:
+        return tuple(log for log in request.parse(value) if log.block_number > through)
+
+    return replace(request, parse=parse)
 
 
 def by_block(holdings: Mapping[Address, Holdings]) -> dict[int, list[Address]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import threading
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ from chain.devnet.npm_packages import PackageError, bundled_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from chain.devnet.npm_packages import LockedPackage
 
 LISTENING = "Listening on 127.0.0.1:4711"
 
@@ -61,14 +64,14 @@ def test_a_platform_without_a_package_is_told_what_to_install(
 def test_where_arm_has_no_package_that_of_amd_runs_under_qemu(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qemu: str | None
 ) -> None:
-    def ensure(package: anvil.LockedPackage, _: object) -> Path:
+    def ensure(package: LockedPackage, _: object) -> Path:
         if "arm64" in package.name:
             raise PackageError("The registry has no such package.")
         return tmp_path
 
     monkeypatch.setattr(anvil, "_platform", lambda: "linux-arm64")
     monkeypatch.setattr(anvil, "ensure_package", ensure)
-    monkeypatch.setattr(anvil.shutil, "which", lambda name, **_: qemu if "qemu" in name else None)
+    monkeypatch.setattr(shutil, "which", lambda name, **_: qemu if "qemu" in name else None)
     if qemu is None:
         with pytest.raises(AnvilError, match=r"no such package\. .*apt-get install qemu"):
             find_anvil({"PATH": ""})

@@ -140,7 +140,7 @@ async def test_the_paper_venue_fills_on_the_market_it_reads_and_remembers(tmp_pa
 
 
 async def test_the_embedded_chain_is_an_exchange_too(devnet: DevnetReady) -> None:
-    async with BinancePublic(ExchangeAddress(devnet.url)) as market:
+    async with BinancePublic(ExchangeAddress(devnet.control)) as market:
         now = await market.time()
         funding = await market.funding(ETH)
         candles = await market.candles(ETH, "1m", count=2)
