@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from chain.base.errors import Failure, ZunoError
+
 
 class Misunderstood(Struct, frozen=True):
     sentence: str
@@ -31,8 +33,10 @@ class UnclearError(Exception):
         self.misunderstood = misunderstood
 
 
-class PhraseError(ValueError):
+class PhraseError(ZunoError, ValueError):
     """Carries a sentence for the person and the part of the phrase that was understood."""
+
+    failure = Failure.USAGE
 
     def __init__(self, sentence: str, understood: str) -> None:
         super().__init__(f"{sentence} Understood so far: {understood}." if understood else sentence)
