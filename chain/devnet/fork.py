@@ -12,7 +12,6 @@ from chain.devnet.json_rpc import NodeClient
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from chain.contracts.networks import Address
     from chain.execution.transaction import UnsignedTransaction
 
 _ANSWER_SECONDS = 180.0
@@ -47,8 +46,9 @@ class ForkedChain:
         answer = self._node.ask("eth_getTransactionReceipt", transaction_hash)
         return answer if isinstance(answer, dict) else None
 
-    def give_coins(self, address: Address, wei: int) -> None:
-        self._node.ask("anvil_setBalance", address, hex(wei))
+    def mine_every(self, seconds: float) -> None:
+        """From now on blocks come by themselves, as they do on the chain that was copied."""
+        self._node.ask("evm_setIntervalMining", max(1, round(seconds)))
 
 
 @contextmanager

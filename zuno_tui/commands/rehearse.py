@@ -56,4 +56,5 @@ COMMAND = Command(
         ),
     ),
     suggest=of_plan(RehearsePlan),
+    key="plan.rehearse",
 )

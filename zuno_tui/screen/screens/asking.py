@@ -149,6 +149,7 @@ class Asking(Screen[None]):
 
     def on_plan_pane_asked_about(self, event: PlanPane.AskedAbout) -> None:
         from zuno_tui.commands.diff import DiffPlan
+        from zuno_tui.commands.rehearse import RehearsePlan
         from zuno_tui.commands.simulate import SimulatePlan
 
         plan = self.told.plan
@@ -159,6 +160,8 @@ class Asking(Screen[None]):
                     self.ask(DiffPlan(plan.plan_id, candidate))
                 case "simulate":
                     self.ask(SimulatePlan(plan.plan_id, candidate))
+                case "rehearse":
+                    self.ask(RehearsePlan(plan.plan_id))
 
     def action_recommend(self) -> None:
         from zuno_tui.commands.recommend import Recommend
