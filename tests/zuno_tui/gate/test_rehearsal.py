@@ -52,7 +52,9 @@ def _ordered(desk: Desk, recipe: tuple[str, ...]) -> dict[str, Any]:
     words = [str(desk.token_id(word[1:])) if word.startswith("@") else word for word in recipe]
     ordered = desk.approved(*words)
     # A range of one's own is a plan first, as a recommended one is.
-    return desk.approved("approve", ordered["planId"]) if words[0] == "move" else ordered
+    if words[0] != "move":
+        return ordered
+    return desk.approved("approve", ordered["planId"], "--candidate", "A")
 
 
 RECIPES: dict[str, tuple[str, ...]] = {
@@ -71,11 +73,11 @@ RECIPES: dict[str, tuple[str, ...]] = {
     "swap": ("swap", "0.3", "WETH", "USDC"),
     "swap back": ("swap", "500", "USDC", "WETH"),
     "move": ("move", "@below its range", "2800", "3300"),
-    "move dynamic": ("move", "@dynamic fee", "2700", "3500"),
-    "move above": ("move", "@above its range", "2900", "3200"),
-    "move stable": ("move", "@stable", "0.9985", "1.0015"),
-    "move near the edge": ("move", "@near the edge", "2950", "3250"),
-    "revoke": ("revoke", "USDT"),
+    "move dynamic": ("move", "@dynamic fee", "2600", "3700"),
+    "move above": ("move", "@above its range", "2700", "3500"),
+    "move healthy": ("move", "@healthy", "2700", "3400"),
+    "move near the edge": ("move", "@near the edge", "2700", "3500"),
+    "close stable": ("close", "@stable"),
 }
 QUICK = ("collect", "close native", "compound", "swap", "move")
 
