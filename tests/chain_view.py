@@ -71,7 +71,7 @@ class ChainView:
             int(block["gasUsed"], 16),
         )
 
-    def logs(self, address: Address, *topics: str | None) -> list[dict[str, Any]]:
+    def logs(self, address: Address, *topics: str | list[str] | None) -> list[dict[str, Any]]:
         """Every log of a contract since the beginning."""
         wanted = {"address": address, "topics": topics, "fromBlock": "0x0", "toBlock": "latest"}
         found: list[dict[str, Any]] = self("eth_getLogs", wanted)
@@ -174,6 +174,20 @@ def bare_chain(
     ):
         node.ask("anvil_setBlockTimestampInterval", BLOCK_SECONDS)
         yield ChainView(node)
+
+
+def contracts_at(codes: Mapping[Address, bytes]) -> dict[Address, dict[str, Any]]:
+    """Accounts for `bare_chain` that hold these codes."""
+    return {
+        address: {"balance": "0x0", "code": "0x" + code.hex()} for address, code in codes.items()
+    }
+
+
+@contextmanager
+def own_small_world() -> Iterator[tuple[World, ChainView]]:
+    """The small world on a node of its own, to be taken back further than it was lent."""
+    with opened_world(7, "small") as world:
+        yield world, ChainView(world.node)
 
 
 @dataclass

@@ -6,6 +6,7 @@ takes longer than most answers.
 
 from __future__ import annotations
 
+import time
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,16 @@ def wait_until_later(url: str, seconds: int) -> None:
     head = ask(url, "eth_getBlockByNumber", "latest", False)
     ask(url, "evm_setNextBlockTimestamp", int(head["timestamp"], 16) + seconds)
     ask(url, "evm_mine")
+
+
+def receipt(url: str, transaction: str) -> dict[str, Any]:
+    """Of a transaction that a node mines at once: it may answer before it has."""
+    for _ in range(5_000):
+        if (mined := ask(url, "eth_getTransactionReceipt", transaction)) is not None:
+            found: dict[str, Any] = mined
+            return found
+        time.sleep(0.002)
+    raise AssertionError(f"{transaction} was not mined")
 
 
 def ask_all(url: str, calls: Sequence[tuple[str, Sequence[object]]]) -> None:

@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.contracts.public_keys import address_of, recovered_address
-from chain.devnet import launch
-from zuno_tui.cli import main
-from zuno_tui.shown.exit_codes import FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +21,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 ROOMS = ("zuno_tui", "agents", "chain")
 EXTRAS = {
-    "demo": ROOT / "chain" / "devnet",
     "charts": ROOT / "zuno_tui" / "charts",
     "mesh": ROOT / "agents" / "mesh",
 }
@@ -84,16 +80,6 @@ def _imported(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module.split(".")[0])
     return found
-
-
-@pytest.mark.parametrize("command", [("demo", "--text"), ("devnet", "--build-only")])
-def test_without_the_extra_the_embedded_chain_says_what_installs_it(
-    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(launch, "find_spec", lambda _name: None)
-
-    assert main(command) == FAILED
-    assert "[demo]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("compiled", [True, False])

@@ -133,7 +133,7 @@ def _under_load(devnet: DevnetReady) -> Iterator[str]:
         argv = _zuno(home, devnet.url, "--address", MEDIUM_PROVIDER.address)
         with Terminal(argv, *_SIZE, model) as desk:
             desk.wait_for(r"(\d+) of \1 found", seconds=120)
-            httpx2.post(devnet.url, json=_RESUME)
+            httpx2.post(devnet.control, json=_RESUME)
             waits = sorted(_waits(desk, token_id))
     spoken = f"{TOKENS_A_SECOND} tokens/s, {POSITIONS} positions refreshing"
     p95 = waits[int(len(waits) * 0.95)]

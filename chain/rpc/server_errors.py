@@ -94,6 +94,8 @@ _NO_BLOCK = re.compile(
     r"header (for hash )?not found|unknown block|could not find block|block .{0,70}not found"
     r"|not (currently )?canonical|beyond (the )?(current )?head|block is out of range"
     r"|blocks? specified in filter .{0,60}cannot be found"
+    # Anvil says the first of a number and the second of a hash.
+    r"|blockoutofrange|resource not found"
 )
 _BRIEF = re.compile(r"busy|time(d )?.?out|try again|overload|unavailable|temporar")
 _RANGE_NAMED = re.compile(r"\[\s*(0x[0-9a-f]{1,16})\s*,\s*(0x[0-9a-f]{1,16})\s*\]")

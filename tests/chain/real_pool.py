@@ -132,7 +132,7 @@ class RealPool:
             data=data,
         )
         sent = node_rpc.ask(url, "eth_sendRawTransaction", "0x" + signed.raw.hex())
-        receipt = node_rpc.ask(url, "eth_getTransactionReceipt", sent)
+        receipt = node_rpc.receipt(url, sent)
         assert int(receipt["status"], 16) == 1, receipt
 
     def swap(

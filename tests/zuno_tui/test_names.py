@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from chain.base.home import Home
 from chain.contracts.checksum import checksummed
 from chain.wallet.address_book import read_book
-from tests.chain.devnet.node.kit import Client
+from tests import node_rpc
 from tests.chain.names.ens_on_chain import EnsOnChain
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.cli import main
@@ -30,7 +31,7 @@ STRANGER = "0x" + "77" * 20
 @pytest.fixture(scope="module", autouse=True)
 def _names(devnet: DevnetReady) -> Iterator[None]:
     """`demo.eth` goes both ways; `nickname.eth` names the same address, which goes by the other."""
-    node = Client(devnet.url)
+    node = partial(node_rpc.ask, devnet.url)
     before = node("evm_snapshot")
     names = EnsOnChain(node)
     names.register("demo.eth", devnet.wallet)

@@ -19,9 +19,9 @@ from msgspec import Struct
 
 from chain.base.home import cache_folder, write_atomically
 from chain.base.locks import locked
-from chain.devnet.anvil import genesis_file, running_anvil
+from chain.devnet.anvil import AnvilError, genesis_file, running_anvil
 from chain.devnet.defaults import BLOCK_SECONDS, CHAIN_ID
-from chain.devnet.json_rpc import NodeClient
+from chain.devnet.json_rpc import NodeClient, NodeError, NodeRefusedError
 from chain.devnet.npm_packages import bundled_lock
 from chain.devnet.world.contracts import contract_codes
 from chain.devnet.world.demo_life import DemoLife
@@ -61,6 +61,7 @@ SURE_SWAPS = 4
 
 _SIZES = {"week": WEEK_SIZE, "small": SMALL_SIZE}
 _MAGIC = b"zuno world 1\n"
+_END_SECONDS = 8.0
 
 
 class SavedWorld(Struct, frozen=True):
@@ -110,7 +111,8 @@ def opened_world(
     codes = contract_codes(environment)
     with _fresh_node(codes, chain_id, port, environment) as (anvil, node):
         making = WorldMaking(codes, seed, size, chain_id, progress)
-        saved = _written_world(making, node, cache_folder(environment) / "worlds")
+        with _node_watched(anvil):
+            saved = _written_world(making, node, cache_folder(environment) / "worlds")
         node.ask_all(
             [
                 ("anvil_setBlockTimestampInterval", (BLOCK_SECONDS,)),
@@ -151,6 +153,20 @@ def _fresh_node(
             yield anvil, node
 
 
+@contextmanager
+def _node_watched(anvil: Anvil) -> Iterator[None]:
+    """Where the node is gone, how it ended says more than that it does not answer."""
+    try:
+        yield
+    except NodeRefusedError:
+        raise
+    except NodeError as error:
+        if not anvil.has_ended_within(_END_SECONDS):
+            raise
+        words = f"Anvil ended while the market's history was written. {anvil.ended()}"
+        raise AnvilError(words) from error
+
+
 def _written_world(making: WorldMaking, node: NodeClient, folder: Path) -> SavedWorld:
     """Write the saved world on this node; where there is none, make it up on it and save it."""
     other = "" if making.chain_id == CHAIN_ID else f"-chain-{making.chain_id}"
@@ -163,16 +179,24 @@ def _written_world(making: WorldMaking, node: NodeClient, folder: Path) -> Saved
                 saved = make_world(making, node)
                 _save(file, saved)
                 return saved
-    writer = ChainWriter(node, making.chain_id, GENESIS_TIME)
-    for done, block in enumerate(saved.blocks):
-        making.progress(done, len(saved.blocks))
-        writer.write_again(block)
-    if _state_root(node) != saved.state_root:
+    if not _is_written_again(making, node, saved):
         file.unlink(missing_ok=True)
         raise WorldError(
             "The saved market history came out otherwise on this node. It was deleted: start again."
         )
     return saved
+
+
+def _is_written_again(making: WorldMaking, node: NodeClient, saved: SavedWorld) -> bool:
+    """Whether the node took every block and ended in the state that was saved."""
+    writer = ChainWriter(node, making.chain_id, GENESIS_TIME)
+    try:
+        for done, block in enumerate(saved.blocks):
+            making.progress(done, len(saved.blocks))
+            writer.write_again(block)
+    except NodeRefusedError:
+        return False
+    return _state_root(node) == saved.state_root
 
 
 def make_world(making: WorldMaking, node: NodeClient) -> SavedWorld:

@@ -5,36 +5,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from chain.devnet.node.messages import Message
 
 from chain.contracts import abi, storage
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey, position_key
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.pools import POOLS
-from chain.devnet.world.worlds import open_world
 from chain.math.fees import FeeGrowth, fee_growth_inside
+from tests.chain_view import fresh_chain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from chain.devnet.world.worlds import World
+    from tests.chain_view import ChainView
 
 TUPLE = f"({','.join(POOL_KEY_TYPES)})"
 
 
-@pytest.fixture(scope="module")
-def world() -> World:
-    return open_world(7, "small")
+@pytest.fixture
+def world() -> ChainView:
+    return fresh_chain()
 
 
-def ask(world: World, to: str, signature: str, values: Sequence[object], answer: list[str]) -> Any:
-    outcome = world.ledger.call(Message(to=to, data=abi.encode_call(signature, *values)))
+def ask(
+    world: ChainView, to: str, signature: str, values: Sequence[object], answer: list[str]
+) -> Any:
+    outcome = world.call(to, abi.encode_call(signature, *values))
     assert outcome.success, (signature, outcome.output.hex())
     return abi.decode(answer, outcome.output)
 
 
-def words(world: World, slots: Sequence[int]) -> list[int]:
+def words(world: ChainView, slots: Sequence[int]) -> list[int]:
     [answer] = ask(
         world,
         CONTRACTS.pool_manager,
@@ -45,7 +46,7 @@ def words(world: World, slots: Sequence[int]) -> list[int]:
     return [int.from_bytes(word, "big") for word in answer]
 
 
-def view(world: World, signature: str, values: Sequence[object], answer: list[str]) -> Any:
+def view(world: ChainView, signature: str, values: Sequence[object], answer: list[str]) -> Any:
     return ask(world, CONTRACTS.state_view, signature, values, answer)
 
 
@@ -54,7 +55,7 @@ def raw(hex_text: str) -> bytes:
 
 
 @pytest.mark.parametrize("pool", POOLS, ids=lambda pool: pool.key.pool_id[:10])
-def test_a_pool_read_from_raw_words(world: World, pool: Any) -> None:
+def test_a_pool_read_from_raw_words(world: ChainView, pool: Any) -> None:
     pool_id = pool.key.pool_id
     slots = storage.pool_slots(pool_id)
     slot0, growth0, growth1, liquidity = words(
@@ -75,7 +76,7 @@ def test_a_pool_read_from_raw_words(world: World, pool: Any) -> None:
     assert liquidity > 0
 
 
-def positions(world: World) -> list[tuple[int, PoolKey, storage.PositionInfo]]:
+def positions(world: ChainView) -> list[tuple[int, PoolKey, storage.PositionInfo]]:
     """What the PositionManager says of every token id that still exists."""
     [count] = ask(world, CONTRACTS.position_manager, "nextTokenId()", [], ["uint256"])
     found = []
@@ -92,7 +93,7 @@ def positions(world: World) -> list[tuple[int, PoolKey, storage.PositionInfo]]:
     return found
 
 
-def test_every_position_read_from_raw_words(world: World) -> None:
+def test_every_position_read_from_raw_words(world: ChainView) -> None:
     everything = positions(world)
     assert len(everything) >= 30
     for token_id, key, info in everything:
@@ -117,7 +118,7 @@ def test_every_position_read_from_raw_words(world: World) -> None:
         assert ours[0] == liquidity
 
 
-def test_ticks_and_fee_growth_inside_read_from_raw_words(world: World) -> None:
+def test_ticks_and_fee_growth_inside_read_from_raw_words(world: ChainView) -> None:
     for _, key, info in positions(world):
         pool, pool_id = storage.pool_slots(key.pool_id), raw(key.pool_id)
         slot0, *growths = words(
@@ -153,7 +154,7 @@ def test_ticks_and_fee_growth_inside_read_from_raw_words(world: World) -> None:
         )
 
 
-def test_bitmaps_mark_the_ticks_of_positions(world: World) -> None:
+def test_bitmaps_mark_the_ticks_of_positions(world: ChainView) -> None:
     for _, key, info in positions(world):
         position, bit = divmod(info.tick_lower // key.tick_spacing, 256)
         [word] = words(world, [storage.bitmap_slot(key.pool_id, position)])

@@ -1,20 +1,46 @@
-"""One small world for the tests that look at it from inside the process."""
+"""The small world, lent to one test at a time."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.devnet.world.worlds import open_world
+from chain.base.home import cache_folder
+from tests import chain_view
+from tests.chain.devnet.world_view import View
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from chain.devnet.world.worlds import World
+    from tests.chain_view import ChainView
 
 SEED = 7
 
 
 @pytest.fixture(scope="session")
 def small_world() -> World:
-    """Read it and fork its state, but never mine on it: all tests of a worker share it."""
-    return open_world(SEED, "small")
+    """To be asked what it is: its seed, its market, its positions."""
+    return chain_view.small_world()
+
+
+@pytest.fixture
+def chain() -> ChainView:
+    """As its history left it, for this test to change."""
+    return chain_view.fresh_chain()
+
+
+@pytest.fixture
+def view(small_world: World, chain: ChainView) -> View:
+    return View(small_world, chain)
+
+
+@pytest.fixture
+def bare_cache(tmp_path: Path) -> Path:
+    """A cache with the packages and no worlds, so that making one needs no network."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (cache / "npm").symlink_to(cache_folder(os.environ) / "npm", target_is_directory=True)
+    return cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -26,9 +26,6 @@ from tests.chain.devnet.pool_edge import PoolTrade
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chain.devnet.node.execution import BlockState
-    from chain.devnet.node.ledger import ChainLedger
-
     from chain.contracts.networks import Address
     from chain.devnet.world.market import (
         MarketRound,
@@ -39,6 +36,7 @@ if TYPE_CHECKING:
     )
     from chain.devnet.world.phases import Mood
     from chain.devnet.world.pool_walk import PoolPoint
+    from tests.chain_view import ChainView
 
 
 class PaperState:
@@ -103,11 +101,24 @@ class Ledgerbook:
         return Takings(sum(part.fees for part in parts), sum(part.lost for part in parts))
 
 
-def before_trading(ledger: ChainLedger) -> BlockState:
+class KeptStorage:
+    """Words of one block, each asked for once."""
+
+    def __init__(self, chain: ChainView, number: int) -> None:
+        self._chain = replace(chain, at=hex(number))
+        self._words: dict[tuple[Address, int], int] = {}
+
+    def storage(self, address: Address, slot: int) -> int:
+        if (address, slot) not in self._words:
+            self._words[address, slot] = self._chain.storage(address, slot)
+        return self._words[address, slot]
+
+
+def before_trading(chain: ChainView) -> KeptStorage:
     number = 0
-    while ledger.block(number + 1).header.timestamp < MARKET_OPENS:
+    while chain.header(number + 1).timestamp < MARKET_OPENS:
         number += 1
-    return ledger.state(number)
+    return KeptStorage(chain, number)
 
 
 def paper_week(market: SimulatedMarket, founded: Storage) -> Ledgerbook:

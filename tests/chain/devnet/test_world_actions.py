@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-from chain.devnet.node.messages import Message
-
 from chain.contracts.abi import encode_call, topic
 from chain.contracts.calldata import (
     OPEN_DELTA,
@@ -34,59 +31,52 @@ from chain.math.liquidity import liquidity_for_amounts
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
 
 if TYPE_CHECKING:
-    from chain.devnet.node.execution import BlockState
-    from chain.devnet.node.messages import Outcome
-
     from chain.contracts.calldata import PositionAction
     from chain.contracts.networks import Address
     from chain.devnet.world.worlds import World
+    from tests.chain_view import ChainView, Outcome
 
 DEADLINE = HISTORY_ENDS + 900
 POOL = WETH_USDC_LOW.key
 
 
-@pytest.fixture
-def state(small_world: World) -> BlockState:
-    return small_world.ledger.fork()
-
-
-def send(state: BlockState, to: Address, data: bytes) -> Outcome:
-    outcome = state.apply(Message(to=to, data=data, sender=DEMO_WALLET.address))
+def send(chain: ChainView, to: Address, data: bytes) -> Outcome:
+    outcome = chain.apply(DEMO_WALLET.address, to, data)
     assert outcome.success, outcome.output.hex()
     return outcome
 
 
-def balance(state: BlockState, token: Address, owner: Address) -> int:
-    outcome = state.call(Message(token, encode_call("balanceOf(address)", owner)))
+def balance(chain: ChainView, token: Address, owner: Address) -> int:
+    outcome = chain.call(token, encode_call("balanceOf(address)", owner))
     return int.from_bytes(outcome.output, "big")
 
 
 def minted(outcome: Outcome) -> int:
     creation = (topic("Transfer(address,address,uint256)"), f"0x{0:064x}")
     (token_id,) = (
-        int(log.topics[3], 16)
+        int(log["topics"][3], 16)
         for log in outcome.logs
-        if log.address == CONTRACTS.position_manager and log.topics[:2] == creation
+        if log["address"] == CONTRACTS.position_manager and tuple(log["topics"][:2]) == creation
     )
     return token_id
 
 
-def range_around(state: BlockState, half_width: int) -> tuple[int, int]:
-    tick = point_of(state, WETH_USDC_LOW).tick
+def range_around(chain: ChainView, half_width: int) -> tuple[int, int]:
+    tick = point_of(chain, WETH_USDC_LOW).tick
     lower, upper = (
         nearest_usable_tick(tick + side * half_width, POOL.tick_spacing) for side in (-1, 1)
     )
     return lower, upper
 
 
-def test_swap_and_enter_is_one_transaction_that_leaves_nothing_behind(state: BlockState) -> None:
+def test_swap_and_enter_is_one_transaction_that_leaves_nothing_behind(chain: ChainView) -> None:
     kept, sold = 2 * ETHER, ETHER
     for token, amount in ((WETH.address, kept + sold), (USDC.address, 0)):
-        send(state, token, approve_token(CONTRACTS.permit2, amount))
+        send(chain, token, approve_token(CONTRACTS.permit2, amount))
         grant = approve_through_permit2(token, UNIVERSAL_ROUTER, amount, DEADLINE)
-        send(state, CONTRACTS.permit2, grant)
-    ticks = range_around(state, 600)
-    price = point_of(state, WETH_USDC_LOW).sqrt_price_x96
+        send(chain, CONTRACTS.permit2, grant)
+    ticks = range_around(chain, 600)
+    price = point_of(chain, WETH_USDC_LOW).sqrt_price_x96
     bought = sold * price * price * 995 // 1000 >> 192
     lower, upper = (sqrt_price_at_tick(tick) for tick in ticks)
     liquidity = liquidity_for_amounts(price, lower, upper, kept, bought)
@@ -111,24 +101,24 @@ def test_swap_and_enter_is_one_transaction_that_leaves_nothing_behind(state: Blo
         Permit2Transfer(POOL.currency0, CONTRACTS.position_manager, kept),
         PositionManagerCall(enter),
     )
-    outcome = send(state, UNIVERSAL_ROUTER, execute(commands, DEADLINE))
+    outcome = send(chain, UNIVERSAL_ROUTER, execute(commands, DEADLINE))
     assert minted(outcome) > 0
     for token in (WETH.address, USDC.address):
         for place in (UNIVERSAL_ROUTER, CONTRACTS.position_manager):
-            assert balance(state, token, place) == 0
+            assert balance(chain, token, place) == 0
 
 
 def test_a_range_is_moved_without_a_swap_in_one_transaction(
-    state: BlockState, small_world: World
+    chain: ChainView, small_world: World
 ) -> None:
-    before = [balance(state, token, DEMO_WALLET.address) for token in (WETH.address, USDC.address)]
+    before = [balance(chain, token, DEMO_WALLET.address) for token in (WETH.address, USDC.address)]
     plan: list[PositionAction] = [
         Burn(small_world.positions["healthy"], amount0_min=0, amount1_min=0),
-        Mint(POOL, *range_around(state, 1500), 10**15, 10**24, 10**14, TO_SENDER),
+        Mint(POOL, *range_around(chain, 1500), 10**15, 10**24, 10**14, TO_SENDER),
         CloseCurrency(POOL.currency0),
         CloseCurrency(POOL.currency1),
     ]
-    outcome = send(state, CONTRACTS.position_manager, modify_liquidities(plan, DEADLINE))
+    outcome = send(chain, CONTRACTS.position_manager, modify_liquidities(plan, DEADLINE))
     assert minted(outcome) > small_world.positions["near the edge"]
-    after = [balance(state, token, DEMO_WALLET.address) for token in (WETH.address, USDC.address)]
+    after = [balance(chain, token, DEMO_WALLET.address) for token in (WETH.address, USDC.address)]
     assert all(now > then for now, then in zip(after, before, strict=True))

@@ -1,31 +1,31 @@
-"""The same seed makes the same chain, block for block; another seed another market, same places."""
+"""The same seed makes the same chain to the byte; another seed another market, same places."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING
 
 import pytest
-from chain.devnet.node.index import LogQuery
-from chain.devnet.node.ledger import ChainLedger
+from msgspec.structs import replace
 
+from chain.base.home import cache_folder
 from chain.contracts.abi import topic
 from chain.devnet.defaults import DEMO_SEED
 from chain.devnet.world import worlds
-from chain.devnet.world.contracts import bundled_lock, contract_codes, contracts_folder
 from chain.devnet.world.deployment import CONTRACTS, TOKENS
-from chain.devnet.world.founding import found
 from chain.devnet.world.hook_code import EXIT_GUARD, FEE_STEWARD
-from chain.devnet.world.market import HISTORY_ENDS, SimulatedMarket, point_of
+from chain.devnet.world.market import HISTORY_ENDS, point_of
 from chain.devnet.world.pools import POOLS
-from chain.devnet.world.price_path import seeded_path
-from chain.devnet.world.worlds import WorldHistory, making_digest, open_world
+from chain.devnet.world.worlds import SavedWorld, making_digest, opened_world
+from chain.devnet.world.writing import WorldError
+from tests.chain.devnet.conftest import SEED
+from tests.chain_view import ChainView
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from chain.devnet.world.worlds import World
@@ -33,22 +33,44 @@ if TYPE_CHECKING:
 OTHER_SEED = 8
 
 
+def world_file(cache: Path) -> Path:
+    (file,) = (cache / "worlds").glob("*.world")
+    return file
+
+
+def saved(file: Path) -> SavedWorld:
+    world = worlds._read(file)
+    assert world is not None
+    return world
+
+
+def here(cache: Path) -> dict[str, str]:
+    return {"ZUNO_CACHE": str(cache), "PATH": os.environ["PATH"]}
+
+
+@pytest.fixture(scope="session")
+def made() -> bytes:
+    """The small world's file, as this machine has kept it."""
+    with opened_world(SEED, "small"):
+        folder = cache_folder(os.environ) / "worlds"
+    return (folder / f"small-{SEED}-{making_digest()}.world").read_bytes()
+
+
 @pytest.fixture
-def fresh_cache(tmp_path: Path) -> Path:
-    """A cache with the contracts and no worlds, so that building needs no network."""
-    lock = bundled_lock()
-    place = contracts_folder({"ZUNO_CACHE": str(tmp_path)}, lock)
-    shutil.copytree(contracts_folder(os.environ, lock), place)
-    return tmp_path
+def cache(bare_cache: Path, made: bytes) -> Path:
+    """A cache with that world."""
+    (bare_cache / "worlds").mkdir()
+    (bare_cache / "worlds" / f"small-{SEED}-{making_digest()}.world").write_bytes(made)
+    return bare_cache
 
 
 def test_the_same_seed_makes_the_same_chain_in_another_process(
-    small_world: World, fresh_cache: Path
+    bare_cache: Path, made: bytes
 ) -> None:
-    """Two processes ask for it at once: one builds, the other waits and finds it built."""
-    options = ["--build-only", "--world", "small", "--seed", str(small_world.seed)]
-    environment = {**os.environ, "ZUNO_CACHE": str(fresh_cache), "PYTHONHASHSEED": "123"}
-    builders = [
+    """Two processes ask for it at once: one makes it up, the other waits and writes it again."""
+    options = ["--build-only", "--world", "small", "--seed", str(SEED)]
+    environment = {**os.environ, "ZUNO_CACHE": str(bare_cache), "PYTHONHASHSEED": "123"}
+    makers = [
         subprocess.Popen(
             [sys.executable, "-m", "chain.devnet", *options],
             env=environment,
@@ -58,65 +80,106 @@ def test_the_same_seed_makes_the_same_chain_in_another_process(
         )
         for _ in range(2)
     ]
-    told = [builder.communicate(timeout=120) for builder in builders]
-    assert [builder.returncode for builder in builders] == [0, 0]
-    assert [output for output, _ in told] == ["", ""]
-    assert sorted("Building the small world" in narration for _, narration in told) == [False, True]
-    (chain,) = (fresh_cache / "worlds").glob("*.chain")
-    other, ours = ChainLedger.load(chain), small_world.ledger
-    assert other.head.hash == ours.head.hash
-    for number in range(ours.head.number + 1):
-        assert other.block(number).header.hash == ours.block(number).header.hash
+    told = [maker.communicate(timeout=120) for maker in makers]
+    assert [maker.returncode for maker in makers] == [0, 0]
+    assert told == [("", "")] * 2
+    assert world_file(bare_cache).read_bytes() == made
 
 
 @pytest.mark.soak
-def test_a_week_is_built_within_two_minutes(fresh_cache: Path) -> None:
+def test_a_week_is_made_within_two_minutes(bare_cache: Path) -> None:
     begun = time.monotonic()
-    world = open_world(DEMO_SEED, "week", environment={"ZUNO_CACHE": str(fresh_cache)})
-    assert time.monotonic() - begun < 120
-    swap = topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
-    wanted = LogQuery(0, world.ledger.head.number, None, (frozenset({swap}),))
-    times = [
-        world.ledger.block(log.block_number).header.timestamp for log in world.ledger.logs(wanted)
-    ]
+    with opened_world(DEMO_SEED, "week", environment=here(bare_cache)) as world:
+        assert time.monotonic() - begun < 120
+        swap = topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
+        logs = ChainView(world.node).logs(CONTRACTS.pool_manager, swap)
+    times = [int(log["blockTimestamp"], 16) for log in logs]
     assert len(times) <= 1_200
     last_day = sum(time > HISTORY_ENDS - 24 * 3600 for time in times)
     assert last_day > 3 * (len(times) - last_day) / 6
     assert times[-1] - times[0] > 6 * 24 * 3600
 
 
-def test_another_seed_is_another_market_at_the_same_addresses(small_world: World) -> None:
-    market = SimulatedMarket(seeded_path(OTHER_SEED))
-    other = found(contract_codes(), market)
+def test_another_seed_is_another_market_at_the_same_addresses(
+    small_world: World, chain: ChainView, cache: Path
+) -> None:
     tokens = [token.address for token in TOKENS]
-    for ledger in (small_world.ledger, other):
-        for address in (CONTRACTS.pool_manager, *tokens, EXIT_GUARD, FEE_STEWARD):
-            assert ledger.state().code(address)
-        for pool in POOLS:
-            assert point_of(ledger.state(), pool).liquidity
-    ours, theirs = (each.prices(HISTORY_ENDS) for each in (small_world.market, market))
+    with opened_world(OTHER_SEED, "small", environment=here(cache)) as other:
+        for view in (chain, ChainView(other.node)):
+            for address in (CONTRACTS.pool_manager, *tokens, EXIT_GUARD, FEE_STEWARD):
+                assert view("eth_getCode", address, "latest") != "0x"
+            for pool in POOLS:
+                assert point_of(view, pool).liquidity
+        ours, theirs = (each.market.prices(HISTORY_ENDS) for each in (small_world, other))
     assert all(pool.milliticks(ours) != pool.milliticks(theirs) for pool in POOLS)
 
 
-def test_a_damaged_world_is_built_anew(
-    small_world: World, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch
+def test_another_chain_id_is_a_world_of_its_own(cache: Path, made: bytes) -> None:
+    with opened_world(SEED, "small", chain_id=31338, environment=here(cache)) as other:
+        assert other.node.ask_number("eth_chainId") == 31338
+        assert other.positions == saved(cache / "worlds" / _name()).positions
+    first, second = sorted((cache / "worlds").glob("*.world"))
+    assert (first.name, second.name) == (_name("-chain-31338"), _name())
+    assert second.read_bytes() == made
+
+
+def _name(suffix: str = "") -> str:
+    return f"small-{SEED}-{making_digest()}{suffix}.world"
+
+
+def test_a_damaged_world_is_made_anew(cache: Path, made: bytes) -> None:
+    flipped = bytearray(made)
+    flipped[len(made) // 2] ^= 1
+    file = world_file(cache)
+    for damaged in (made[:-1], b"another " + made, b"", bytes(flipped)):
+        file.write_bytes(damaged)
+        assert worlds._read(file) is None
+    with opened_world(SEED, "small", environment=here(cache)) as world:
+        assert world.node.ask_number("eth_blockNumber") == len(saved(file).blocks)
+    assert file.read_bytes() == made
+
+
+def test_a_world_of_another_making_is_left_alone(
+    cache: Path, made: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built: list[int] = []
+    before = world_file(cache)
+    monkeypatch.setattr(worlds, "making_digest", lambda: "another making")
+    with opened_world(SEED, "small", environment=here(cache)):
+        names = {path.name for path in (cache / "worlds").glob("*.world")}
+    assert names == {before.name, f"small-{SEED}-another making.world"}
+    assert (cache / "worlds" / f"small-{SEED}-another making.world").read_bytes() == made
 
-    def rebuild(seed: int, *_: object) -> WorldHistory:
-        built.append(seed)
-        return WorldHistory(small_world.ledger, small_world.market, dict(small_world.positions))
 
-    monkeypatch.setattr(worlds, "_history", rebuild)
-    environment = {"ZUNO_CACHE": str(fresh_cache)}
-    open_world(small_world.seed, "small", environment=environment)
-    chain = fresh_cache / "worlds" / f"small-{small_world.seed}-{making_digest()}.chain"
-    content = bytearray(chain.read_bytes())
-    content[len(content) // 2] ^= 1
-    chain.write_bytes(content)
-    again = open_world(small_world.seed, "small", environment=environment)
-    assert again.ledger.head.hash == small_world.ledger.head.hash
-    assert built == [small_world.seed] * 2
+def _lacking_one(world: SavedWorld) -> SavedWorld:
+    """Without the last transaction of its last block that has any."""
+    place = max(at for at, block in enumerate(world.blocks) if block.transactions)
+    block = world.blocks[place]
+    less = replace(block, transactions=block.transactions[:-1])
+    return replace(world, blocks=(*world.blocks[:place], less, *world.blocks[place + 1 :]))
+
+
+def _refused(world: SavedWorld) -> SavedWorld:
+    """With a transaction that no node takes a second time."""
+    first = next(block for block in world.blocks if block.transactions)
+    return replace(world, blocks=(*world.blocks, replace(first, timestamp=2**40)))
+
+
+def _other_state(world: SavedWorld) -> SavedWorld:
+    return replace(world, state_root="0x" + "00" * 32)
+
+
+@pytest.mark.parametrize("changed", [_lacking_one, _refused, _other_state])
+def test_a_world_that_comes_out_otherwise_is_refused_and_made_anew_next_time(
+    cache: Path, changed: Callable[[SavedWorld], SavedWorld]
+) -> None:
+    file = world_file(cache)
+    worlds._save(file, changed(saved(file)))
+    with (
+        pytest.raises(WorldError, match="came out otherwise"),
+        opened_world(SEED, "small", environment=here(cache)),
+    ):
+        pass
+    assert not file.exists()
 
 
 def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
@@ -130,19 +193,15 @@ def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
     named = {f"chain.{module.replace('/', '.')}" for module in worlds.DECIDING_MODULES}
     harmless = {
         "chain.base",
+        "chain.base.clean_text",
         "chain.base.home",
         "chain.base.locks",
         "chain.contracts",
         "chain.contracts.networks",
         "chain.devnet",
-        "chain.devnet.node",
-        "chain.devnet.node.archive",
-        "chain.devnet.node.call_memory",
-        "chain.devnet.node.deferred_pairing",
-        "chain.devnet.node.recursion_limit",
-        "chain.devnet.node.index",
-        "chain.devnet.node.ledger",
-        "chain.devnet.node.messages",
+        "chain.devnet.defaults",
+        "chain.devnet.json_rpc",
+        "chain.devnet.npm_packages",
         "chain.devnet.world",
         "chain.devnet.world.contracts",
         "chain.math",

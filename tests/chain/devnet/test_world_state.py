@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from chain.devnet.node.index import LogQuery
-from chain.devnet.node.messages import Message
 from msgspec.structs import astuple
 
 from chain.contracts.abi import decode, encode_call, selector, topic
@@ -48,27 +46,24 @@ from chain.devnet.world.pools import (
 )
 from chain.devnet.world.visits import SMALL_SIZE
 from chain.tokens.listed import listed_tokens
-from tests.chain.devnet.world_view import View
 
 if TYPE_CHECKING:
-    from chain.devnet.node.messages import Outcome
-
     from chain.contracts.networks import Address
-    from chain.devnet.world.worlds import World
+    from tests.chain.devnet.world_view import View
+    from tests.chain_view import Outcome
 
 
-@pytest.fixture(scope="module")
-def view(small_world: World) -> View:
-    return View(small_world)
-
-
-def exit_message(token_id: int, pool: PoolKey) -> Message:
+def exit_data(token_id: int, pool: PoolKey) -> bytes:
     burn = (
         Burn(token_id, amount0_min=0, amount1_min=0),
         TakePair(pool.currency0, pool.currency1, TO_SENDER),
     )
-    data = modify_liquidities(burn, HISTORY_ENDS + 600)
-    return Message(to=CONTRACTS.position_manager, data=data, sender=DEMO_WALLET.address)
+    return modify_liquidities(burn, HISTORY_ENDS + 600)
+
+
+def sent_by_owner(view: View, data: bytes) -> Outcome:
+    """What the PositionManager would answer to the demo's wallet."""
+    return view.chain.call(CONTRACTS.position_manager, data, DEMO_WALLET.address)
 
 
 def test_a_healthy_position_was_increased_and_decreased(view: View) -> None:
@@ -77,21 +72,11 @@ def test_a_healthy_position_was_increased_and_decreased(view: View) -> None:
     assert healthy.in_range
     assert min(healthy.tick - healthy.tick_lower, healthy.tick_upper - healthy.tick) > 500
     salt = view.world.positions["healthy"].to_bytes(32, "big")
+    changed = topic("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")
     changes = [
-        decode(("int24", "int24", "int256", "bytes32"), log.data)[2]
-        for log in view.world.ledger.logs(
-            LogQuery(
-                0,
-                view.world.ledger.head.number,
-                frozenset({CONTRACTS.pool_manager}),
-                (
-                    frozenset(
-                        {topic("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")}
-                    ),
-                ),
-            )
-        )
-        if log.data.endswith(salt)
+        decode(("int24", "int24", "int256", "bytes32"), _data(log))[2]
+        for log in view.chain.logs(CONTRACTS.pool_manager, changed)
+        if _data(log).endswith(salt)
     ]
     assert [change > 0 for change in changes] == [True, True, False]
     assert sum(changes) == healthy.liquidity
@@ -138,15 +123,14 @@ def test_an_emptied_position_keeps_its_token_and_nothing_else(view: View) -> Non
     assert (emptied.liquidity, emptied.fees) == (0, (0, 0))
     token_id = view.world.positions["emptied"]
     collect = modify_liquidities([Decrease(token_id, 0, 0, 0)], HISTORY_ENDS + 600)
-    poke = Message(to=CONTRACTS.position_manager, data=collect, sender=DEMO_WALLET.address)
-    assert selector("CannotUpdateEmptyPosition()") in view.world.ledger.call(poke).output
+    assert selector("CannotUpdateEmptyPosition()") in sent_by_owner(view, collect).output
 
 
 def test_one_was_given_one_handed_on_and_one_burned(view: View) -> None:
     assert view.position("transferred in").owner == DEMO_WALLET.address
     assert view.position("handed on").owner == NEIGHBOUR.address
     burned = encode_call("ownerOf(uint256)", view.world.positions["burned"])
-    assert not view.world.ledger.call(Message(CONTRACTS.position_manager, burned)).success
+    assert not view.chain.call(CONTRACTS.position_manager, burned).success
     given = _transfers(view, view.world.positions["transferred in"])
     assert given == [NATIVE, NEIGHBOUR.address, DEMO_WALLET.address, NEIGHBOUR.address]
 
@@ -180,31 +164,28 @@ def test_every_position_can_be_left(view: View) -> None:
     for name in view.world.positions:
         if name in ("burned", "handed on"):
             continue
-        message = exit_message(view.world.positions[name], view.position(name).pool)
-        assert view.world.ledger.call(message).success, name
+        leave = exit_data(view.world.positions[name], view.position(name).pool)
+        assert sent_by_owner(view, leave).success, name
 
 
 def test_the_guard_refuses_exits_only_when_its_keeper_says_so(view: View) -> None:
-    ledger, position = view.world.ledger, view.position("hooked")
-    leave = exit_message(view.world.positions["hooked"], position.pool)
-    state = ledger.fork()
-    assert state.call(leave).success
+    leave = exit_data(view.world.positions["hooked"], view.position("hooked").pool)
+    assert sent_by_owner(view, leave).success
 
     def switch(refusing: bool, sender: Address) -> Outcome:
-        data = encode_call(SET_REFUSING, refusing)
-        return state.apply(Message(to=EXIT_GUARD, data=data, sender=sender))
+        return view.chain.apply(sender, EXIT_GUARD, encode_call(SET_REFUSING, refusing))
 
     assert not switch(True, STRANGER.address).success
-    assert state.call(leave).success
+    assert sent_by_owner(view, leave).success
     assert switch(True, KEEPER.address).success
-    refused = state.call(leave)
-    assert refused.reverted
+    refused = sent_by_owner(view, leave)
+    assert not refused.success
     # PoolManager wraps a hook's revert: WrappedError(hook, function, reason, details).
     assert refused.output[:4] == selector("WrappedError(address,bytes4,bytes,bytes)")
     assert selector(EXITS_REFUSED) in refused.output
-    assert state.call(Message(EXIT_GUARD, encode_call(REFUSING))).output[-1] == 1
+    assert view.chain.call(EXIT_GUARD, encode_call(REFUSING)).output[-1] == 1
     assert switch(False, KEEPER.address).success
-    assert state.call(leave).success
+    assert sent_by_owner(view, leave).success
 
 
 def test_only_the_keeper_sets_the_dynamic_fee_and_the_market_did(view: View) -> None:
@@ -214,12 +195,11 @@ def test_only_the_keeper_sets_the_dynamic_fee_and_the_market_did(view: View) -> 
     assert lp_fee == STEWARD_FEES[mood]
     data = encode_call(UPDATE_FEE, DYNAMIC.key.values, 5)
     for sender, allowed in ((KEEPER, True), (STRANGER, False)):
-        message = Message(to=FEE_STEWARD, data=data, sender=sender.address)
-        assert view.world.ledger.call(message).success is allowed
+        assert view.chain.call(FEE_STEWARD, data, sender.address).success is allowed
     fees = {
-        decode(("int128", "int128", "uint160", "uint128", "int24", "uint24"), log.data)[5]
+        decode(("int128", "int128", "uint160", "uint128", "int24", "uint24"), _data(log))[5]
         for log in _swaps(view)
-        if log.topics[1] == DYNAMIC.key.pool_id
+        if log["topics"][1] == DYNAMIC.key.pool_id
     }
     assert len(fees) > 1
 
@@ -253,11 +233,12 @@ def test_the_bundled_data_is_what_the_world_deploys(view: View) -> None:
     assert (network.wrapped_native, network.stable) == (WETH.address, USDC.address)
     assert network.clock == "head"
     for address in astuple(network.contracts):
-        assert view.world.ledger.state().code(address), address
-    deployed = view.world.ledger.state(network.first_block).code(CONTRACTS.pool_manager)
-    before = view.world.ledger.state(network.first_block - 1).code(CONTRACTS.pool_manager)
-    assert deployed
-    assert not before
+        assert view.chain("eth_getCode", address, "latest") != "0x", address
+    deployed, before = (
+        view.chain("eth_getCode", CONTRACTS.pool_manager, hex(number))
+        for number in (network.first_block, network.first_block - 1)
+    )
+    assert len(deployed) > len(before) == len("0x")
     listed = {each.token.address: each.token for each in listed_tokens(network).tokens}
     for token in (WETH, USDC, USDT, WBTC):
         entry = listed.pop(token.address)
@@ -271,22 +252,21 @@ def test_the_small_world_keeps_to_its_number_of_swaps_and_each_went_through_the_
     swaps = _swaps(view)
     assert 150 < len(swaps) <= SMALL_SIZE.most_swaps
     sender = "0x" + UNIVERSAL_ROUTER[2:].rjust(64, "0")
-    assert {log.topics[2] for log in swaps} == {sender}
-    assert view.world.ledger.head.timestamp == HISTORY_ENDS
+    assert {log["topics"][2] for log in swaps} == {sender}
+    assert view.chain.head.timestamp == HISTORY_ENDS
 
 
 def _swaps(view: View) -> list[Any]:
     swap = topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
-    manager = frozenset({CONTRACTS.pool_manager})
-    head = view.world.ledger.head.number
-    return view.world.ledger.logs(LogQuery(0, head, manager, (frozenset({swap}),)))
+    return view.chain.logs(CONTRACTS.pool_manager, swap)
+
+
+def _data(log: dict[str, Any]) -> bytes:
+    return bytes.fromhex(log["data"][2:])
 
 
 def _transfers(view: View, token_id: int) -> list[Address]:
     transfer = topic("Transfer(address,address,uint256)")
-    manager = frozenset({CONTRACTS.position_manager})
-    identity = frozenset({f"0x{token_id:064x}"})
-    wanted = LogQuery(
-        0, view.world.ledger.head.number, manager, (frozenset({transfer}), None, None, identity)
-    )
-    return ["0x" + log.topics[1][26:] for log in view.world.ledger.logs(wanted)]
+    identity = f"0x{token_id:064x}"
+    logs = view.chain.logs(CONTRACTS.position_manager, transfer, None, None, identity)
+    return ["0x" + log["topics"][1][26:] for log in logs]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from chain.devnet.node.messages import Message
-
 from chain.contracts.abi import decode, encode_call
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.storage import decode_position_info
@@ -15,6 +13,7 @@ from chain.devnet.world.deployment import CONTRACTS
 if TYPE_CHECKING:
     from chain.contracts.networks import Address
     from chain.devnet.world.worlds import World
+    from tests.chain_view import ChainView
 
 KEY = "(address,address,uint24,int24,address)"
 
@@ -39,11 +38,12 @@ class Position:
 class View:
     """Reads of one world's head."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, chain: ChainView) -> None:
         self.world = world
+        self.chain = chain
 
     def read(self, to: Address, signature: str, *values: object, returns: tuple[str, ...]) -> Any:
-        outcome = self.world.ledger.call(Message(to=to, data=encode_call(signature, *values)))
+        outcome = self.chain.call(to, encode_call(signature, *values))
         assert outcome.success, outcome
         return decode(returns, outcome.output)
 

@@ -5,10 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from chain.devnet.node.ledger import ChainLedger
-from chain.devnet.node.node import Node
-from chain.devnet.node.records import GenesisAccount
-from chain.devnet.node.server import Server
 from msgspec.structs import replace
 from rlp.codec import encode_raw
 
@@ -31,6 +27,7 @@ from chain.math.liquidity import Amounts
 from chain.read.gas import GAS_PRICE_ORACLE, NODE_INTERFACE, PARENT_GAS
 from chain.rpc.client import RpcClient
 from tests.chain.read.test_gas import oracle
+from tests.chain_view import bare_chain, contracts_at
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Network
@@ -58,15 +55,10 @@ def built(*bounds: StepBounds) -> Built:
 
 
 async def billed(network: Network, code: dict[str, bytes]) -> tuple[Built, GasBill]:
-    accounts = {address: GenesisAccount(code=one) for address, one in code.items()}
-    server = Server(Node(ChainLedger.genesis(accounts, timestamp=1_700_000_000)))
-    url = await server.start()
-    try:
-        async with RpcClient(PLAIN, [url]) as client:
+    with bare_chain(contracts_at(code)) as chain:
+        async with RpcClient(PLAIN, [chain.url]) as client:
             head = await client.head()
             return await with_whole_gas(client, network, built(), head.hash)
-    finally:
-        await server.close()
 
 
 def test_the_bytes_are_those_that_are_signed() -> None:

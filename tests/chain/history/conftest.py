@@ -1,61 +1,59 @@
-"""The small world behind JSON-RPC in this process, so that a test can also reorganise it."""
+"""The small world behind an endpoint that may limit ranges of logs, on a node to reorganise."""
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from contextlib import asynccontextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from chain.devnet.node.node import Node
-from chain.devnet.node.rpc.dispatch import METHODS
-from chain.devnet.node.rpc.faults import failed
-from chain.devnet.node.rpc.fields import Params, table
-from chain.devnet.node.server import Server
 from msgspec import Struct
 
 from chain.contracts.networks import network_named
-from chain.devnet.world.worlds import World, open_world
 from chain.rpc.client import RpcClient
+from tests.chain_view import ChainView, fresh_chain, own_small_world, small_world
+from tests.fakes.proxy import Proxy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from contextlib import AbstractAsyncContextManager
 
-    from chain.devnet.node.rpc.faults import Json
-
 DEVNET = network_named("devnet")
 
 
 class LiveWorld(Struct, frozen=True):
-    world: World
-    node: Node
+    chain: ChainView
     client: RpcClient
     log_ranges: list[int]
     """How many blocks each question for logs spanned, refused ones included."""
+
+    @property
+    def times(self) -> list[int]:
+        """Of every block."""
+        return [self.chain.header(n).timestamp for n in range(self.chain.head.number + 1)]
 
 
 @pytest.fixture(scope="session")
 def live_world() -> Callable[..., AbstractAsyncContextManager[LiveWorld]]:
     @asynccontextmanager
-    async def opened(widest_range: int | None = None) -> AsyncIterator[LiveWorld]:
-        world = open_world(7, "small")
-        node = Node(world.ledger)
+    async def opened(
+        widest_range: int | None = None, *, own_node: bool = False
+    ) -> AsyncIterator[LiveWorld]:
         asked: list[int] = []
 
-        def get_logs(node: Node, params: Params) -> Json:
-            query = params.take(table)
-            span = int(str(query["toBlock"]), 16) - int(str(query["fromBlock"]), 16) + 1
+        def answer(call: dict[str, Any]) -> dict[str, Any] | None:
+            if call["method"] != "eth_getLogs":
+                return None
+            query = call["params"][0]
+            span = int(query["toBlock"], 16) - int(query["fromBlock"], 16) + 1
             asked.append(span)
-            if widest_range is not None and span > widest_range:
-                raise failed(f"block range is too wide, limited to {widest_range} blocks")
-            return METHODS["eth_getLogs"](node, Params([query]))
+            if widest_range is None or span <= widest_range:
+                return None
+            words = f"block range is too wide, limited to {widest_range} blocks"
+            return {"error": {"code": -32000, "message": words}}
 
-        server = Server(node, methods={"eth_getLogs": get_logs})
-        url = await server.start()
-        try:
-            async with RpcClient(DEVNET, [url]) as client:
-                yield LiveWorld(world, node, client, asked)
-        finally:
-            await server.close()
+        lent = own_small_world() if own_node else nullcontext((small_world(), fresh_chain()))
+        with lent as (_, chain), Proxy(chain.url, answer) as proxy:
+            async with RpcClient(DEVNET, [proxy.url]) as client:
+                yield LiveWorld(chain, client, asked)
 
     return opened

@@ -90,7 +90,7 @@ async def test_pools_read_together_are_what_their_swaps_say(
 
 async def test_only_new_blocks_are_asked_for(live_world: LiveWorlds) -> None:
     async with live_world() as live:
-        store, head = Store.in_memory(), live.world.ledger.head.number
+        store, head = Store.in_memory(), live.chain.head.number
         earlier = await header(live, head - 9)
         few = dict(list(TERMS.items())[:3])
         await read_hours(live.client, DEVNET, few, WEEK, memory=memory(store), head=earlier)
@@ -162,7 +162,7 @@ async def test_a_kill_between_swaps_and_rows_changes_nothing(live_world: LiveWor
     async with live_world() as live:
         store = TornStore.in_memory()
         assert isinstance(store, TornStore)
-        earlier = await header(live, live.world.ledger.head.number - 30)
+        earlier = await header(live, live.chain.head.number - 30)
         await read_hours(live.client, DEVNET, ONE, WEEK, memory=memory(store), head=earlier)
         store.torn = True
         with pytest.raises(KilledError):
@@ -176,12 +176,12 @@ async def test_a_kill_between_swaps_and_rows_changes_nothing(live_world: LiveWor
 async def test_a_reorganised_chain_is_read_back_to_where_it_is_the_same(
     live_world: LiveWorlds, depth: int
 ) -> None:
-    async with live_world() as live:
-        store, head = Store.in_memory(), live.world.ledger.head.number
+    async with live_world(own_node=True) as live:
+        store, head = Store.in_memory(), live.chain.head.number
         for back in (60, 20, 5, 0):
             at = await header(live, head - back)
             before = await read_hours(live.client, DEVNET, ONE, WEEK, memory=memory(store), head=at)
-        live.node.reorg(min(depth, head - 1))
+        live.chain.reorg(min(depth, head - 1))
         live.log_ranges.clear()
         after = (await read_hours(live.client, DEVNET, ONE, WEEK, memory=memory(store)))[POOL]
         assert after.last.hash != before[POOL].last.hash
@@ -192,7 +192,7 @@ async def test_a_reorganised_chain_is_read_back_to_where_it_is_the_same(
 
 async def test_lost_swaps_take_the_memory_back_to_before_them(live_world: LiveWorlds) -> None:
     async with live_world() as live:
-        store, head = Store.in_memory(), live.world.ledger.head.number
+        store, head = Store.in_memory(), live.chain.head.number
         for back in (40, 0):
             at = await header(live, head - back)
             found = await read_hours(live.client, DEVNET, ONE, WEEK, memory=memory(store), head=at)
@@ -210,7 +210,7 @@ async def test_an_earlier_block_than_the_newest_that_was_read(live_world: LiveWo
     async with live_world() as live:
         store = Store.in_memory()
         await read_hours(live.client, DEVNET, ONE, WEEK, memory=memory(store))
-        earlier = await header(live, live.world.ledger.head.number - 7)
+        earlier = await header(live, live.chain.head.number - 7)
         live.log_ranges.clear()
         found = await read_hours(live.client, DEVNET, ONE, WEEK, memory=memory(store), head=earlier)
         assert live.log_ranges == []
@@ -220,9 +220,9 @@ async def test_an_earlier_block_than_the_newest_that_was_read(live_world: LiveWo
 
 
 async def test_a_head_the_node_lost_is_an_error(live_world: LiveWorlds) -> None:
-    async with live_world() as live:
+    async with live_world(own_node=True) as live:
         gone = await live.client.head()
-        live.node.rollback(12)
+        live.chain.rollback(12)
         with pytest.raises(StatePruned):
             await read_hours(live.client, DEVNET, ONE, WEEK, memory=memory(), head=gone)
 
@@ -237,9 +237,8 @@ async def test_swaps_of_a_day_are_kept_one_by_one_and_older_ones_let_go(
     live_world: LiveWorlds,
 ) -> None:
     async with live_world() as live:
-        store, head = Store.in_memory(), live.world.ledger.head
-        times = [live.world.ledger.block(n).header.timestamp for n in range(head.number + 1)]
-        half = next(n for n, time in enumerate(times) if time > head.timestamp - 2 * DAY)
+        store, head = Store.in_memory(), live.chain.head
+        half = next(n for n, time in enumerate(live.times) if time > head.timestamp - 2 * DAY)
         earlier = await header(live, half)
         await read_hours(live.client, DEVNET, ONE, WEEK, memory=memory(store), head=earlier)
         early = {int(key.rsplit("/", 1)[1]) for key in store.items("pool swaps")}

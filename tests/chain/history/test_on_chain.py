@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby, pairwise
 
 import pytest
-from chain.devnet.node.index import LogQuery
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from chain.contracts.storage import decode_slot0, pool_slots, tick_slots
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.pools import POOLS, DevnetPool
-from chain.devnet.world.worlds import World, open_world
 from chain.history import events
 from chain.history.events import ModifyLiquidityEvent, SwapEvent
 from chain.history.flows import FeeTerms, fees_of_swap
@@ -20,12 +18,14 @@ from chain.history.ranges import LiquidityRange, range_fees
 from chain.math.fees import FeeGrowth, fee_growth_inside, fees_owed, unpack_protocol_fee
 from chain.math.swap_step import swap_step
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, sqrt_price_at_tick
-from chain.rpc.records import Log
+from chain.rpc import records
+from chain.rpc.records import LogFilter
+from tests.chain_view import ChainView, fresh_chain
 
 
-@pytest.fixture(scope="module")
-def world() -> World:
-    return open_world(7, "small")
+@pytest.fixture
+def world() -> ChainView:
+    return fresh_chain()
 
 
 class Step(Struct, frozen=True):
@@ -35,22 +35,18 @@ class Step(Struct, frozen=True):
     swap: SwapEvent
 
 
-def happened(world: World, pool: DevnetPool) -> list[SwapEvent | ModifyLiquidityEvent]:
-    wanted = LogQuery(
-        0,
-        world.ledger.head.number,
-        frozenset({CONTRACTS.pool_manager}),
-        (frozenset({events.SWAP, events.MODIFY_LIQUIDITY}), frozenset({pool.key.pool_id})),
-    )
+def happened(world: ChainView, pool: DevnetPool) -> list[SwapEvent | ModifyLiquidityEvent]:
+    kinds = (events.SWAP, events.MODIFY_LIQUIDITY)
+    wanted = LogFilter(CONTRACTS.pool_manager, (kinds, pool.key.pool_id), 0, world.head.number)
+    logs = world.logs(CONTRACTS.pool_manager, list(kinds), pool.key.pool_id)
     found: list[SwapEvent | ModifyLiquidityEvent] = []
-    for kept in world.ledger.logs(wanted):
-        log = Log(**asdict(kept), removed=False)
+    for log in records.logs(logs, wanted):
         swapped = log.topics[0] == events.SWAP
         found.append(events.swap_event(log) if swapped else events.modify_liquidity_event(log))
     return found
 
 
-def single_steps(world: World, pool: DevnetPool) -> list[Step]:
+def single_steps(world: ChainView, pool: DevnetPool) -> list[Step]:
     """Swaps right after another swap, without a change of liquidity and within one bitmap word."""
     steps = []
     for before, swap in pairwise(happened(world, pool)):
@@ -61,16 +57,17 @@ def single_steps(world: World, pool: DevnetPool) -> list[Step]:
     return steps
 
 
-def terms(world: World, pool: DevnetPool) -> FeeTerms:
+def terms(world: ChainView, pool: DevnetPool) -> FeeTerms:
     slot0 = decode_slot0(word(world, pool_slots(pool.key.pool_id).slot0))
     return FeeTerms(pool.key.fee, unpack_protocol_fee(slot0.protocol_fee))
 
 
-def word(world: World, slot: int, block: int | None = None) -> int:
-    return world.ledger.state(block).storage(CONTRACTS.pool_manager, slot)
+def word(world: ChainView, slot: int, block: int | None = None) -> int:
+    at = world if block is None else replace(world, at=hex(block))
+    return at.storage(CONTRACTS.pool_manager, slot)
 
 
-def test_a_swap_step_gives_the_price_and_the_output_of_the_contract(world: World) -> None:
+def test_a_swap_step_gives_the_price_and_the_output_of_the_contract(world: ChainView) -> None:
     checked = 0
     for pool in POOLS:
         for step in single_steps(world, pool):
@@ -84,7 +81,7 @@ def test_a_swap_step_gives_the_price_and_the_output_of_the_contract(world: World
     assert checked >= 50
 
 
-def growth_booked(world: World, pool: DevnetPool, block: int) -> tuple[int, int]:
+def growth_booked(world: ChainView, pool: DevnetPool, block: int) -> tuple[int, int]:
     """What a block added to the fees per liquidity of a pool."""
     slots = pool_slots(pool.key.pool_id)
     growth0, growth1 = (
@@ -94,7 +91,7 @@ def growth_booked(world: World, pool: DevnetPool, block: int) -> tuple[int, int]
     return growth0, growth1
 
 
-def test_fees_told_from_events_are_the_growth_the_contract_booked(world: World) -> None:
+def test_fees_told_from_events_are_the_growth_the_contract_booked(world: ChainView) -> None:
     checked = set()
     for pool in POOLS:
         simple = {step.swap for step in single_steps(world, pool)}
@@ -116,7 +113,7 @@ def test_fees_told_from_events_are_the_growth_the_contract_booked(world: World) 
 
 
 def left_alone(
-    world: World, pool: DevnetPool
+    world: ChainView, pool: DevnetPool
 ) -> list[tuple[ModifyLiquidityEvent, list[SwapEvent]]]:
     """Positions minted once and never changed, each with all swaps from the end of a block on."""
     everything = happened(world, pool)
@@ -136,7 +133,7 @@ def left_alone(
     return found
 
 
-def inside(world: World, minted: ModifyLiquidityEvent, block: int) -> FeeGrowth:
+def inside(world: ChainView, minted: ModifyLiquidityEvent, block: int) -> FeeGrowth:
     """The fees per liquidity between a position's ticks, as of a block."""
     slots = pool_slots(minted.pool_id)
 
@@ -156,12 +153,12 @@ def inside(world: World, minted: ModifyLiquidityEvent, block: int) -> FeeGrowth:
     )
 
 
-def test_fees_of_a_range_told_from_swaps_are_what_it_really_earned(world: World) -> None:
+def test_fees_of_a_range_told_from_swaps_are_what_it_really_earned(world: ChainView) -> None:
     checked = 0
     for pool in POOLS:
         for minted, swaps in left_alone(world, pool):
             earned = fees_owed(
-                inside(world, minted, world.ledger.head.number),
+                inside(world, minted, world.head.number),
                 inside(world, minted, swaps[0].place.block_number),
                 minted.liquidity_delta,
             )

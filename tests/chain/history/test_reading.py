@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from chain.devnet.node.index import LogQuery
 
 from chain.devnet.world.pools import POOLS
 from chain.history import events
@@ -25,27 +24,21 @@ if TYPE_CHECKING:
 POOL = POOLS[0].key.pool_id
 
 
-def swaps_on(live: LiveWorld, pool_id: str, first_block: int = 0) -> list[str]:
+def swaps_on(live: LiveWorld, pool_id: str) -> list[str]:
     """The transactions that really swapped in the pool, straight from the chain."""
-    wanted = LogQuery(
-        first_block,
-        live.world.ledger.head.number,
-        frozenset({DEVNET.contracts.pool_manager}),
-        (frozenset({events.SWAP}), frozenset({pool_id})),
-    )
-    return [log.transaction_hash for log in live.world.ledger.logs(wanted)]
+    logs = live.chain.logs(DEVNET.contracts.pool_manager, events.SWAP, pool_id)
+    return [log["transactionHash"] for log in logs]
 
 
 async def test_every_swap_with_its_exact_time(live_world: LiveWorlds) -> None:
     async with live_world() as live:
-        head = live.world.ledger.head
+        head = live.chain.head
         history = await read_swaps(live.client, DEVNET, POOL, 0, head.number)
         found = [timed.swap.place.transaction_hash for timed in history.swaps]
         assert found == swaps_on(live, POOL)
         assert len(found) > 10
         for timed in history.swaps:
-            block = live.world.ledger.block(timed.swap.place.block_number)
-            assert timed.time == block.header.timestamp
+            assert timed.time == live.chain.header(timed.swap.place.block_number).timestamp
         assert history.estimated_times == 0
         assert history.last.hash == head.hash
         assert live.client.round_trips == 3
@@ -58,7 +51,7 @@ async def test_a_node_that_limits_ranges_still_gives_all(
     async with live_world(widest) as live:
         seen: list[ScanProgress] = []
         history = await read_swaps(
-            live.client, DEVNET, POOL, 0, live.world.ledger.head.number, watch=seen.append
+            live.client, DEVNET, POOL, 0, live.chain.head.number, watch=seen.append
         )
         assert len(history.swaps) == len(swaps_on(live, POOL))
         assert min(live.log_ranges) <= widest
@@ -67,10 +60,10 @@ async def test_a_node_that_limits_ranges_still_gives_all(
 
 
 async def test_a_reorg_between_logs_and_times_is_an_error(live_world: LiveWorlds) -> None:
-    async with live_world() as live:
-        history = await read_swaps(live.client, DEVNET, POOL, 0, live.world.ledger.head.number)
+    async with live_world(own_node=True) as live:
+        history = await read_swaps(live.client, DEVNET, POOL, 0, live.chain.head.number)
         place = history.swaps[-1].swap.place
-        live.node.reorg(live.world.ledger.head.number - place.block_number + 1)
+        live.chain.reorg(live.chain.head.number - place.block_number + 1)
         with pytest.raises(Reorged):
             await read_block_times(live.client, {place.block_number: place.block_hash}, [])
 
@@ -78,7 +71,7 @@ async def test_a_reorg_between_logs_and_times_is_an_error(live_world: LiveWorlds
 async def test_blocks_that_do_not_exist_are_an_error(live_world: LiveWorlds) -> None:
     async with live_world() as live:
         with pytest.raises(StatePruned):
-            await read_swaps(live.client, DEVNET, POOL, 0, live.world.ledger.head.number + 5)
+            await read_swaps(live.client, DEVNET, POOL, 0, live.chain.head.number + 5)
 
 
 @pytest.mark.parametrize("seconds_back", [0, 1, 3600, 86_400, 3 * 86_400, 10**9])
@@ -87,7 +80,7 @@ async def test_finding_a_block_by_time(live_world: LiveWorlds, seconds_back: int
         head = await live.client.head()
         since = head.timestamp - seconds_back
         found = await first_block_since(live.client, DEVNET, since, head)
-        times = [live.world.ledger.block(n).header.timestamp for n in range(head.number + 1)]
+        times = live.times
         assert times[found] <= since or found == DEVNET.first_block
         last_before = max((n for n, time in enumerate(times) if time <= since), default=0)
         assert found <= max(last_before, DEVNET.first_block)
@@ -97,14 +90,13 @@ async def test_finding_a_block_by_time(live_world: LiveWorlds, seconds_back: int
 
 async def test_times_beyond_the_cap_are_interpolated_and_marked(live_world: LiveWorlds) -> None:
     async with live_world() as live:
-        ledger = live.world.ledger
-        wanted = {n: ledger.block(n).header.hash for n in range(20, 61)}
+        wanted = {n: live.chain.header(n).hash for n in range(20, 61)}
         times = await read_block_times(live.client, wanted, [], most_exact=5)
         exact = set(wanted) - times.estimated
         assert sorted(exact) == [20, 30, 40, 50, 60]
         for number in wanted:
             if number in exact:
-                assert times[number] == ledger.block(number).header.timestamp
+                assert times[number] == live.chain.header(number).timestamp
             low, high = number // 10 * 10, -(-number // 10) * 10
             assert times[low] <= times[number] <= times[high]
 

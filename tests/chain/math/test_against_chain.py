@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
-from chain.devnet.node.ledger import ChainLedger
-from chain.devnet.node.messages import Message
 
 from chain.contracts import abi
 from chain.devnet.world.contracts import contract_codes
 from chain.math import ticks
 from tests.chain.math.random_prices import random_price
+from tests.chain_view import bare_chain
 
 COUNT = 2_000
 PRICE = "getSqrtPriceAtTick(int24)"
@@ -24,21 +23,20 @@ Ask = Callable[[str, int], int | None]
 
 
 @pytest.fixture(scope="module")
-def tick_math_test() -> Ask:
-    state = ChainLedger.genesis({}, timestamp=1).fork(None)
-    deployed = state.apply(Message(to=None, data=contract_codes()["TickMathTest"], sender=ANYONE))
-    assert deployed.created is not None
+def tick_math_test() -> Iterator[Ask]:
+    with bare_chain() as chain:
+        deployed = chain.apply(ANYONE, None, contract_codes()["TickMathTest"]).created
+        assert deployed is not None
 
-    def ask(signature: str, argument: int) -> int | None:
-        call = abi.encode_call(signature, argument)
-        outcome = state.call(Message(to=deployed.created, data=call, sender=ANYONE))
-        if outcome.reverted:
-            return None
-        kind = "int24" if signature == TICK else "uint160"
-        answer: int = abi.decode([kind], outcome.output)[0]
-        return answer
+        def ask(signature: str, argument: int) -> int | None:
+            outcome = chain.call(deployed, abi.encode_call(signature, argument))
+            if not outcome.success:
+                return None
+            kind = "int24" if signature == TICK else "uint160"
+            answer: int = abi.decode([kind], outcome.output)[0]
+            return answer
 
-    return ask
+        yield ask
 
 
 def test_prices_of_ticks(tick_math_test: Ask) -> None:

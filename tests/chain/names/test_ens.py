@@ -6,31 +6,36 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from chain.devnet.node.node import Node
 
 from chain.contracts.networks import network_named
 from chain.names.ens import EnsError, NameFault, ResolvedName, network_of_names, resolve_name
 from chain.rpc.client import RpcClient
-from tests.chain.devnet.node.conftest import serving
-from tests.chain.devnet.node.kit import Client, new_ledger
 from tests.chain.names.ens_on_chain import EnsOnChain
+from tests.chain_view import bare_chain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.chain_view import ChainView
 
 ALICE = "0x" + "a1" * 20
 BOB = "0x" + "b0" * 20
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with serving(Node(new_ledger())) as url:
-        yield url
+def chain() -> Iterator[ChainView]:
+    with bare_chain() as chain:
+        yield chain
 
 
 @pytest.fixture(scope="module")
-def names(url: str) -> EnsOnChain:
-    names = EnsOnChain(Client(url))
+def url(chain: ChainView) -> str:
+    return chain.url
+
+
+@pytest.fixture(scope="module")
+def names(chain: ChainView) -> EnsOnChain:
+    names = EnsOnChain(chain)
     names.register("alice.eth", ALICE)
     names.go_by(ALICE, "alice.eth")
     return names
@@ -103,8 +108,8 @@ async def test_no_server_is_asked_for_a_name(url: str, names: EnsOnChain) -> Non
 
 
 async def test_a_chain_without_ens_says_so() -> None:
-    with serving(Node(new_ledger())) as bare, pytest.raises(EnsError) as refused:
-        await _resolved(bare, "alice.eth")
+    with bare_chain() as bare, pytest.raises(EnsError) as refused:
+        await _resolved(bare.url, "alice.eth")
 
     assert refused.value.fault is NameFault.NO_ENS
 

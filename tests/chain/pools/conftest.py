@@ -1,27 +1,23 @@
-"""The small world behind JSON-RPC in this process, with a node that may refuse logs."""
+"""The small world behind an endpoint that may refuse logs."""
 
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from chain.devnet.node.node import Node
-from chain.devnet.node.rpc.dispatch import METHODS
-from chain.devnet.node.rpc.faults import failed
-from chain.devnet.node.rpc.fields import Params, table
-from chain.devnet.node.server import Server
 
 from chain.contracts.networks import network_named
-from chain.devnet.world.worlds import World, open_world
 from chain.rpc.client import RpcClient
+from tests.chain_view import ChainView, fresh_chain, small_world
+from tests.fakes.proxy import Proxy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from contextlib import AbstractAsyncContextManager
 
-    from chain.devnet.node.rpc.faults import Json
+    from chain.devnet.world.worlds import World
 
 DEVNET = network_named("devnet")
 
@@ -29,7 +25,7 @@ DEVNET = network_named("devnet")
 @dataclass
 class Served:
     world: World
-    node: Node
+    chain: ChainView
     client: RpcClient
     widest: int | None = None
     """The widest range of blocks the node gives logs of."""
@@ -38,34 +34,32 @@ class Served:
     spans: list[tuple[int, int]] = field(default_factory=list)
     """The ranges it gave logs of."""
 
-    def logs(self, node: Node, params: Params) -> Json:
-        query = params.take(table)
-        first, last = (int(str(query[name]), 16) for name in ("fromBlock", "toBlock"))
+    def answer(self, call: dict[str, Any]) -> dict[str, Any] | None:
+        if call["method"] != "eth_getLogs":
+            return None
+        query = call["params"][0]
+        first, last = (int(query[name], 16) for name in ("fromBlock", "toBlock"))
         if self.widest is not None and last - first + 1 > self.widest:
-            raise failed(f"block range is too wide, limited to {self.widest} blocks")
+            return _failed(f"block range is too wide, limited to {self.widest} blocks")
         if self.broken_from is not None and last >= self.broken_from:
-            raise failed("the log index is being rebuilt")
+            return _failed("the log index is being rebuilt")
         self.spans.append((first, last))
-        return METHODS["eth_getLogs"](node, Params([query]))
+        return None
+
+
+def _failed(words: str) -> dict[str, Any]:
+    return {"error": {"code": -32000, "message": words}}
 
 
 @pytest.fixture
 def served() -> Callable[[], AbstractAsyncContextManager[Served]]:
     @asynccontextmanager
     async def opened() -> AsyncIterator[Served]:
-        world = open_world(7, "small")
-        node = Node(world.ledger)
-
-        def logs(node: Node, params: Params) -> Json:
-            return state.logs(node, params)
-
-        server = Server(node, methods={"eth_getLogs": logs})
-        url = await server.start()
-        try:
-            async with RpcClient(DEVNET, [url]) as client:
-                state = Served(world, node, client)
+        chain = fresh_chain()
+        with Proxy(chain.url) as proxy:
+            async with RpcClient(DEVNET, [proxy.url]) as client:
+                state = Served(small_world(), chain, client)
+                proxy.answer = state.answer
                 yield state
-        finally:
-            await server.close()
 
     return opened

@@ -51,7 +51,7 @@ async def survey(
 async def test_every_pool_between_known_tokens_is_found(served: ServedWorld) -> None:
     async with served() as chain:
         found = await survey(chain, Store.in_memory())
-        head = chain.world.ledger.head
+        head = chain.chain.head
     assert {pool.key for pool in found.pools} == {pool.key for pool in POOLS}
     assert found.found == len(POOLS)
     assert found.coverage.complete
@@ -148,7 +148,7 @@ async def test_a_remembered_list_is_read_again_at_the_new_head(served: ServedWor
         first = await survey(chain, store)
         asked = chain.client.round_trips
         logs = len(chain.spans)
-        chain.node.mine()
+        chain.chain.mine()
         again = await survey(chain, store, at=WALL + 60)
         assert len(chain.spans) == logs, "no logs are read for a list this young"
         assert chain.client.round_trips - asked <= 4

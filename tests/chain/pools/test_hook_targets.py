@@ -9,6 +9,7 @@ import pytest
 from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, hook_passport
 from chain.devnet.world.accounts import DEPLOYER
 from chain.pools.hook_targets import passes_calls_on, read_hook_targets
+from tests import node_rpc
 
 if TYPE_CHECKING:
     from tests.chain.conftest import Desk
@@ -52,9 +53,8 @@ def made(moves: Moves, code: bytes) -> str:
         value=0,
         data=code,
     )
-    receipt = moves.rpc(
-        "eth_getTransactionReceipt", moves.rpc("eth_sendRawTransaction", "0x" + signed.raw.hex())
-    )
+    sent = moves.rpc("eth_sendRawTransaction", "0x" + signed.raw.hex())
+    receipt = node_rpc.receipt(moves.url, sent)
     assert receipt["status"] == "0x1"
     return str(receipt["contractAddress"]).lower()
 

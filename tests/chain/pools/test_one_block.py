@@ -36,7 +36,7 @@ async def test_prices_are_three_requests_and_of_the_block_asked_for(served: Serv
     async with served() as chain:
         now = await read_prices(chain.client, DEVNET, [WBTC.address], coingecko=None)
         assert chain.client.round_trips == 3
-        early = chain.world.ledger.head.number - 30
+        early = chain.chain.head.number - 30
         then = await read_prices(chain.client, DEVNET, [WBTC.address], coingecko=None, at=early)
     latest, before = now.price(WBTC.address), then.price(WBTC.address)
     assert isinstance(latest, Known)

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
-from chain.devnet.node.node import Node
 
 from chain.contracts.networks import network_named
 from chain.rpc.errors import ErrorKind, RpcError
 from chain.rpc.new_heads import HeadListener, follow_heads
-from tests.chain.devnet.node.conftest import serving
-from tests.chain.devnet.node.kit import Client, new_ledger
+from tests import node_rpc
 from tests.chain.rpc.conftest import QUICK, assert_fit_to_show
+from tests.chain_view import bare_chain
 from tests.fakes.tcp_line import tcp_line
 
 if TYPE_CHECKING:
@@ -28,8 +27,8 @@ DEVNET = network_named("devnet")
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with serving(Node(new_ledger())) as url:
-        yield url
+    with bare_chain() as chain:
+        yield chain.url
 
 
 @dataclass
@@ -68,9 +67,8 @@ async def following(
 
 
 async def mine(url: str, blocks: int = 1) -> int:
-    rpc = Client(url)
-    await asyncio.to_thread(rpc, "anvil_mine", hex(blocks))
-    return int(await asyncio.to_thread(rpc, "eth_blockNumber"), 16)
+    await asyncio.to_thread(node_rpc.ask, url, "anvil_mine", hex(blocks))
+    return int(await asyncio.to_thread(node_rpc.ask, url, "eth_blockNumber"), 16)
 
 
 def kinds(heard: Heard) -> list[ErrorKind | None]:

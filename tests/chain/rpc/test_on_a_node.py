@@ -1,4 +1,4 @@
-"""Every kind of question put to the embedded chain's own node, its answers beside web3.py's."""
+"""Every kind of question put to a real node, its answers beside web3.py's."""
 
 from __future__ import annotations
 
@@ -7,25 +7,34 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from chain.devnet.node.node import Node
-from chain.devnet.node.server import Server
 from web3 import HTTPProvider, Web3
 
+from chain.base.units import GWEI
 from chain.contracts.abi import selector
 from chain.contracts.networks import network_named
+from chain.devnet.world.writing import sign_transaction
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
-from chain.rpc.errors import Reorged, Reverted, RpcRefused, SendRefusal, SendRefused, StatePruned
+from chain.rpc.errors import (
+    BlockMissing,
+    Reorged,
+    Reverted,
+    RpcRefused,
+    SendRefusal,
+    SendRefused,
+)
 from chain.rpc.records import AccountOverride, LogFilter
-from tests.chain.devnet.node.kit import (
+from chain.rpc.requests import Request
+from tests.chain_view import GENESIS_TIME
+from tests.small_contracts import (
     ALICE,
+    ALICE_KEY,
     BOB,
     COUNTER,
     ECHO,
-    GENESIS_TIME,
     NOBODY,
     REVERT,
-    new_ledger,
+    chain_of_small_contracts,
     signed,
     word,
 )
@@ -33,13 +42,15 @@ from tests.chain.devnet.node.kit import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from tests.chain_view import ChainView
+
 TOPIC = word(7)
 
 
 @dataclass(frozen=True)
 class Setting:
     client: RpcClient
-    node: Node
+    chain: ChainView
     web3: Web3
     """Blocking: to be used in a thread."""
     hashes: tuple[str, ...]
@@ -48,17 +59,14 @@ class Setting:
 
 @pytest.fixture
 async def setting() -> AsyncIterator[Setting]:
-    node = Node(new_ledger())
-    server = Server(node)
-    url = await server.start()
-    try:
-        async with RpcClient(network_named("devnet"), [url]) as client:
-            hashes = [
-                await client.ask(requests.send_raw(signed(nonce=nonce).raw)) for nonce in range(3)
-            ]
-            yield Setting(client, node, Web3(HTTPProvider(url)), tuple(hashes))
-    finally:
-        await server.close()
+    with chain_of_small_contracts() as chain:
+        async with RpcClient(network_named("devnet"), [chain.url]) as client:
+            chain("evm_setAutomine", False)
+            hashes = []
+            for nonce in range(3):
+                hashes.append(await client.ask(requests.send_raw(signed(nonce=nonce).raw)))
+                chain.mine()
+            yield Setting(client, chain, Web3(HTTPProvider(chain.url)), tuple(hashes))
 
 
 async def test_blocks(setting: Setting) -> None:
@@ -107,8 +115,19 @@ async def test_calls_and_their_refusals(setting: Setting) -> None:
     assert caught.value.data == custom
     with pytest.raises(RpcRefused):
         await client.ask(requests.call(ECHO, b"", sender=NOBODY, value=1))
-    with pytest.raises(StatePruned):
-        await client.ask(requests.call(ECHO, b"", "0x" + "12" * 32))
+    for unknown in (10**6, "0x" + "12" * 32):
+        with pytest.raises(BlockMissing):
+            await client.ask(requests.call(ECHO, b"", unknown))
+        with pytest.raises(BlockMissing):
+            await client.ask(requests.storage(COUNTER, 0, unknown))
+    with pytest.raises(BlockMissing):
+        await client.ask(requests.logs(LogFilter(COUNTER, (), 10**6, 10**6 + 5)))
+    with pytest.raises(RpcRefused) as missing:
+        await client.ask(Request("eth_nothing", (), str))
+    assert missing.value.lasting
+    assert not missing.value.retryable
+    with pytest.raises(RpcRefused, match="OutOfGas"):
+        await client.ask(requests.call(COUNTER, b"", gas=22_000))
 
 
 async def test_gas_and_fees(setting: Setting) -> None:
@@ -165,7 +184,7 @@ async def test_transactions_and_receipts(setting: Setting) -> None:
     assert (receipt.sender, receipt.to) == (ALICE, COUNTER)
     assert [log.topics for log in receipt.logs] == [(TOPIC,)]
     assert (transaction.nonce, transaction.to, transaction.block_number) == (1, COUNTER, 2)
-    assert transaction.max_fee_per_gas == signed(nonce=1).max_fee_per_gas
+    assert transaction.max_fee_per_gas == 2 * GWEI
     assert await client.ask(requests.receipt(word(5))) is None
     assert await client.ask(requests.transaction(word(5))) is None
 
@@ -178,13 +197,20 @@ async def test_sends_are_refused_with_reasons(setting: Setting) -> None:
 
     assert await refusal(signed(nonce=0).raw) is SendRefusal.NONCE_TOO_LOW
     assert await refusal(signed(nonce=3, value=10**24).raw) is SendRefusal.INSUFFICIENT_FUNDS
-    assert await refusal(signed(nonce=3, gas=20_000).raw) is SendRefusal.GAS_LIMIT
-    setting.node.automine = False
+    for gas in (20_000, 70_000_000):
+        assert await refusal(signed(nonce=3, gas=gas).raw) is SendRefusal.GAS_LIMIT
+    assert await refusal(signed(nonce=3, fee=1, tip=1).raw) is SendRefusal.UNDERPRICED
+    elsewhere = sign_transaction(
+        ALICE_KEY, nonce=3, to=COUNTER, gas=100_000, max_fee_per_gas=2 * GWEI,
+        max_priority_fee_per_gas=1, chain_id=1,
+    )  # fmt: skip
+    assert await refusal(elsewhere.raw) is SendRefusal.WRONG_CHAIN_ID
+    assert await refusal(b"\x02\xc0") is SendRefusal.OTHER
     waiting = signed(nonce=3)
     assert await setting.client.ask(requests.send_raw(waiting.raw))
     assert await refusal(waiting.raw) is SendRefusal.ALREADY_KNOWN
-    dearer = signed(nonce=3, fee=2_000_000_001)
-    assert await refusal(dearer.raw) is SendRefusal.REPLACEMENT_UNDERPRICED
+    other = signed(nonce=3, data=b"other")
+    assert await refusal(other.raw) is SendRefusal.REPLACEMENT_UNDERPRICED
     assert await setting.client.ask(requests.transaction_count(ALICE, "pending")) == 4
 
 
@@ -193,11 +219,11 @@ async def test_a_pinned_reader_through_a_real_reorganisation(setting: Setting) -
     reader = client.at(await client.head())
     counter = requests.storage(COUNTER, 0)
     assert int(await reader.ask(counter), 16) == 44
-    setting.node.reorg(2)
+    setting.chain.reorg(2)
     with pytest.raises(Reorged):
         await reader.ask(counter)
     now = await client.at(await client.head()).ask(counter)
-    assert int(now, 16) == setting.node.ledger.state(None).storage(COUNTER, 0)
+    assert int(now, 16) == setting.chain.storage(COUNTER, 0) == 42
 
 
 async def test_it_says_of_which_chain_it_is(setting: Setting) -> None:

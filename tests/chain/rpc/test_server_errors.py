@@ -141,6 +141,19 @@ def test_the_telling_words_may_hide_in_the_data() -> None:
         ("eth_call", -32001, "Unknown block", "block missing"),
         ("eth_call", -32019, "block is out of range", "block missing"),
         (
+            "eth_getStorageAt",
+            -32602,
+            "BlockOutOfRangeError: block height is 5 but requested was 9",
+            "block missing",
+        ),
+        (
+            "eth_getLogs",
+            -32602,
+            "BlockOutOfRangeError: block height is 5 but requested was 9",
+            "block missing",
+        ),
+        ("eth_call", -32001, "Resource not found", "block missing"),
+        (
             "eth_getLogs",
             -32001,
             "One of the blocks specified in filter (fromBlock, toBlock) cannot be found",
@@ -155,6 +168,7 @@ def test_the_telling_words_may_hide_in_the_data() -> None:
         ("eth_call", -32603, "VM Exception while processing transaction: revert", "reverted"),
         ("eth_estimateGas", -32015, "VM execution error.", "reverted"),
         ("eth_call", -32000, "out of gas", "refused"),
+        ("eth_call", -32603, "EVM error OutOfGas", "refused"),
         ("eth_call", -32601, "the method does not exist", "refused"),
         ("eth_call", -32603, "Internal error", "refused"),
     ],

@@ -5,11 +5,6 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from chain.devnet.node.ledger import ChainLedger
-from chain.devnet.node.node import Node
-from chain.devnet.node.records import GenesisAccount
-from chain.devnet.node.server import Server
-
 from chain.base.store import Store
 from chain.contracts.abi import encode, selector
 from chain.contracts.networks import network_named
@@ -17,6 +12,7 @@ from chain.devnet.world.contracts import contract_codes
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits
 from chain.tokens import Token, read_tokens
+from tests.chain_view import bare_chain, contracts_at
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -63,17 +59,9 @@ async def chain_with(
     codes: dict[str, bytes], limits: RequestLimits | None = None
 ) -> AsyncIterator[RpcClient]:
     multicall3 = {DEVNET.contracts.multicall3: contract_codes()["Multicall3"]}
-    accounts = {
-        address: GenesisAccount(balance=0, nonce=0, code=code, storage={})
-        for address, code in {**multicall3, **codes}.items()
-    }
-    server = Server(Node(ChainLedger.genesis(accounts, timestamp=1_760_000_000)))
-    url = await server.start()
-    try:
-        async with RpcClient(DEVNET, [url], limits=limits) as client:
+    with bare_chain(contracts_at(multicall3 | codes)) as chain:
+        async with RpcClient(DEVNET, [chain.url], limits=limits) as client:
             yield client
-    finally:
-        await server.close()
 
 
 async def read(

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from chain.devnet.node.node import Node
-from chain.devnet.node.rpc.dispatch import METHODS
-from chain.devnet.node.server import Server
 from msgspec.structs import replace
 
 from agents.bus.worker import StageFailedError
@@ -17,13 +14,11 @@ from agents.lp.observe.errors import chain_faults_told
 from agents.numbers.profiles import RiskProfile
 from chain.base.store import StoreError
 from chain.contracts.abi import AbiError
-from chain.devnet.world.worlds import open_world
 from tests.agents.lp.observe.conftest import DEVNET, scouting
+from tests.chain_view import own_small_world
+from tests.fakes.proxy import Proxy
 
 if TYPE_CHECKING:
-    from chain.devnet.node.rpc.faults import Json
-    from chain.devnet.node.rpc.fields import Params
-
     from tests.agents.lp.observe.conftest import Chain
 
 OBSERVED = RiskProfile.BALANCED
@@ -72,27 +67,21 @@ def test_a_mistake_of_ours_is_not_passed_off_as_the_chains() -> None:
 
 @pytest.mark.parametrize("method", ["eth_feeHistory", "eth_getLogs"])
 async def test_a_block_replaced_in_the_middle_is_read_again_as_a_whole(method: str) -> None:
-    world = open_world(7, "small")
-    node = Node(world.ledger)
     left = [1]
+    with own_small_world() as (world, chain):
 
-    def replacing(node: Node, params: Params) -> Json:
-        if left:
-            left.pop()
-            node.reorg(1)
-            node.mine(timestamp=node.ledger.head.timestamp + 77)
-        return METHODS[method](node, params)
+        def replacing(call: dict[str, Any]) -> None:
+            if call["method"] == method and left:
+                left.pop()
+                chain.reorg(1)
+                chain.mine(chain.head.timestamp + 77)
 
-    server = Server(node, methods={method: replacing})
-    url = await server.start()
-    try:
-        async with scouting(url) as scout:
-            token_id = world.positions["healthy"]
-            context = await asyncio.wait_for(
-                scout.observer.observe_position(token_id, OBSERVED), 20
-            )
-    finally:
-        await server.close()
-    assert not left
-    assert context.block_hash == node.ledger.head.hash
-    assert context.time == node.ledger.head.timestamp
+        with Proxy(chain.url, replacing) as proxy:
+            async with scouting(proxy.url) as scout:
+                token_id = world.positions["healthy"]
+                context = await asyncio.wait_for(
+                    scout.observer.observe_position(token_id, OBSERVED), 20
+                )
+        assert not left
+        assert context.block_hash == chain.head.hash
+        assert context.time == chain.head.timestamp

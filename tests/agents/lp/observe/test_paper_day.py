@@ -12,10 +12,10 @@ from agents.numbers.outlook import Stake
 from agents.numbers.profiles import RiskProfile
 from chain.devnet.world.market import HISTORY_ENDS
 from chain.devnet.world.pools import POOLS
-from chain.devnet.world.worlds import open_world
 from tests.agents.lp.observe.paper_day import PaperMarket, fees_paid
 from tests.agents.lp.observe.raw_swaps import raw_swaps
 from tests.chain.devnet.paper_market import PaperState
+from tests.chain_view import fresh_chain, small_world
 
 if TYPE_CHECKING:
     from agents.lp.facts import MarketContext
@@ -27,8 +27,7 @@ _CLOSE = 1e-2
 
 
 async def test_paper_trades_what_the_chain_trades_and_pays_what_it_pays(chain: Chain) -> None:
-    world = open_world(7, "small")
-    paper = PaperMarket(world.market, PaperState(world.ledger.state()))
+    paper = PaperMarket(small_world().market, PaperState(fresh_chain()))
     paper.trade(HISTORY_ENDS, HISTORY_ENDS + HOUR)
     token_id = chain.positions["healthy"]
     with chain.moves.undone():

@@ -1,28 +1,25 @@
-"""The contracts are those in the lock file, or nothing is used at all."""
+"""Contracts and nodes are those in the lock file, or nothing of a package is used at all."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import io
-import json
+import stat
 import tarfile
 from pathlib import Path
 
 import pytest
 
-from chain.devnet.world.contracts import (
-    Artifact,
-    ContractsError,
-    Lock,
-    Package,
+from chain.devnet.npm_packages import (
+    LockedFile,
+    LockedPackage,
+    PackageError,
     bundled_lock,
-    code_in,
-    contract_codes,
-    contracts_folder,
-    ensure_contracts,
-    read_lock,
+    ensure_package,
+    package_folder,
 )
+from chain.devnet.world.contracts import code_in, contract_codes
 
 CONTENT = b'{"bytecode": {"object": "0x6001"}}'
 
@@ -41,9 +38,9 @@ def integrity(content: bytes) -> str:
     return "sha512-" + base64.b64encode(hashlib.sha512(content).digest()).decode()
 
 
-def lock_of(package: bytes, *, content: bytes = CONTENT) -> Lock:
-    artifact = Artifact("PoolManager", "out/Pool.json", hashlib.sha256(content).hexdigest())
-    return Lock((Package("@some/pool", "1.2.3", integrity(package), (artifact,)),), "digest")
+def locked(package: bytes, path: str = "out/Pool.json") -> LockedPackage:
+    file = LockedFile("PoolManager", path, hashlib.sha256(CONTENT).hexdigest())
+    return LockedPackage("@some/pool", "1.2.3", integrity(package), (file,))
 
 
 class Registry:
@@ -71,6 +68,14 @@ class Registry:
         self.npm.chmod(0o755)
 
 
+def cache_of(folder: Path) -> dict[str, str]:
+    return {"ZUNO_CACHE": str(folder / "cache")}
+
+
+def kept_files(folder: Path) -> list[Path]:
+    return [path for path in (folder / "cache").rglob("*") if path.suffix == ".json"]
+
+
 @pytest.fixture
 def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry:
     return Registry(tmp_path, monkeypatch)
@@ -79,8 +84,8 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry:
 def test_what_is_needed_is_fetched_once_and_kept(registry: Registry, tmp_path: Path) -> None:
     package = tarball({"README": b"x", "out/Pool.json": CONTENT, "huge": bytes(10_000)})
     registry.deliver(package)
-    folder = ensure_contracts(tmp_path / "cache", lock_of(package))
-    ensure_contracts(tmp_path / "cache", lock_of(package))
+    folder = ensure_package(locked(package), cache_of(tmp_path))
+    ensure_package(locked(package), cache_of(tmp_path))
     assert (folder / "PoolManager.json").read_bytes() == CONTENT
     assert [path.name for path in folder.iterdir()] == ["PoolManager.json"]
     assert registry.asked == ["pack --ignore-scripts --loglevel=error @some/pool@1.2.3"]
@@ -89,71 +94,88 @@ def test_what_is_needed_is_fetched_once_and_kept(registry: Registry, tmp_path: P
 def test_a_damaged_file_is_fetched_again(registry: Registry, tmp_path: Path) -> None:
     package = tarball({"out/Pool.json": CONTENT})
     registry.deliver(package)
-    folder = ensure_contracts(tmp_path / "cache", lock_of(package))
+    folder = ensure_package(locked(package), cache_of(tmp_path))
     (folder / "PoolManager.json").write_bytes(b"{}")
-    ensure_contracts(tmp_path / "cache", lock_of(package))
+    ensure_package(locked(package), cache_of(tmp_path))
     assert (folder / "PoolManager.json").read_bytes() == CONTENT
     assert len(registry.asked) == 2
 
 
 def test_a_package_with_another_digest_is_refused(registry: Registry, tmp_path: Path) -> None:
     registry.deliver(tarball({"out/Pool.json": b"something else"}))
-    with pytest.raises(ContractsError, match=r"@some/pool@1\.2\.3 is not the package"):
-        ensure_contracts(tmp_path / "cache", lock_of(tarball({"out/Pool.json": CONTENT})))
-    assert not (tmp_path / "cache").exists()
+    with pytest.raises(PackageError, match=r"@some/pool@1\.2\.3 is not the package"):
+        ensure_package(locked(tarball({"out/Pool.json": CONTENT})), cache_of(tmp_path))
+    assert kept_files(tmp_path) == []
 
 
 def test_a_file_with_another_digest_is_refused(registry: Registry, tmp_path: Path) -> None:
     package = tarball({"out/Pool.json": b"something else"})
     registry.deliver(package)
-    with pytest.raises(ContractsError, match=r"out/Pool\.json of @some/pool@1\.2\.3"):
-        ensure_contracts(tmp_path / "cache", lock_of(package))
-    assert not (tmp_path / "cache").exists()
+    with pytest.raises(PackageError, match=r"out/Pool\.json of @some/pool@1\.2\.3"):
+        ensure_package(locked(package), cache_of(tmp_path))
+    assert kept_files(tmp_path) == []
 
 
 def test_a_package_without_the_file_is_refused(registry: Registry, tmp_path: Path) -> None:
     package = tarball({"README": b"x"})
     registry.deliver(package)
-    with pytest.raises(ContractsError, match=r"lacks package/out/Pool\.json"):
-        ensure_contracts(tmp_path / "cache", lock_of(package))
+    with pytest.raises(PackageError, match=r"lacks package/out/Pool\.json"):
+        ensure_package(locked(package), cache_of(tmp_path))
 
 
 def test_without_npm_the_message_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ContractsError, match=r"Install Node\.js .* python -m chain\.devnet"):
-        ensure_contracts(tmp_path / "cache", lock_of(b""))
+    with pytest.raises(PackageError, match=r"Install Node\.js .* make setup"):
+        ensure_package(locked(b""), cache_of(tmp_path))
 
 
 def test_a_missing_package_is_named_without_repeating_what_npm_said(
     registry: Registry, tmp_path: Path
 ) -> None:
     registry.fail("npm error code E404\\nnpm error 404 secret-token@registry.example\\n")
-    with pytest.raises(ContractsError, match=r"@some/pool@1\.2\.3 \(E404\)") as caught:
-        ensure_contracts(tmp_path / "cache", lock_of(b""))
+    with pytest.raises(PackageError, match=r"@some/pool@1\.2\.3 \(E404\)") as caught:
+        ensure_package(locked(b""), cache_of(tmp_path))
     assert "secret" not in str(caught.value)
 
 
-def test_the_lock_names_every_contract_and_no_host() -> None:
+def test_a_program_may_be_run_and_a_package_nobody_saw_is_left_to_npm(
+    registry: Registry, tmp_path: Path
+) -> None:
+    package = tarball({"bin/anvil": CONTENT})
+    registry.deliver(package)
+    unseen = LockedPackage("@some/node", "1.2.3", None, (LockedFile("anvil", "bin/anvil", None),))
+    program = ensure_package(unseen, cache_of(tmp_path)) / "anvil"
+    assert program.read_bytes() == CONTENT
+    assert stat.S_IMODE(program.stat().st_mode) == 0o700
+    ensure_package(unseen, cache_of(tmp_path))
+    assert len(registry.asked) == 1
+
+
+def test_the_lock_names_every_contract_a_node_for_each_platform_and_no_host() -> None:
     lock = bundled_lock()
-    assert len(list(lock.artifacts)) == 10
-    for package in lock.packages:
-        assert package.integrity.startswith("sha512-")
+    assert sum(len(package.files) for package in lock.contracts) == 10
+    for package in (*lock.contracts, *lock.anvil):
+        assert package.integrity is None or package.integrity.startswith("sha512-")
         assert "/" not in package.version
         assert ":" not in package.name
-
-
-def test_a_lock_that_forgets_a_contract_is_refused() -> None:
-    package = {"name": "a", "version": "1", "integrity": "sha512-", "artifacts": {}}
-    with pytest.raises(ContractsError, match="must name exactly"):
-        read_lock(json.dumps({"packages": [package]}).encode())
+    assert all(package.integrity for package in lock.contracts)
+    for platform in ("linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64"):
+        node = lock.anvil_for(platform)
+        assert node is not None
+        assert [file.name for file in node.files] == ["anvil"]
+    seen = lock.anvil_for("linux-amd64")
+    assert seen is not None
+    assert seen.integrity
+    assert seen.files[0].sha256
+    assert lock.anvil_for("plan9-mips") is None
 
 
 def test_the_cache_holds_what_the_lock_says() -> None:
     codes = contract_codes()
-    folder = contracts_folder({"ZUNO_CACHE": "/nowhere"}, bundled_lock())
-    assert folder.parent == Path("/nowhere/contracts")
+    folder = package_folder({"ZUNO_CACHE": "/nowhere"}, bundled_lock().contracts[0])
+    assert folder == Path("/nowhere/npm/uniswap-v4-core@1.0.2")
     assert len(codes["PoolManager"]) == 24_194
     # Multicall3's runtime begins like any Solidity contract and ends in its metadata.
     assert codes["Multicall3"].startswith(bytes.fromhex("6080604052"))
@@ -162,5 +184,5 @@ def test_the_cache_holds_what_the_lock_says() -> None:
 
 
 def test_a_multicall_with_another_constructor_is_refused() -> None:
-    with pytest.raises(ContractsError, match="constructor"):
+    with pytest.raises(PackageError, match="constructor"):
         code_in("Multicall3", b"exports.multicall3Bytecode = '0x6001';")

@@ -1,0 +1,125 @@
+"""The worlds on Anvil against what another EVM made of the same seeds, to the unit."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+from chain.contracts.abi import encode_call, topic
+from chain.devnet.world.deployment import CONTRACTS
+from chain.devnet.world.worlds import opened_world
+from tests import node_rpc
+from tests.embedded_chain import embedded_chain
+from zuno_tui.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chain.devnet.json_rpc import NodeClient
+    from chain.devnet.launch import DevnetReady
+
+    Size = Literal["week", "small"]
+
+RECORDED = Path(__file__).parents[2] / "recorded" / "week"
+WORLDS: list[tuple[Size, int]] = [("week", 3), ("small", 7)]
+UNCOMPARED = {"listedAt", "blockHash"}
+"""A time of the machine, and what another node makes differently; neither was recorded."""
+POOL_STATES = {
+    "slot0": "getSlot0(bytes32)",
+    "liquidity": "getLiquidity(bytes32)",
+    "feeGrowthGlobals": "getFeeGrowthGlobals(bytes32)",
+}
+
+
+def recorded(name: str) -> Any:
+    return json.loads(gzip.decompress((RECORDED / f"{name}.json.gz").read_bytes()))
+
+
+@pytest.mark.parametrize(("size", "seed"), WORLDS)
+def test_blocks_transactions_and_logs_are_those_recorded(size: Size, seed: int) -> None:
+    expected = recorded(f"{size}-{seed}")
+    with opened_world(seed, size) as world:
+        blocks, transactions, logs = _written(world.node)
+    # A block's hash is of the whole state, which two EVMs lay out differently.
+    assert blocks == [row[:-1] for row in expected["blocks"]]
+    assert transactions == expected["transactions"]
+    assert logs == expected["logs"]
+    assert len(logs) > 1_000
+
+
+def _written(node: NodeClient) -> tuple[list[Any], list[Any], list[Any]]:
+    """In the columns of the recording."""
+    heights = range(node.ask_number("eth_blockNumber") + 1)
+    found: list[Any] = node.ask_all(
+        [("eth_getBlockByNumber", (hex(height), False)) for height in heights]
+    )
+    receipts: list[Any] = node.ask_all([("eth_getBlockReceipts", (hex(each),)) for each in heights])
+    blocks, transactions, logs = [], [], []
+    for height, block in zip(heights, found, strict=True):
+        fields = (block[each] for each in ("number", "timestamp", "baseFeePerGas", "gasUsed"))
+        blocks.append([*(int(field, 16) for field in fields), len(block["transactions"])])
+        for receipt in receipts[height]:
+            outcome = (int(receipt["status"], 16), int(receipt["gasUsed"], 16))
+            parties = (receipt["transactionHash"], receipt["from"], receipt["to"])
+            transactions.append([height, *parties, *outcome])
+            logs += [
+                [
+                    height,
+                    int(log["logIndex"], 16),
+                    int(log["transactionIndex"], 16),
+                    log["address"],
+                    log["topics"],
+                    log["data"],
+                ]
+                for log in receipt["logs"]
+            ]
+    return blocks, transactions, logs
+
+
+@pytest.fixture(params=WORLDS, ids=["week", "small"])
+def paused(request: pytest.FixtureRequest) -> Iterator[tuple[DevnetReady, dict[str, Any]]]:
+    size, seed = request.param
+    with embedded_chain(seed=seed, world=size) as devnet:
+        yield devnet, recorded(f"{size}-{seed}-figures")
+
+
+def test_every_figure_is_the_one_recorded(
+    paused: tuple[DevnetReady, dict[str, Any]], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    devnet, expected = paused
+    flags = ("--home", str(tmp_path), "--network", "devnet", "--rpc", devnet.url)
+    assert len(expected["commands"]) == 9 + 11
+    for command, figures in expected["commands"].items():
+        capsys.readouterr()
+        assert main([*command.split(), *flags, "--address", devnet.wallet, "--json"]) == 0
+        assert _compared(json.loads(capsys.readouterr().out)) == figures, command
+
+
+def test_every_pool_stands_where_it_stood(paused: tuple[DevnetReady, dict[str, Any]]) -> None:
+    devnet, expected = paused
+    opened = topic("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
+    wanted = {"address": CONTRACTS.pool_manager, "topics": [opened], "fromBlock": "0x0"}
+    pools = [log["topics"][1] for log in node_rpc.ask(devnet.url, "eth_getLogs", wanted)]
+    assert len(pools) == 9
+    states = {
+        pool: {name: _state(devnet, pool, call) for name, call in POOL_STATES.items()}
+        for pool in pools
+    }
+    assert states == expected["pools"]
+
+
+def _state(devnet: DevnetReady, pool: str, signature: str) -> str:
+    data = "0x" + encode_call(signature, bytes.fromhex(pool[2:])).hex()
+    call = {"to": CONTRACTS.state_view, "data": data}
+    answer: str = node_rpc.ask(devnet.url, "eth_call", call, "latest")
+    return answer
+
+
+def _compared(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {name: _compared(value) for name, value in content.items() if name not in UNCOMPARED}
+    return [_compared(value) for value in content] if isinstance(content, list) else content
