@@ -27,15 +27,15 @@ from zuno_tui.commands.devnet import RunDevnet
 from zuno_tui.commands.export import ExportPlan
 from zuno_tui.commands.increase import IncreasePosition
 from zuno_tui.commands.outbox import OpenOutbox
-from zuno_tui.commands.prompt.completion import completions
-from zuno_tui.commands.prompt.understanding import understand
+from zuno_tui.prompt.completion import completions
+from zuno_tui.prompt.understanding import understand
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.commands.registry import command_named, registry
 from zuno_tui.commands.revoke import Revoke
 from zuno_tui.commands.unwrap import UnwrapEth
 from zuno_tui.commands.wallet import UseWallet
 from zuno_tui.desk.events import PageReady
-from zuno_tui.phrases.context import PhraseContext
+from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.screen.app.palette import DeskCommands
 from zuno_tui.screen.screens.help import HelpScreen
 from zuno_tui.shown.exit_codes import DONE

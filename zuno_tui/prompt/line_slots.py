@@ -1,0 +1,526 @@
+"""The slots of a command line, filled from what a sentence names, or what is still to be said."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from zuno_tui.prompt.glossary import term_named
+from zuno_tui.prompt.named_networks import network_names
+from zuno_tui.prompt.phrase_error import NotReadYetError
+from zuno_tui.prompt.pieces import listed
+from zuno_tui.prompt.positions import position_of, positions_meant
+from zuno_tui.prompt.slots import DOLLARS, STABLE, called, names_symbol, symbol_of
+from zuno_tui.prompt.words import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from zuno_tui.prompt.context import PhraseContext
+    from zuno_tui.prompt.glossary import GlossaryTerm
+    from zuno_tui.prompt.slots import Amount, Sentence
+
+    Filler = Callable[[str, Sentence, PhraseContext], Sequence[str]]
+
+_EXAMPLE_CREATE = "Like: create 0.5 WETH/USDC between 2900 and 3300"
+_LONGEST_TERM = 3
+_WHOLE = 100
+_HOUR = 3_600
+_NOT_EMPTIED = frozenset(("collect", "compound", "decrease"))
+_WITHOUT_NUMBERS = frozenset(("collect", "compound", "close"))
+_HELP_VERBS = {
+    "collect": "collect",
+    "compound": "compound",
+    "reduce": "decrease",
+    "close": "close",
+    "unwrap": "unwrap",
+    "wrap": "wrap",
+    "buy": "swap",
+    "hedge": "hedge",
+    "open": "create",
+    "put": "create",
+    "swap": "swap",
+    "notify": "alert",
+    "add": "increase",
+    "take": "decrease",
+}
+
+
+class UnclearSlotError(Exception):
+    """Something is still to be said; the choices are whole command lines."""
+
+    def __init__(self, question: str, choices: Sequence[str] = ()) -> None:
+        super().__init__(question)
+        self.question = question
+        self.choices = tuple(choices)
+
+
+class Width(NamedTuple):
+    """How far below and above the price a range reaches, in percent."""
+
+    below: Fraction
+    above: Fraction
+
+
+def two_prices(sentence: Sentence) -> tuple[Fraction, Fraction] | None:
+    numbers = [token.number for token in sentence.numbers if token.number is not None]
+    dollars = [Fraction(text) for text in sentence.dollars]
+    prices = sorted(numbers or dollars)
+    return (prices[0], prices[1]) if len(prices) == 2 and prices[0] > 0 else None
+
+
+def width(sentence: Sentence) -> Width | None:
+    """`±5%`, `5% each side`, `-8% / +12%`."""
+    percents = sentence.percents
+    if len(percents) == 2 and {percents[0].sign, percents[1].sign} >= {"-"}:
+        below, above = sorted(percents, key=lambda percent: percent.sign != "-")
+        return Width(below.value, above.value)
+    symmetric = {"±", "+-", "+/-"} & set(sentence.words) or sentence.has("around")
+    if len(percents) == 1 and symmetric and percents[0].value < _WHOLE:
+        return Width(percents[0].value, percents[0].value)
+    return None
+
+
+def named_term(sentence: Sentence) -> GlossaryTerm | None:
+    """The longest term of the glossary that is named anywhere."""
+    words = sentence.words
+    for count in range(_LONGEST_TERM, 0, -1):
+        for start in range(len(words) - count + 1):
+            term = term_named(" ".join(words[start : start + count]))
+            if term is not None:
+                return term
+    return None
+
+
+def is_wrapping(sentence: Sentence) -> str | None:
+    """The one of ETH and WETH that is to come out, where the sentence is about these two."""
+    pair = [symbol for symbol in sentence.symbols if symbol in ("ETH", "WETH")]
+    if len(pair) != 2 or len(sentence.symbols) != 2:
+        return None
+    words = [word for word in sentence.words if word in ("eth", "ether", "weth", "ethereum")]
+    sold = sentence.amounts[0].symbol if sentence.amounts else pair[0]
+    if sentence.has("not") and words:
+        return "WETH" if words[0] == "weth" else "ETH"
+    if sentence.words and _turned(sentence.words):
+        return sold
+    return "WETH" if sold == "ETH" else "ETH"
+
+
+_JOINS = frozenset(("to", "into", "->", "=>", "→", ">", "for", "2"))
+
+
+def is_turned(sentence: Sentence) -> bool:
+    """`usdc to usdt`, `0.5 weth -> usdc`: one token for another."""
+    words = sentence.words
+    return any(
+        word in _JOINS
+        and symbol_of(words[place - 1]) is not None
+        and symbol_of(words[place + 1]) is not None
+        for place, word in enumerate(words[1:-1], 1)
+    )
+
+
+def _turned(words: Sequence[str]) -> bool:
+    """`get me 0.5 eth from my weth`: what is named first comes out."""
+    return bool({"from", "using"} & set(words)) and "into" not in words
+
+
+def _each(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    meant = positions_meant(sentence, context)
+    left = [*(token.text for token in sentence.numbers), *sentence.dollars]
+    if meant.named and left and verb in _WITHOUT_NUMBERS:
+        raise UnclearSlotError(
+            f"`{verb}` takes no {left[0]}. Type: {verb} and the position's number"
+        )
+    ids = meant.ids
+    if len(ids) > 1 and verb in _NOT_EMPTIED and not sentence.ids:
+        ids = tuple(one for one in ids if not _is_empty(one, context))
+    if meant.named and meant.sure and ids:
+        return tuple(str(token_id) for token_id in ids)
+    if not meant.named and (missing := _unheld(sentence, context)) is not None:
+        return missing
+    if not meant.named and verb in ("recommend", "inspect") and context.it is not None:
+        return (str(context.it),)
+    raise _which(verb, ids if meant.named else context.positions, context)
+
+
+def _unheld(sentence: Sentence, context: PhraseContext) -> Sequence[str] | None:
+    """Numbers that are no position's of the wallet; where nobody has read it, taken as they are."""
+    numbers = [token.text for token in sentence.numbers if token.text.isdigit()]
+    if not numbers:
+        return None
+    if context.positions or context.held is not None:
+        raise UnclearSlotError(no_such_position(numbers[0], context))
+    if len(numbers) > 1:
+        raise NotReadYetError("positions")
+    return numbers
+
+
+def no_such_position(number: str, context: PhraseContext) -> str:
+    held = [f"#{token_id}" for token_id in context.positions]
+    shown = f" You hold {listed(held)}." if held else ""
+    return f"You have no position #{number}.{shown} Which is meant?"
+
+
+def _is_empty(token_id: int, context: PhraseContext) -> bool:
+    position = position_of(token_id, context)
+    return position is not None and position.standing == "empty"
+
+
+def _which(verb: str, ids: Sequence[int], context: PhraseContext) -> UnclearSlotError:
+    held = [position_of(token_id, context) for token_id in ids]
+    names = [position.words for position in held if position is not None]
+    known = f" You hold {listed(names)}." if names else ""
+    choices = [f"{verb} {token_id}" for token_id in ids]
+    if verb in ("decrease", "increase", "move"):
+        choices = []
+    return UnclearSlotError(f"Which position?{known}", choices)
+
+
+def _one(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    ids = _each(verb, sentence, context)
+    if len(ids) > 1:
+        raise UnclearSlotError(f"`{verb}` takes one position at a time. Which?")
+    return ids
+
+
+def _ids(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    return (" ".join(str(token_id) for token_id in sentence.ids),)
+
+
+def _percent(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    if len(sentence.percents) > 1:
+        raise UnclearSlotError("How many percent? One number, like: decrease 7 25")
+    if not sentence.percents:
+        raise _how_much(sentence, context)
+    percent = sentence.percents[0]
+    part = int(percent.value)
+    if part != percent.value or not 0 < part <= _WHOLE:
+        raise UnclearSlotError("Which part, in whole percent from 1 to 100?")
+    if part == _WHOLE:
+        return ("100",)
+    if sentence.has("down_to") or _kept_part(sentence):
+        part = _WHOLE - part
+    return (str(part),)
+
+
+def _kept_part(sentence: Sentence) -> bool:
+    """`reduce 26 to 75%`: what is named stays."""
+    words = sentence.words
+    return any(
+        word == "to"
+        and place + 1 < len(words)
+        and sentence.tokens[place + 1].number is not None
+        and place + 2 < len(words)
+        and words[place + 2] in ("%", "percent")
+        for place, word in enumerate(words)
+    )
+
+
+def _how_much(sentence: Sentence, context: PhraseContext) -> UnclearSlotError:
+    meant = positions_meant(sentence, context)
+    if meant.sure and len(meant.ids) == 1:
+        token_id = meant.ids[0]
+        choices = [f"decrease {token_id} {part}" for part in (25, 50)]
+        return UnclearSlotError(
+            f"How many percent of #{token_id}?", [*choices, f"close {token_id}"]
+        )
+    return UnclearSlotError("How many percent, of which position? Like: decrease 7 25")
+
+
+def _amount(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    meant = positions_meant(sentence, context)
+    token_id = meant.ids[0] if meant.sure and meant.ids else None
+    example = f"increase {token_id or 7} 0.5 WETH"
+    if len(sentence.amounts) != 1:
+        raise UnclearSlotError(f"How much of which token? Like: {example}")
+    amount = sentence.amounts[0]
+    return (f"{amount.number} {_held_symbol(amount, token_id, context)}",)
+
+
+def _held_symbol(amount: Amount, token_id: int | None, context: PhraseContext) -> str:
+    position = None if token_id is None else position_of(token_id, context)
+    if position is None:
+        return called(amount.symbol, context)
+    symbols = [symbol for symbol in position.symbols if names_symbol(amount.symbol, symbol)]
+    if amount.symbol in position.symbols:
+        return amount.symbol
+    if amount.symbol == "ETH" or len(symbols) != 1:
+        raise UnclearSlotError(
+            f"{position.words} does not hold {amount.symbol}. How much of which token?",
+            [f"increase {token_id} {amount.number} {symbol}" for symbol in symbols],
+        )
+    return symbols[0]
+
+
+def _prices(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    prices, around = two_prices(sentence), width(sentence)
+    if prices is not None:
+        return (f"{plain(prices[0])} {plain(prices[1])}",)
+    meant = positions_meant(sentence, context)
+    position = position_of(meant.ids[0], context) if len(meant.ids) == 1 else None
+    if around is not None and position is not None and position.price is not None:
+        low, high = edges(position.price, around)
+        return (f"{low} {high}",)
+    shown = meant.ids[0] if meant.ids else 7
+    choices = [f"recommend {shown}"] if sentence.has("widen") and meant.ids else []
+    raise UnclearSlotError(f"Between which two prices? Like: move {shown} 2900 3300", choices)
+
+
+def edges(price: Fraction, around: Width) -> tuple[str, str]:
+    low = price * Fraction(_WHOLE - around.below, _WHOLE)
+    high = price * Fraction(_WHOLE + around.above, _WHOLE)
+    return significant(low), significant(high)
+
+
+def significant(value: Fraction, digits: int = 6) -> str:
+    """A price in plain digits, to so many significant ones."""
+    size = len(str(int(value))) if value >= 1 else 0
+    return plain(value, max(0, digits - size) if size else digits + 2)
+
+
+def _swap(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    example = "How much of which token, for which? Like: swap 0.5 WETH USDC"
+    symbols = list(sentence.symbols)
+    if len(sentence.amounts) == 1:
+        number, sold = sentence.amounts[0]
+    elif len(sentence.numbers) == 1 and symbols and not sentence.amounts:
+        number, sold = sentence.numbers[0].text, symbols[0]
+    else:
+        raise UnclearSlotError(example)
+    others = [symbol for symbol in symbols if symbol != sold]
+    if DOLLARS & set(sentence.words) and not others:
+        stables = dict.fromkeys(
+            symbol
+            for position in context.held or ()
+            for symbol in position.symbols
+            if symbol in STABLE
+        )
+        lines = [f"swap {number} {called(sold, context)} {symbol}" for symbol in stables]
+        raise UnclearSlotError("For which token?", lines)
+    if len(others) != 1 or _is_bought(sold, sentence):
+        raise UnclearSlotError(example)
+    return (f"{number} {called(sold, context)} {called(others[0], context)}",)
+
+
+def _is_bought(symbol: str, sentence: Sentence) -> bool:
+    """Whether the amount is of what is to come in: `i want 500 usdc for my weth`."""
+    if sentence.has("buy"):
+        return sentence.symbols[0] == symbol
+    if sentence.has("sell"):
+        at = next(idea.place for idea in sentence.ideas if idea.name == "sell")
+        named = (symbol_of(word) for word in sentence.words[at + 1 : at + 2])
+        return any(known is not None and known != symbol for known in named)
+    return not sentence.has("swap", "close", "add") and sentence.has("take", "want", "out")
+
+
+def _number(verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    if len(sentence.amounts) == 1 and not sentence.percents:
+        return (sentence.amounts[0].number,)
+    if len(sentence.numbers) == 1:
+        return (sentence.numbers[0].text,)
+    raise UnclearSlotError(f"How much? Like: {verb} 0.5")
+
+
+def _token(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    if not sentence.symbols:
+        if sentence.has("stable"):
+            return ("USDC",)
+        raise UnclearSlotError("Of which token? Like: price ETH")
+    return (called(sentence.symbols[0], context),)
+
+
+def _price_alert(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    levels = [*(token.text for token in sentence.numbers), *sentence.dollars]
+    if len(levels) != 1 or len(sentence.symbols) != 1:
+        raise UnclearSlotError("At which price of which token? Like: alert ETH below 3000")
+    symbol, level = called(sentence.symbols[0], context), levels[0]
+    below = sentence.has("below", "falls") or "<" in sentence.words
+    above = sentence.has("above", "rises") or ">" in sentence.words
+    if below == above:
+        lines = [f"alert {symbol} {side} {level}" for side in ("below", "above")]
+        raise UnclearSlotError(f"When {symbol} falls below {level}, or rises above it?", lines)
+    return (f"{symbol} {'below' if below else 'above'} {level}",)
+
+
+def _alert(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    """Alerts by their number, by their position, or all of them."""
+    numbers = [token.text for token in sentence.numbers if token.text.isdigit()]
+    named = [number for number in numbers if number in context.alerts]
+    if named:
+        return named
+    meant = positions_meant(sentence, context)
+    if sentence.ids or (meant.named and meant.sure and not sentence.has("all")):
+        about = [alert for alert, token_id in context.alerts_of or () if token_id in meant.ids]
+        if about:
+            return about
+        if context.alerts_of is not None:
+            which = listed(f"#{token_id}" for token_id in meant.ids)
+            raise UnclearSlotError(f"No alert stands about {which}.")
+    ordinal = next((place for place, word in enumerate(_ORDINALS) if word in sentence.words), None)
+    if ordinal is not None and ordinal < len(context.alerts):
+        return (context.alerts[ordinal],)
+    if sentence.has("all"):
+        return ("all",)
+    if numbers and context.alerts_of is None:
+        return numbers
+    raise UnclearSlotError("Which alert?", [f"{verb} {alert}" for alert in context.alerts])
+
+
+_SPANS = (("d", 86_400), ("h", _HOUR), ("m", 60), ("s", 1))
+_ORDINALS = ("first", "second", "third", "fourth", "fifth")
+
+
+def _time(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    if sentence.seconds is None and (
+        {"weekend", "night"} & {*sentence.words} or sentence.has("if", "later")
+    ):
+        raise UnclearSlotError("For how long? Like: mute 3 for 8h")
+    seconds = _seconds(sentence)
+    unit, size = next((unit, size) for unit, size in _SPANS if seconds % size == 0)
+    return (f"{seconds // size}{unit}",)
+
+
+def _seconds(sentence: Sentence) -> int:
+    if sentence.seconds is not None:
+        return sentence.seconds
+    words = set(sentence.words)
+    spans = {"day": 24, "week": 168, "hour": 1, "night": 8}
+    return _HOUR * next((hours for word, hours in spans.items() if word in words), 1)
+
+
+def _network(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    if sentence.network is None:
+        lines = [f"switch to {name}" for name in network_names()]
+        raise UnclearSlotError("Switch to which network?", lines)
+    return (sentence.network,)
+
+
+def _candidate(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    named = [known for known in context.candidates if known.lower() in sentence.words]
+    if len(named) == 1:
+        return named
+    lines = [f"approve {known}" for known in context.candidates]
+    raise UnclearSlotError("Approve which option?", lines)
+
+
+def _change(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    """A change in percent, or a level it goes to."""
+    if sentence.percents:
+        percent = sentence.percents[0]
+        return (_signed(percent.value, sentence, percent.sign),)
+    levels = [*(token.text for token in sentence.numbers), *sentence.dollars]
+    if len(levels) != 1:
+        if sentence.has("rises") and "doubles" in sentence.words:
+            return ("100",)
+        raise UnclearSlotError("By how many percent, or to which price? Like: what-if ETH -10")
+    if Fraction(levels[0]) < _WHOLE and sentence.has("falls", "rises"):
+        return (_signed(Fraction(levels[0]), sentence, sentence.numbers[0].sign),)
+    return (f"at {levels[0]}",)
+
+
+def _signed(value: Fraction, sentence: Sentence, sign: str) -> str:
+    falls = sign == "-" or (sentence.has("falls") and sign != "+")
+    if not falls and not sign and not sentence.has("rises"):
+        raise UnclearSlotError("Up or down? Like: what-if ETH -10")
+    return f"{'-' if falls else ''}{plain(value)}"
+
+
+def _period(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    for period, idea in (("today", "today"), ("week", "week"), ("month", "month"), ("all", "ever")):
+        if sentence.has(idea):
+            return (period,)
+    return ("",)
+
+
+def _profile(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    return (f" {sentence.profile}" if sentence.profile else "",)
+
+
+def _position_or_none(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    return tuple(str(token_id) for token_id in sentence.ids) or ("",)
+
+
+def _csv(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    return (" csv" if sentence.has("csv") else "",)
+
+
+def _term(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    term = named_term(sentence)
+    if term is None:
+        raise UnclearSlotError("Which word? `glossary` lists them.", ("glossary",))
+    return (term.name,)
+
+
+def _help_verb(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    if not sentence.has("how_to"):
+        return ("",)
+    return (next((verb for idea, verb in _HELP_VERBS.items() if sentence.has(idea)), ""),)
+
+
+def _create(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    """The words of `create`: amounts, the other token, profile, fee, and prices."""
+    if not sentence.amounts:
+        raise UnclearSlotError(f"How much of what? {_EXAMPLE_CREATE}")
+    parts = [f"{number} {called(symbol, context)}" for number, symbol in sentence.amounts]
+    held = [called(symbol, context) for _, symbol in sentence.amounts]
+    named = [called(symbol, context) for symbol in sentence.symbols]
+    if held == ["ETH"] and "WETH" in named and len(named) > 2:
+        # `enter weth usdc with 2 eth`
+        held, parts = ["WETH"], [f"{sentence.amounts[0].number} WETH"]
+    others = [symbol for symbol in named if symbol not in (*held, *(("ETH",) * (held == ["WETH"])))]
+    if others:
+        parts.append(f"with {others[0]}")
+    parts += filter(None, (sentence.profile, _create_fee(sentence)))
+    prices = _create_prices(sentence, [*held, *others], context)
+    if prices is not None:
+        parts.append(f"between {prices[0]} and {prices[1]}")
+    elif sentence.has("widen") and sentence.profile is None:
+        parts.append("aggressive" if {"tight", "narrow"} & set(sentence.words) else "conservative")
+    network = f"on {sentence.network}" if sentence.network else ""
+    return (" ".join((*parts, network)),)
+
+
+def _create_fee(sentence: Sentence) -> str:
+    return "" if sentence.fee is None else f"{plain(sentence.fee)}%"
+
+
+def _create_prices(
+    sentence: Sentence, symbols: Sequence[str], context: PhraseContext
+) -> tuple[str, str] | None:
+    prices, around = two_prices(sentence), width(sentence)
+    if prices is not None:
+        return plain(prices[0]), plain(prices[1])
+    if around is None:
+        return None
+    for position in context.held or ():
+        same = all(any(names_symbol(name, held) for held in position.symbols) for name in symbols)
+        if position.price is not None and same and len(symbols) > 1:
+            return edges(position.price, around)
+    raise UnclearSlotError(_EXAMPLE_PRICES)
+
+
+FILLERS: dict[str, Filler] = {
+    "alert": _alert,
+    "amount": _amount,
+    "candidate": _candidate,
+    "change": _change,
+    "create": _create,
+    "csv": _csv,
+    "each": _each,
+    "ids": _ids,
+    "network": _network,
+    "number": _number,
+    "one": _one,
+    "percent": _percent,
+    "period": _period,
+    "position_or_none": _position_or_none,
+    "price_alert": _price_alert,
+    "prices": _prices,
+    "profile": _profile,
+    "swap": _swap,
+    "term": _term,
+    "time": _time,
+    "token": _token,
+    "verb": _help_verb,
+}
