@@ -22,7 +22,7 @@ from zuno_tui.prompt.named_networks import network_called
 from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError, PhraseError, UnclearError
 from zuno_tui.prompt.pieces import LONGEST_PHRASE, listed
 from zuno_tui.prompt.remaining import Remaining
-from zuno_tui.prompt.sentences import Answer, Lines, sentence_meaning
+from zuno_tui.prompt.sentences import Answer, Lines, filling_verbs, sentence_meaning
 from zuno_tui.prompt.slots import ALIASES, called, is_look, read_sentence
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ _NAMES_TOKEN = ("symbol", "sold", "bought", "token")
 _ANYBODYS = frozenset(("inspect", "history"))
 """Commands that look at positions of any wallet."""
 _MOST_OFFERED = 12
+_IS_QUESTION = "Is that a question? To prepare it, type it without the question mark."
 
 
 class TypedIntent(Protocol):
@@ -209,18 +210,25 @@ def _exact(
         meaning = sentence_meaning(text, context)
         if meaning is not None and not isinstance(meaning, Answer):
             return None
-    if (unheld := _held_only([intent], context, commands)) is not None:
-        return unheld
-    line = " ".join(words)
+    asked = text.rstrip().endswith("?")
     verb, count = commands.verb_at_start(words) or (None, 0)
-    if verb is None or line.lower().startswith(verb.name):
-        if not text.rstrip().endswith("?"):
-            return Interpretation((intent,), (line,), runs=True)
-    else:
+    line = " ".join(words)
+    if verb is not None and not line.lower().startswith(verb.name) and _only_fills(verb):
         line = " ".join((verb.name, *words[count:]))
+    elif not asked:
+        unheld = _held_only([intent], context, commands)
+        return unheld or Interpretation((intent,), (line,), runs=True)
     if not may_look(intent, commands) and sentence_meaning(text, context) is not None:
         return None
-    return _interpreted([intent], [line], context, commands)
+    if asked and not may_look(intent, commands):
+        return Interpretation(question=_IS_QUESTION, choices=(intent.twin,))
+    unheld = _held_only([intent], context, commands)
+    return unheld or _interpreted([intent], [line], context, commands)
+
+
+def _only_fills(verb: TypedVerb[Typed]) -> bool:
+    """Whether its synonyms are no exact command: it moves money, or changes a setting."""
+    return verb.money or verb.name.split()[0] in filling_verbs()
 
 
 def _held_only(

@@ -497,7 +497,7 @@ def _create_prices(
         same = all(any(names_symbol(name, held) for held in position.symbols) for name in symbols)
         if position.price is not None and same and len(symbols) > 1:
             return edges(position.price, around)
-    raise UnclearSlotError(_EXAMPLE_PRICES)
+    raise UnclearSlotError(f"Between which two prices? {_EXAMPLE_CREATE}")
 
 
 FILLERS: dict[str, Filler] = {

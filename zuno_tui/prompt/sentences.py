@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 from zuno_tui.prompt.line_slots import FILLERS, UnclearSlotError
+from zuno_tui.prompt.phrase_error import NotReadYetError
 from zuno_tui.prompt.positions import positions_meant
 from zuno_tui.prompt.slots import is_look, read_sentence, sentence_of
-from zuno_tui.prompt.words import fits, grammar
+from zuno_tui.prompt.words import fits, grammar, line_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.prompt.slots import Sentence
-    from zuno_tui.prompt.words import Row, Token, Way
+    from zuno_tui.prompt.words import LineRow, Token, Way
 
 NOTHING_DONE = "Nothing is done: what stays as it is needs no command."
 NOT_LATER = (
@@ -26,7 +30,8 @@ ONE_AT_A_TIME = "Those are several things at once. Type them one at a time."
 _TAKEN_WHOLE = re.compile(r"decrease ([0-9]+) 100")
 _SLOT = re.compile(r"\{(\w+)\}")
 _VERB_WEIGHT, _IDEA_WEIGHT, _SLOT_WEIGHT = 8, 4, 2
-_SEPARATORS = frozenset((",", ";", ".", "!", "and", "then", "&", "but", "-"))
+_SEPARATORS = frozenset((",", ";", ".", "!", "and", "then", "&", "but", "-", "also"))
+_STARTING = frozenset(("ask", "not", "should", "except"))
 _MOST_LINES = 40
 _MOST_HINTS = 4
 
@@ -53,16 +58,26 @@ Meaning = Lines | Question | Answer
 
 class _Match(NamedTuple):
     score: int
-    row: Row
+    row: LineRow
 
 
 def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:
     """None where no row fits. NotReadYetError says what must be read first."""
     sentence = read_sentence(text, context)
-    asked = "?" in text
-    if len(_acting(sentence)) > 1 and len(sentence.ids) > 1:
-        return _by_clauses(sentence, context)
-    return _meaning(sentence, context, asked=asked)
+    whole = [token for token in sentence.numbers if token.text.isdigit()]
+    if context.held is None and not context.positions and len(whole) > 1:
+        raise NotReadYetError("positions")
+    clauses = _clauses(sentence)
+    if len(clauses) > 1:
+        return _by_clauses(clauses, context)
+    return _meaning(sentence, context, asked="?" in text)
+
+
+@cache
+def filling_verbs() -> frozenset[str]:
+    """The verbs that a sentence never runs."""
+    verbs = {row.verb for row in line_rows()} - {"=", "?"}
+    return frozenset(verb for verb in verbs if not is_look(verb))
 
 
 def _meaning(sentence: Sentence, context: PhraseContext, *, asked: bool) -> Meaning | None:
@@ -82,12 +97,13 @@ def _meaning(sentence: Sentence, context: PhraseContext, *, asked: bool) -> Mean
         return Question(unclear.question, unclear.choices)
 
 
-def _held_back(row: Row, sentence: Sentence, ideas: frozenset[str]) -> Meaning | None:
+def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meaning | None:
     """What is denied, conditional or for later fills no line."""
-    verb = row.line.split()[0]
+    verb = row.verb
     if row.conditional or (is_look(verb) and (verb != "recommend" or "?" in ideas)):
         return None
-    denied = ideas & {"not", "keep"} and not sentence.percents and "#wrapping" not in ideas
+    denied = "not" in ideas or ("keep" in ideas and not sentence.percents)
+    denied = denied and "#wrapping" not in ideas
     left_out = "except" in ideas and not ideas & {"all", "them", "positions"}
     if len(sentence.ids) > 1 and (denied or left_out):
         return Question(ONE_AT_A_TIME)
@@ -106,11 +122,13 @@ def _filled(line: str, sentence: Sentence, context: PhraseContext) -> tuple[str,
     return tuple(_TAKEN_WHOLE.sub(r"close \1", each) for each in plain)
 
 
-def _best_row(ideas: frozenset[str]) -> Row | None:
+def _best_row(ideas: frozenset[str]) -> LineRow | None:
     best: _Match | None = None
-    asked = "?" in ideas or ("should" in ideas and not ideas & {"#range", "#width"})
-    for row in grammar().row:
-        look = row.line[0] in "=?" or is_look(row.line.split()[0]) or row.conditional
+    asked = bool(ideas & {"?", "how_to"}) or (
+        "should" in ideas and not ideas & {"#range", "#width"}
+    )
+    for row in line_rows():
+        look = row.verb in ("=", "?") or is_look(row.verb) or row.conditional
         if asked and not look:
             continue
         score = max((_score(way, row, ideas) for way in row.ways if fits(way, ideas)), default=0)
@@ -119,7 +137,7 @@ def _best_row(ideas: frozenset[str]) -> Row | None:
     return None if best is None else best.row
 
 
-def _score(way: Way, row: Row, ideas: frozenset[str]) -> int:
+def _score(way: Way, row: LineRow, ideas: frozenset[str]) -> int:
     return _weight(way) + min(_MOST_HINTS, len(ideas & row.vocabulary.difference(way.needs)))
 
 
@@ -176,24 +194,13 @@ def _is_question(sentence: Sentence, *, asked: bool) -> bool:
     return asked or bool(asking) or bool(first & {"ask", "why", "how_to", "what_if", "should"})
 
 
-def _acting(sentence: Sentence) -> tuple[str, ...]:
-    """The different verbs of a sentence, by the place of their words."""
-    places = {idea.place for idea in sentence.verbs}
-    return tuple(str(place) for place in sorted(places))
-
-
-def _by_clauses(sentence: Sentence, context: PhraseContext) -> Meaning | None:
-    """Each clause with its own verb and positions; where they cannot be parted, none is done."""
-    clauses = _clauses(sentence)
-    whole = _meaning(sentence, context, asked=False)
-    if len(clauses) == 1:
-        return whole
-    if sentence.has("cancel"):
-        return Question(ONE_AT_A_TIME)
+def _by_clauses(clauses: Sequence[tuple[Token, ...]], context: PhraseContext) -> Meaning | None:
+    """Each clause with its own positions; where one of them is not clear, none is done."""
     lines: list[str] = []
     for clause in clauses:
-        meaning = _meaning(sentence_of(clause, context), context, asked=False)
-        if isinstance(meaning, Answer):
+        sentence = sentence_of(clause, context)
+        meaning = _meaning(sentence, context, asked=False)
+        if isinstance(meaning, Answer) and not sentence.has("cancel"):
             continue
         if not isinstance(meaning, Lines):
             return Question(ONE_AT_A_TIME)
@@ -202,25 +209,33 @@ def _by_clauses(sentence: Sentence, context: PhraseContext) -> Meaning | None:
 
 
 def _clauses(sentence: Sentence) -> tuple[tuple[Token, ...], ...]:
-    """Cut before each verb that follows another verb's positions."""
-    cuts = [0]
-    numbers = [
+    """Cut before each verb, question or denial that stands between two positions."""
+    ids = [
         place
         for place, token in enumerate(sentence.tokens)
         if token.text.isdigit() and int(token.text) in sentence.ids
     ]
-    for place in sorted({idea.place for idea in sentence.verbs}):
-        if any(cuts[-1] <= number < place for number in numbers) and any(
-            number > place for number in numbers
-        ):
-            cuts.append(place)
+    starts = {idea.place for idea in sentence.ideas if idea.is_verb or idea.name in _STARTING}
+    cuts = [0]
+    for place in sorted(starts):
+        if any(cuts[-1] <= number < place for number in ids) and place < max(ids):
+            cuts.append(_clause_start(sentence, place))
     ends = [*cuts[1:], len(sentence.tokens)]
     return tuple(
         _without_ends(sentence.tokens[start:end]) for start, end in zip(cuts, ends, strict=True)
     )
 
 
+def _clause_start(sentence: Sentence, place: int) -> int:
+    """Back to the mark or word that joins the clauses, or to the number before."""
+    while sentence.tokens[place - 1].number is None and sentence.words[place] not in _SEPARATORS:
+        place -= 1
+    return place
+
+
 def _without_ends(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
     while tokens and tokens[-1].text in _SEPARATORS:
         tokens = tokens[:-1]
+    while tokens and tokens[0].text in _SEPARATORS:
+        tokens = tokens[1:]
     return tokens

@@ -38,8 +38,8 @@ sixteen seventeen eighteen nineteen
 """
 _UNITS = {word: value for value, word in enumerate(_SMALL.split())}
 _TENS = {
-    **{"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50},
-    **{"sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90},
+    word: 10 * value
+    for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)  # noqa: SIM905
 }
 _SCALES = {"hundred": 2, "thousand": 3, "grand": 3, "k": 3, "million": 6, "mil": 6, "mln": 6}
 _SHORTEST_MENDED = 5
@@ -65,30 +65,40 @@ class Way(NamedTuple):
 
 
 class Row(Struct, frozen=True, forbid_unknown_fields=True):
-    line: str
-    say: tuple[str, ...]
-    unless: tuple[str, ...] = ()
+    """Ways to say a line, written as in the grammar's file."""
+
+    say: str
     hints: str = ""
     """Ideas that speak for this row beside one of its ways."""
+    unless: str = ""
     conditional: bool = False
     """Whether a condition is part of what is said, as in `tell me when`."""
 
     @property
-    def ways(self) -> tuple[Way, ...]:
-        return _ways(self)
+    def terms(self) -> frozenset[str]:
+        """Everything that is looked for in a sentence on its account."""
+        text = f"{self.say} {self.hints} {self.unless}".replace(";", " ")
+        return frozenset(term.lstrip("-") for term in text.split())
+
+
+class LineRow(NamedTuple):
+    line: str
+    ways: tuple[Way, ...]
+    vocabulary: frozenset[str]
+    conditional: bool
 
     @property
-    def vocabulary(self) -> frozenset[str]:
-        return _vocabulary(self)
+    def verb(self) -> str:
+        return self.line.split()[0]
 
 
 class Grammar(Struct, frozen=True, forbid_unknown_fields=True):
     looks: frozenset[str]
     dropped: str
-    same: dict[str, str]
+    same: str
     verbs: dict[str, str]
     words: dict[str, str]
-    row: tuple[Row, ...]
+    rows: dict[str, Row]
 
 
 @cache
@@ -98,14 +108,16 @@ def grammar() -> Grammar:
 
 
 @cache
-def _ways(row: Row) -> tuple[Way, ...]:
-    unless = tuple(map(_way, row.unless))
-    return tuple(way._replace(excludes=(*way.excludes, *unless)) for way in map(_way, row.say))
+def line_rows() -> tuple[LineRow, ...]:
+    return tuple(_line_row(line, row) for line, row in grammar().rows.items())
 
 
-@cache
-def _vocabulary(row: Row) -> frozenset[str]:
-    return frozenset((*row.hints.split(), *(term for way in row.ways for term in way.needs)))
+def _line_row(line: str, row: Row) -> LineRow:
+    unless = tuple(map(_way, filter(None, row.unless.split(";"))))
+    ways = tuple(_way(way) for way in row.say.split(";"))
+    vocabulary = frozenset((*row.hints.split(), *(term for way in ways for term in way.needs)))
+    excluded = tuple(way._replace(excludes=(*way.excludes, *unless)) for way in ways)
+    return LineRow(line, excluded, vocabulary, row.conditional)
 
 
 def _way(text: str) -> Way:
@@ -171,15 +183,20 @@ def _token(match: re.Match[str]) -> Token:
 
 
 def _without_dropped(tokens: Sequence[Token]) -> Iterator[Token]:
-    known = grammar()
-    dropped = _dropped()
+    same, dropped = _same(), _dropped()
     for token in tokens:
         if token.number is not None:
             yield token
-        elif token.text in known.same:
-            yield from (Token(word) for word in known.same[token.text].split())
+        elif token.text in same:
+            yield from map(Token, same[token.text])
         elif token.text not in dropped:
             yield token
+
+
+@cache
+def _same() -> dict[str, list[str]]:
+    pairs = (pair.split("=") for pair in grammar().same.split(","))
+    return {word.strip(): meant.split() for word, meant in pairs}
 
 
 @cache
@@ -287,11 +304,9 @@ def _forms() -> dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]]:
             words = tuple(_form_words(form))
             if words and name not in names.setdefault(words, []):
                 names[words].append(name)
-    for row in known.row:
-        for term in " ".join((*row.say, *row.unless, row.hints)).split():
-            literal = term.lstrip("-")
-            if literal[0].isalpha() and literal not in known.words and literal not in known.verbs:
-                names.setdefault((literal,), []).append(literal)
+    literals = {term for row in known.rows.values() for term in row.terms if term[0].isalpha()}
+    for literal in literals.difference(known.words, known.verbs):
+        names.setdefault((literal,), []).append(literal)
     by_first: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
     for words, ideas in sorted(names.items(), key=lambda item: -len(item[0])):
         by_first.setdefault(words[0], []).append((words, tuple(dict.fromkeys(ideas))))
@@ -301,4 +316,4 @@ def _forms() -> dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]]:
 def _form_words(form: str) -> Iterator[str]:
     for word in form.split():
         if word not in _dropped():
-            yield from grammar().same.get(word, word).split()
+            yield from _same().get(word, [word])
