@@ -85,7 +85,7 @@ class Interpretation(Struct, Generic[Typed], frozen=True):
 
     intents: tuple[Typed, ...] = ()
     lines: tuple[str, ...] = ()
-    """The same commands as they are typed at the prompt."""
+    """The same commands, or the choices, as they are typed at the prompt."""
     runs: bool = False
     """Whether it may run at once: an exact command, or one look."""
     question: str | None = None
@@ -121,11 +121,11 @@ def understand(
         return found.misunderstood
     if found.runs:
         return found.intents[0]
-    if found.lines:
+    if found.intents:
         return FilledLine(found.lines[0], found.lines[1:])
     if found.question is None:
         return Misunderstood(found.answer or "", answered=True)
-    shown = [typed_line(choice) for choice in found.choices[:_MOST_OFFERED]]
+    shown = found.lines[:_MOST_OFFERED] or tuple(map(typed_line, found.choices))
     offers = f" Type one: {listed(shown)}." if shown else ""
     return Misunderstood(f"{found.question}{offers}", missing=True)
 
@@ -170,7 +170,7 @@ def _of_meaning(
         unheld = _held_only(intents, context, commands)
         return unheld or _interpreted(intents, lines, context, commands)
     choices = tuple(dict.fromkeys(intent.twin for intent in intents))
-    return Interpretation(question=meaning.text, choices=choices)
+    return Interpretation(question=meaning.text, choices=choices, lines=lines)
 
 
 def may_look(intent: Typed, commands: TypedCommands[Typed]) -> bool:
@@ -218,7 +218,8 @@ def _exact(
     elif not asked:
         unheld = _held_only([intent], context, commands)
         return unheld or Interpretation((intent,), (line,), runs=True)
-    if not may_look(intent, commands) and sentence_meaning(text, context) is not None:
+    opens = typed_line(intent.twin).startswith("create ") and _unreadable(intent, context) is None
+    if not (opens or may_look(intent, commands)) and sentence_meaning(text, context) is not None:
         return None
     if asked and not may_look(intent, commands):
         return Interpretation(question=_IS_QUESTION, choices=(intent.twin,))
@@ -250,7 +251,7 @@ def _unreadable(intent: TypedIntent, context: PhraseContext) -> str | None:
     """What keeps the words of `create`, or of `range` without a number, from being followed."""
     verb, _, _ = typed_line(intent.twin).partition(" ")
     phrase = getattr(intent, {"create": "phrase", "range": "what"}.get(verb, ""), None)
-    if phrase is None or phrase.isdigit():
+    if phrase is None or phrase.isdecimal():
         return None
     if (width(read_sentence(phrase, context))) is not None:
         return "A range is named by its two prices, like between 2900 and 3300."

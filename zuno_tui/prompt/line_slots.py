@@ -146,7 +146,7 @@ def _each(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str
 
 def _unheld(sentence: Sentence, context: PhraseContext) -> Sequence[str] | None:
     """Numbers that are no position's of the wallet; where nobody has read it, taken as they are."""
-    numbers = [token.text for token in sentence.numbers if token.text.isdigit()]
+    numbers = [token.text for token in sentence.numbers if token.is_whole]
     if not numbers:
         return None
     if context.positions or context.held is not None:
@@ -345,7 +345,7 @@ def _price_alert(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequ
 
 def _alert(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
     """Alerts by their number, by their position, or all of them."""
-    numbers = [token.text for token in sentence.numbers if token.text.isdigit()]
+    numbers = [token.text for token in sentence.numbers if token.is_whole]
     named = [number for number in numbers if number in context.alerts]
     if named:
         return named
@@ -367,14 +367,14 @@ def _alert(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[st
     raise UnclearSlotError("Which alert?", [f"{verb} {alert}" for alert in context.alerts])
 
 
+_VAGUE_TIMES = frozenset(("weekend", "night", "ever", "forever", "always"))
 _SPANS = (("d", 86_400), ("h", _HOUR), ("m", 60), ("s", 1))
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
 
 def _time(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
-    if sentence.seconds is None and (
-        {"weekend", "night"} & {*sentence.words} or sentence.has("if", "later")
-    ):
+    vague = sentence.has("if", "later") or not _VAGUE_TIMES.isdisjoint(sentence.words)
+    if sentence.seconds is None and vague:
         raise UnclearSlotError("For how long? Like: mute 3 for 8h")
     seconds = _seconds(sentence)
     unit, size = next((unit, size) for unit, size in _SPANS if seconds % size == 0)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from zuno_tui.prompt.line_slots import FILLERS, UnclearSlotError
 from zuno_tui.prompt.phrase_error import NotReadYetError
-from zuno_tui.prompt.positions import positions_meant
+from zuno_tui.prompt.positions import PositionsMeant, positions_meant
 from zuno_tui.prompt.slots import is_look, read_sentence, sentence_of
 from zuno_tui.prompt.words import fits, grammar, line_rows
 
@@ -64,9 +64,11 @@ class _Match(NamedTuple):
 def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:
     """None where no row fits. NotReadYetError says what must be read first."""
     sentence = read_sentence(text, context)
-    whole = [token for token in sentence.numbers if token.text.isdigit()]
+    whole = [token for token in sentence.numbers if token.is_whole]
     if context.held is None and not context.positions and len(whole) > 1:
         raise NotReadYetError("positions")
+    if sentence.unclear:
+        return Question(f"{sentence.unclear}: commas group thousands, a point starts decimals.")
     clauses = _clauses(sentence)
     if len(clauses) > 1:
         return _by_clauses(clauses, context)
@@ -102,6 +104,8 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
     verb = row.verb
     if row.conditional or (is_look(verb) and (verb != "recommend" or "?" in ideas)):
         return None
+    if ideas & {"apply", "approve"} and verb not in ("approve", "recommend"):
+        return Question(ONE_AT_A_TIME)
     denied = "not" in ideas or ("keep" in ideas and not sentence.percents)
     denied = denied and "#wrapping" not in ideas
     left_out = "except" in ideas and not ideas & {"all", "them", "positions"}
@@ -157,7 +161,10 @@ def _weight(way: Way) -> int:
 def _ideas(sentence: Sentence, context: PhraseContext, *, asked: bool) -> frozenset[str]:
     from zuno_tui.prompt.line_slots import is_turned, is_wrapping, named_term, two_prices, width
 
-    meant = positions_meant(sentence, context)
+    try:
+        meant = positions_meant(sentence, context)
+    except NotReadYetError:
+        meant = PositionsMeant(named=True)
     flags = {
         "?": _is_question(sentence, asked=asked),
         "#id": bool(sentence.ids),
@@ -200,7 +207,7 @@ def _by_clauses(clauses: Sequence[tuple[Token, ...]], context: PhraseContext) ->
     for clause in clauses:
         sentence = sentence_of(clause, context)
         meaning = _meaning(sentence, context, asked=False)
-        if isinstance(meaning, Answer) and not sentence.has("cancel"):
+        if sentence.has("not", "except", "keep") and not sentence.has("cancel"):
             continue
         if not isinstance(meaning, Lines):
             return Question(ONE_AT_A_TIME)
@@ -213,7 +220,7 @@ def _clauses(sentence: Sentence) -> tuple[tuple[Token, ...], ...]:
     ids = [
         place
         for place, token in enumerate(sentence.tokens)
-        if token.text.isdigit() and int(token.text) in sentence.ids
+        if token.is_whole and int(token.text) in sentence.ids
     ]
     starts = {idea.place for idea in sentence.ideas if idea.is_verb or idea.name in _STARTING}
     cuts = [0]

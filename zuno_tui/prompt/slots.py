@@ -63,7 +63,7 @@ _FEE_WORDS = frozenset(("pool", "tier", "fee", "fees", "one", "position"))
 _FEE_TIERS = frozenset((Fraction(1, 100), Fraction(5, 100), Fraction(3, 10)))
 _BETWEEN_AMOUNT = frozenset(("of", "more", "worth", "in", "extra", "additional"))
 _LARGEST_FRACTION = 10
-_LARGEST_ID = 10**77
+_DIGITS = frozenset("0123456789")
 
 
 class Amount(NamedTuple):
@@ -95,6 +95,8 @@ class Sentence(Struct, frozen=True):
     seconds: int | None = None
     profile: str | None = None
     network: str | None = None
+    unclear: str = ""
+    """A number that can be read in two ways."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -130,6 +132,7 @@ def sentence_of(tokens: tuple[Token, ...], context: PhraseContext) -> Sentence:
         reader.seconds,
         _profile(words),
         _network(words),
+        reader.unclear,
     )
 
 
@@ -149,13 +152,14 @@ class _SlotReader:
         self.dollars: list[str] = []
         self.fee: Fraction | None = None
         self.seconds: int | None = None
+        self.unclear = ""
 
     def read(self) -> None:
         while self._at < len(self._tokens):
             token = self._tokens[self._at]
             if token.number is not None:
                 self._number(token, token.number)
-            elif not self._part(token):
+            elif not (self._part(token) or self._two_in_one(token)):
                 symbol = symbol_of(token.text)
                 if symbol is not None:
                     self.symbols.append(symbol)
@@ -223,7 +227,7 @@ class _SlotReader:
             self.seconds = int(token.number * Fraction(60, 10**6))
             self._at += 1
             return True
-        limit = self._word(1) in ("min", "m") and self._word(2)[:1].isdigit()
+        limit = self._word(1) in ("min", "m") and self._word(2)[:1] in _DIGITS
         seconds = None if limit else read_duration(f"{token.text}{self._word(1)}")
         if seconds is None:
             return False
@@ -248,11 +252,24 @@ class _SlotReader:
         return True
 
     def _is_held(self, token: Token) -> bool:
-        if token.scaled or not token.text.isdigit() or token.sign == "+" or len(token.text) > 77:
+        if token.scaled or not token.is_whole or token.sign == "+":
             return False
-        if int(token.text) not in self._held:
+        if token.number not in self._held:
             return False
         self.ids.append(int(token.text))
+        self._at += 1
+        return True
+
+    def _two_in_one(self, token: Token) -> bool:
+        """`26,37` are two positions; `1,5` is a number that two people read differently."""
+        parts = token.text.split(",")
+        if len(parts) != 2 or not all(parts) or not _DIGITS.issuperset("".join(parts)):
+            return False
+        ids = [int(part) for part in parts]
+        if self._held.issuperset(ids):
+            self.ids += ids
+        else:
+            self.unclear = token.text
         self._at += 1
         return True
 

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 _PIECE = re.compile(
     r"""
       (?P<id>     \# [0-9]{1,77} )
-    | (?P<number> (?P<sign> (?<![0-9a-z%)]) [-+] )? \s? (?P<dollar> \$ )?
-                  (?P<digits> 0,[0-9]+ | [0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?
+    | (?P<comma>  [0-9]+,[0-9]{1,2} (?![0-9]) )
+    | (?P<number> (?P<sign> (?<![0-9a-z%)]) [-+] )? (?P<dollar> \$ )?
+                  (?P<digits> [0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?
                             | [0-9]*\.[0-9]+ | [0-9]+ )
                   (?P<scale> [km] (?![0-9a-z]) )? )
     | (?P<word>   [a-z₮&] [a-z0-9₮&]* (?: \.e\b )? )
@@ -55,6 +56,10 @@ class Token(NamedTuple):
     dollars: bool = False
     scaled: bool = False
     is_id: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        return self.number is not None and self.text.isdigit()
 
 
 class Way(NamedTuple):
@@ -163,14 +168,9 @@ def _token(match: re.Match[str]) -> Token:
     if match["id"]:
         return Token(match["id"][1:], read_numeral(match["id"][1:]).value, is_id=True)
     if match["number"] is None:
-        return Token(match["word"] or match["mark"].replace(" ", ""))
+        return Token(match["word"] or match["comma"] or match["mark"].replace(" ", ""))
     try:
-        digits = (
-            match["digits"].replace("0,", "0.")
-            if match["digits"].startswith("0,")
-            else match["digits"]
-        )
-        numeral = read_numeral(f"{digits}{match['scale'] or ''}")
+        numeral = read_numeral(f"{match['digits']}{match['scale'] or ''}")
     except NumeralError:
         return Token(match["digits"])
     return Token(

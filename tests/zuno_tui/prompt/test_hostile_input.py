@@ -23,6 +23,7 @@ from zuno_tui.commands.unwrap import UnwrapEth
 from zuno_tui.commands.wrap import WrapEth
 from zuno_tui.prompt.completion import completions
 from zuno_tui.prompt.context import PhraseContext
+from zuno_tui.prompt.interpret import FilledLine, understand
 from zuno_tui.prompt.phrase_error import Misunderstood
 
 DESK = PhraseContext(positions=(7,), selected=7, candidates=("1", "exit"), alerts=("3",))
