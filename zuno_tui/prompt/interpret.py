@@ -17,7 +17,8 @@ from chain.base.secrecy import NOT_KEPT, looks_secret
 from chain.base.spelling import nearest, one_slip_apart
 from chain.contracts.networks import all_networks
 from zuno_tui.prompt.create_phrase import parse_create
-from zuno_tui.prompt.line_slots import no_such_position, width
+from zuno_tui.prompt.figures import width
+from zuno_tui.prompt.line_slots import no_such_position
 from zuno_tui.prompt.named_networks import network_called
 from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError, PhraseError, UnclearError
 from zuno_tui.prompt.pieces import LONGEST_PHRASE, listed
@@ -337,9 +338,12 @@ def _nearly(
         intent = _by_verb(meant, context, commands)
         if not isinstance(intent, Misunderstood):
             return _interpreted([intent], [" ".join(meant)], context, commands)
-    if near is None or known[near].money:
+    if near is None:
         return Interpretation(misunderstood=by_verb)
     verb = known[near]
+    if verb.money:
+        typed = f"{by_verb.sentence} What moves money is typed exactly: {verb.written}"
+        return Interpretation(misunderstood=Misunderstood(typed))
     numbers = [word for word in words if _BARE_POSITION.fullmatch(word)]
     sentence = f"{by_verb.sentence} The nearest is {verb.name}: {commands.purpose(verb.name)}."
     return Interpretation(misunderstood=Misunderstood(sentence, offer=" ".join((near, *numbers))))

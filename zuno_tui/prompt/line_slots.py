@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from zuno_tui.prompt.glossary import term_named
+from zuno_tui.prompt.figures import edges, named_term, two_prices, width
 from zuno_tui.prompt.named_networks import network_names
-from zuno_tui.prompt.phrase_error import NotReadYetError
+from zuno_tui.prompt.phrase_error import NotReadYetError, UnclearSlotError
 from zuno_tui.prompt.pieces import listed
 from zuno_tui.prompt.positions import position_of, positions_meant
-from zuno_tui.prompt.slots import DOLLARS, STABLE, called, names_symbol, symbol_of
+from zuno_tui.prompt.slots import called
+from zuno_tui.prompt.token_slots import (
+    amount_slot,
+    create_slot,
+    number_slot,
+    swap_slot,
+    token_slot,
+)
 from zuno_tui.prompt.words import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from zuno_tui.prompt.context import PhraseContext
-    from zuno_tui.prompt.glossary import GlossaryTerm
-    from zuno_tui.prompt.slots import Amount, Sentence
+    from zuno_tui.prompt.slots import Sentence
 
     Filler = Callable[[str, Sentence, PhraseContext], Sequence[str]]
 
-_EXAMPLE_CREATE = "Like: create 0.5 WETH/USDC between 2900 and 3300"
-_LONGEST_TERM = 3
 _WHOLE = 100
 _HOUR = 3_600
 _NOT_EMPTIED = frozenset(("collect", "compound", "decrease"))
@@ -44,85 +48,6 @@ _HELP_VERBS = {
     "add": "increase",
     "take": "decrease",
 }
-
-
-class UnclearSlotError(Exception):
-    """Something is still to be said; the choices are whole command lines."""
-
-    def __init__(self, question: str, choices: Sequence[str] = ()) -> None:
-        super().__init__(question)
-        self.question = question
-        self.choices = tuple(choices)
-
-
-class Width(NamedTuple):
-    """How far below and above the price a range reaches, in percent."""
-
-    below: Fraction
-    above: Fraction
-
-
-def two_prices(sentence: Sentence) -> tuple[Fraction, Fraction] | None:
-    numbers = [token.number for token in sentence.numbers if token.number is not None]
-    dollars = [Fraction(text) for text in sentence.dollars]
-    prices = sorted(numbers or dollars)
-    return (prices[0], prices[1]) if len(prices) == 2 and prices[0] > 0 else None
-
-
-def width(sentence: Sentence) -> Width | None:
-    """`±5%`, `5% each side`, `-8% / +12%`."""
-    percents = sentence.percents
-    if len(percents) == 2 and {percents[0].sign, percents[1].sign} >= {"-"}:
-        below, above = sorted(percents, key=lambda percent: percent.sign != "-")
-        return Width(below.value, above.value)
-    symmetric = {"±", "+-", "+/-"} & set(sentence.words) or sentence.has("around")
-    if len(percents) == 1 and symmetric and percents[0].value < _WHOLE:
-        return Width(percents[0].value, percents[0].value)
-    return None
-
-
-def named_term(sentence: Sentence) -> GlossaryTerm | None:
-    """The longest term of the glossary that is named anywhere."""
-    words = sentence.words
-    for count in range(_LONGEST_TERM, 0, -1):
-        for start in range(len(words) - count + 1):
-            term = term_named(" ".join(words[start : start + count]))
-            if term is not None:
-                return term
-    return None
-
-
-def is_wrapping(sentence: Sentence) -> str | None:
-    """The one of ETH and WETH that is to come out, where the sentence is about these two."""
-    pair = [symbol for symbol in sentence.symbols if symbol in ("ETH", "WETH")]
-    if len(pair) != 2 or len(sentence.symbols) != 2:
-        return None
-    words = [word for word in sentence.words if word in ("eth", "ether", "weth", "ethereum")]
-    sold = sentence.amounts[0].symbol if sentence.amounts else pair[0]
-    if sentence.has("not") and words:
-        return "WETH" if words[0] == "weth" else "ETH"
-    if sentence.words and _turned(sentence.words):
-        return sold
-    return "WETH" if sold == "ETH" else "ETH"
-
-
-_JOINS = frozenset(("to", "into", "->", "=>", "→", ">", "for", "2"))
-
-
-def is_turned(sentence: Sentence) -> bool:
-    """`usdc to usdt`, `0.5 weth -> usdc`: one token for another."""
-    words = sentence.words
-    return any(
-        word in _JOINS
-        and symbol_of(words[place - 1]) is not None
-        and symbol_of(words[place + 1]) is not None
-        for place, word in enumerate(words[1:-1], 1)
-    )
-
-
-def _turned(words: Sequence[str]) -> bool:
-    """`get me 0.5 eth from my weth`: what is named first comes out."""
-    return bool({"from", "using"} & set(words)) and "into" not in words
 
 
 def _each(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
@@ -228,31 +153,6 @@ def _how_much(sentence: Sentence, context: PhraseContext) -> UnclearSlotError:
     return UnclearSlotError("How many percent, of which position? Like: decrease 7 25")
 
 
-def _amount(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
-    meant = positions_meant(sentence, context)
-    token_id = meant.ids[0] if meant.sure and meant.ids else None
-    example = f"increase {token_id or 7} 0.5 WETH"
-    if len(sentence.amounts) != 1:
-        raise UnclearSlotError(f"How much of which token? Like: {example}")
-    amount = sentence.amounts[0]
-    return (f"{amount.number} {_held_symbol(amount, token_id, context)}",)
-
-
-def _held_symbol(amount: Amount, token_id: int | None, context: PhraseContext) -> str:
-    position = None if token_id is None else position_of(token_id, context)
-    if position is None:
-        return called(amount.symbol, context)
-    symbols = [symbol for symbol in position.symbols if names_symbol(amount.symbol, symbol)]
-    if amount.symbol in position.symbols:
-        return amount.symbol
-    if amount.symbol == "ETH" or len(symbols) != 1:
-        raise UnclearSlotError(
-            f"{position.words} does not hold {amount.symbol}. How much of which token?",
-            [f"increase {token_id} {amount.number} {symbol}" for symbol in symbols],
-        )
-    return symbols[0]
-
-
 def _prices(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
     prices, around = two_prices(sentence), width(sentence)
     if prices is not None:
@@ -265,69 +165,6 @@ def _prices(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[
     shown = meant.ids[0] if meant.ids else 7
     choices = [f"recommend {shown}"] if sentence.has("widen") and meant.ids else []
     raise UnclearSlotError(f"Between which two prices? Like: move {shown} 2900 3300", choices)
-
-
-def edges(price: Fraction, around: Width) -> tuple[str, str]:
-    low = price * Fraction(_WHOLE - around.below, _WHOLE)
-    high = price * Fraction(_WHOLE + around.above, _WHOLE)
-    return significant(low), significant(high)
-
-
-def significant(value: Fraction, digits: int = 6) -> str:
-    """A price in plain digits, to so many significant ones."""
-    size = len(str(int(value))) if value >= 1 else 0
-    return plain(value, max(0, digits - size) if size else digits + 2)
-
-
-def _swap(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
-    example = "How much of which token, for which? Like: swap 0.5 WETH USDC"
-    symbols = list(sentence.symbols)
-    if len(sentence.amounts) == 1:
-        number, sold = sentence.amounts[0]
-    elif len(sentence.numbers) == 1 and symbols and not sentence.amounts:
-        number, sold = sentence.numbers[0].text, symbols[0]
-    else:
-        raise UnclearSlotError(example)
-    others = [symbol for symbol in symbols if symbol != sold]
-    if DOLLARS & set(sentence.words) and not others:
-        stables = dict.fromkeys(
-            symbol
-            for position in context.held or ()
-            for symbol in position.symbols
-            if symbol in STABLE
-        )
-        lines = [f"swap {number} {called(sold, context)} {symbol}" for symbol in stables]
-        raise UnclearSlotError("For which token?", lines)
-    if len(others) != 1 or _is_bought(sold, sentence):
-        raise UnclearSlotError(example)
-    return (f"{number} {called(sold, context)} {called(others[0], context)}",)
-
-
-def _is_bought(symbol: str, sentence: Sentence) -> bool:
-    """Whether the amount is of what is to come in: `i want 500 usdc for my weth`."""
-    if sentence.has("buy"):
-        return sentence.symbols[0] == symbol
-    if sentence.has("sell"):
-        at = next(idea.place for idea in sentence.ideas if idea.name == "sell")
-        named = (symbol_of(word) for word in sentence.words[at + 1 : at + 2])
-        return any(known is not None and known != symbol for known in named)
-    return not sentence.has("swap", "close", "add") and sentence.has("take", "want", "out")
-
-
-def _number(verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
-    if len(sentence.amounts) == 1 and not sentence.percents:
-        return (sentence.amounts[0].number,)
-    if len(sentence.numbers) == 1:
-        return (sentence.numbers[0].text,)
-    raise UnclearSlotError(f"How much? Like: {verb} 0.5")
-
-
-def _token(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
-    if not sentence.symbols:
-        if sentence.has("stable"):
-            return ("USDC",)
-        raise UnclearSlotError("Of which token? Like: price ETH")
-    return (called(sentence.symbols[0], context),)
 
 
 def _price_alert(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
@@ -458,59 +295,17 @@ def _help_verb(_verb: str, sentence: Sentence, _context: PhraseContext) -> Seque
     return (next((verb for idea, verb in _HELP_VERBS.items() if sentence.has(idea)), ""),)
 
 
-def _create(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
-    """The words of `create`: amounts, the other token, profile, fee, and prices."""
-    if not sentence.amounts:
-        raise UnclearSlotError(f"How much of what? {_EXAMPLE_CREATE}")
-    parts = [f"{number} {called(symbol, context)}" for number, symbol in sentence.amounts]
-    held = [called(symbol, context) for _, symbol in sentence.amounts]
-    named = [called(symbol, context) for symbol in sentence.symbols]
-    if held == ["ETH"] and "WETH" in named and len(named) > 2:
-        # `enter weth usdc with 2 eth`
-        held, parts = ["WETH"], [f"{sentence.amounts[0].number} WETH"]
-    others = [symbol for symbol in named if symbol not in (*held, *(("ETH",) * (held == ["WETH"])))]
-    if others:
-        parts.append(f"with {others[0]}")
-    parts += filter(None, (sentence.profile, _create_fee(sentence)))
-    prices = _create_prices(sentence, [*held, *others], context)
-    if prices is not None:
-        parts.append(f"between {prices[0]} and {prices[1]}")
-    elif sentence.has("widen") and sentence.profile is None:
-        parts.append("aggressive" if {"tight", "narrow"} & set(sentence.words) else "conservative")
-    network = f"on {sentence.network}" if sentence.network else ""
-    return (" ".join((*parts, network)),)
-
-
-def _create_fee(sentence: Sentence) -> str:
-    return "" if sentence.fee is None else f"{plain(sentence.fee)}%"
-
-
-def _create_prices(
-    sentence: Sentence, symbols: Sequence[str], context: PhraseContext
-) -> tuple[str, str] | None:
-    prices, around = two_prices(sentence), width(sentence)
-    if prices is not None:
-        return plain(prices[0]), plain(prices[1])
-    if around is None:
-        return None
-    for position in context.held or ():
-        same = all(any(names_symbol(name, held) for held in position.symbols) for name in symbols)
-        if position.price is not None and same and len(symbols) > 1:
-            return edges(position.price, around)
-    raise UnclearSlotError(f"Between which two prices? {_EXAMPLE_CREATE}")
-
-
 FILLERS: dict[str, Filler] = {
     "alert": _alert,
-    "amount": _amount,
+    "amount": amount_slot,
     "candidate": _candidate,
     "change": _change,
-    "create": _create,
+    "create": create_slot,
     "csv": _csv,
     "each": _each,
     "ids": _ids,
     "network": _network,
-    "number": _number,
+    "number": number_slot,
     "one": _one,
     "percent": _percent,
     "period": _period,
@@ -518,9 +313,9 @@ FILLERS: dict[str, Filler] = {
     "price_alert": _price_alert,
     "prices": _prices,
     "profile": _profile,
-    "swap": _swap,
+    "swap": swap_slot,
     "term": _term,
     "time": _time,
-    "token": _token,
+    "token": token_slot,
     "verb": _help_verb,
 }

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Misunderstood(Struct, frozen=True):
@@ -46,3 +49,12 @@ class NotReadYetError(Exception):
     def __init__(self, what: Literal["positions", "alerts", "results"]) -> None:
         super().__init__(f"The {what} are not read yet.")
         self.what = what
+
+
+class UnclearSlotError(Exception):
+    """Something is still to be said; the choices are whole command lines."""
+
+    def __init__(self, question: str, choices: Sequence[str] = ()) -> None:
+        super().__init__(question)
+        self.question = question
+        self.choices = tuple(choices)

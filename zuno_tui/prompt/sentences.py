@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from zuno_tui.prompt.line_slots import FILLERS, UnclearSlotError
-from zuno_tui.prompt.phrase_error import NotReadYetError
+from zuno_tui.prompt.figures import is_turned, is_wrapping, named_term, two_prices, width
+from zuno_tui.prompt.line_slots import FILLERS
+from zuno_tui.prompt.phrase_error import NotReadYetError, UnclearSlotError
 from zuno_tui.prompt.positions import PositionsMeant, positions_meant
 from zuno_tui.prompt.slots import is_look, read_sentence, sentence_of
 from zuno_tui.prompt.words import fits, grammar, line_rows
@@ -159,8 +160,6 @@ def _weight(way: Way) -> int:
 
 
 def _ideas(sentence: Sentence, context: PhraseContext, *, asked: bool) -> frozenset[str]:
-    from zuno_tui.prompt.line_slots import is_turned, is_wrapping, named_term, two_prices, width
-
     try:
         meant = positions_meant(sentence, context)
     except NotReadYetError:

@@ -20,7 +20,7 @@ from zuno_tui.commands.apply import Apply
 from zuno_tui.commands.approve import Approve
 from zuno_tui.commands.balances import ShowBalances
 from zuno_tui.commands.collect import CollectFees
-from zuno_tui.commands.command import flat
+from zuno_tui.commands.command import Intent, flat
 from zuno_tui.commands.create import CreatePosition
 from zuno_tui.commands.decrease import DecreasePosition
 from zuno_tui.commands.devnet import RunDevnet
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from zuno_tui.commands.command import Command, Intent
+    from zuno_tui.commands.command import Command
 
 _NEW_COMMAND = """
 from __future__ import annotations

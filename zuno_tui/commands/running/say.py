@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from zuno_tui.commands.apply import Apply
-from zuno_tui.commands.create import CreatePosition
-from zuno_tui.commands.outbox import OpenOutbox
 from zuno_tui.commands.registry import registry
 from zuno_tui.prompt.context import PhraseContext, held_positions
 from zuno_tui.prompt.interpret import Interpretation, interpret
@@ -35,6 +32,7 @@ if TYPE_CHECKING:
     from zuno_tui.shown.position_rows import Won
 
 _FLAGS = ("network", "rpc", "address", "unit", "home")
+_SIGNING = frozenset(("apply", "outbox"))
 _SWITCHES = ("alone", "json")
 
 
@@ -84,7 +82,7 @@ def may_name_positions(found: Interpretation[Intent]) -> bool:
         return False
     return not found.intents or any(
         getattr(intent, "token_id", None) is not None
-        or isinstance(intent, CreatePosition)
+        or registry().name_of(intent) == "create"
         or any(called in ALIASES for called in _tokens_of(intent))
         for intent in found.intents
     )
@@ -158,7 +156,7 @@ def _show_only(found: Interpretation[Intent], *, as_json: bool) -> int:
 
 
 def _run_command(intent: Intent, parsed: Namespace) -> int:
-    if isinstance(intent, Apply | OpenOutbox):
+    if registry().name_of(intent) in _SIGNING:
         say("What signs or sends is typed as its own command, never said:")
         print_lines((intent.twin,))
         return REFUSED
