@@ -30,7 +30,7 @@ async def _answer(_session: Session, intent: LookUpTerm) -> CommandAnswer:
 
 
 def _read(said: Remaining) -> LookUpTerm:
-    from zuno_tui.prompt.glossary import term_named
+    from zuno_tui.shown.glossary import term_named
 
     if not said:
         return LookUpTerm()

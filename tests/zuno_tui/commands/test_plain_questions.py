@@ -17,9 +17,9 @@ from zuno_tui.commands.running.say import interpretation_document
 from zuno_tui.commands.running.what_if import moved_sqrt_price
 from zuno_tui.commands.what_if import read_change, read_level
 from zuno_tui.prompt.context import PhraseContext
-from zuno_tui.prompt.glossary import GLOSSARY, term_named
 from zuno_tui.prompt.interpret import interpret
 from zuno_tui.prompt.phrase_error import PhraseError
+from zuno_tui.shown.glossary import GLOSSARY, term_named
 from zuno_tui.watch.earnings import earned_in
 
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from chain.base.numerals import written
 from chain.contracts.networks import NATIVE, Network, all_networks, network_named
 from chain.tokens.listed import listed_tokens
-from zuno_tui.prompt.create_draft import MOST_UNITS
-from zuno_tui.prompt.create_phrase import CreatePhrase, PhraseError, parse_create
+from zuno_tui.prompt.create_phrase import MOST_UNITS, CreatePhrase, PhraseError, parse_create
 from zuno_tui.prompt.create_words import MEANINGS, known_symbols, known_tokens
 
 BASE = network_named("base")

@@ -16,9 +16,9 @@ from zuno_tui.commands.inspect import Inspect
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.commands.say import SayPhrase
 from zuno_tui.desk.events import PhraseProposed, PlanChanged, PositionsChanged
-from zuno_tui.prompt.history import MOST_KEPT, PhraseHistory, open_history
 from zuno_tui.screen.panes.lines import MessageLine
 from zuno_tui.screen.panes.prompt import Offers, PromptPane
+from zuno_tui.screen.prompt_history import MOST_KEPT, PhraseHistory, open_history
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
-    from zuno_tui.prompt.history import PhraseHistory
     from zuno_tui.screen.graphics.way import PictureWay
     from zuno_tui.screen.panes.reading_pace import ReadingPace
+    from zuno_tui.screen.prompt_history import PhraseHistory
     from zuno_tui.shown.views import AlertRow
 
 

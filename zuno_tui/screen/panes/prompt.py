@@ -14,11 +14,11 @@ from textual.widgets.input import Selection
 from chain.base.clean_text import DROP
 from chain.base.secrecy import looks_secret
 from zuno_tui.prompt.context import PhraseContext
-from zuno_tui.prompt.history import PhraseHistory
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
 from zuno_tui.screen.keys import PROMPT
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.plain_text import PlainText
+from zuno_tui.screen.prompt_history import PhraseHistory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
