@@ -1,4 +1,4 @@
-"""What a create phrase is made of: its pieces read as amounts, tokens, conditions, unknown words."""
+"""What a create phrase is made of: amounts, tokens, conditions, and words nobody knows."""
 
 from __future__ import annotations
 
@@ -106,21 +106,21 @@ class _Reader:
         parts: list[PhrasePart] = []
         partner = False
         while self._at < len(self._pieces):
-            said = self._meaning()
-            if said is None:
+            known = self._meaning()
+            if known is None:
                 parts.append(self._named(partner=partner))
                 partner = False
                 continue
-            meaning, end = said
+            meaning, end = known
             typed = " ".join(piece.text for piece in self._pieces[self._at : end])
             self._at = end
             if meaning is not Part.LINK:
                 between = meaning is Part.BETWEEN
-                parts.append(self._between(typed) if between else self._said(meaning, typed))
+                parts.append(self._between(typed) if between else self._meant(meaning, typed))
                 partner = meaning is Part.PARTNER
         return parts
 
-    def _said(self, meaning: Meaning, typed: str) -> PhrasePart:
+    def _meant(self, meaning: Meaning, typed: str) -> PhrasePart:
         """What words of the tables say; some of them look at what follows."""
         match meaning:
             case RiskProfile():
@@ -175,10 +175,10 @@ class _Reader:
         if self._word(self._at) == "%":
             self._at += 1
             return _PERCENT_PLACES, "%"
-        said = self._meaning()
-        if said is None or said[0] is not Part.BASIS_POINTS:
+        known = self._meaning()
+        if known is None or known[0] is not Part.BASIS_POINTS:
             return 0, ""
-        self._at = said[1]
+        self._at = known[1]
         return _BASIS_POINT_PLACES, "bps"
 
     def _keep(self, typed: str) -> PhrasePart:
@@ -200,7 +200,7 @@ class _Reader:
             except NumeralError as error:
                 return Wrong(str(error))
             self._at += 1
-        low, high = sorted(found, key=lambda one: one.value)
+        low, high = sorted(found, key=lambda numeral: numeral.value)
         return refused if low.digits <= 0 else PriceBounds(low, high)
 
     def _stay_long(self) -> Exposure:

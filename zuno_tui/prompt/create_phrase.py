@@ -119,13 +119,13 @@ def _unowned(numeral: Numeral, choices: Mapping[int, KnownToken]) -> str:
 
 def _holding(numeral: Numeral, token: KnownToken) -> NamedHolding | Wrong:
     units = numeral.scaled(token.decimals)
-    told = f"{numeral.text} {token.symbol}"
+    amount = f"{numeral.text} {token.symbol}"
     if numeral.digits <= 0:
-        return Wrong(f"{told} is no capital: an amount must be more than zero.")
+        return Wrong(f"{amount} is no capital: an amount must be more than zero.")
     if units is None:
-        return Wrong(f"{told} cannot be: {token.symbol} has {token.decimals} decimals.")
+        return Wrong(f"{amount} cannot be: {token.symbol} has {token.decimals} decimals.")
     if units > MOST_UNITS:
-        return Wrong(f"{told} is more than any pool can take.")
+        return Wrong(f"{amount} is more than any pool can take.")
     return NamedHolding(token, units)
 
 
@@ -155,19 +155,19 @@ class Draft(Struct, frozen=True):
         low, high = sorted(token.address for token in self.tokens)
         return low, high
 
-    def told(self, network: Network | None) -> str:
+    def text(self, network: Network | None) -> str:
         """What is understood, in plain words."""
         orders = (
-            self._told_capital(),
+            self._capital_text(),
             self.profile.value if self.profile else "",
-            self._told_exposure(),
+            self._exposure_text(),
             "" if self.fee is None else f"fee {fee_text(self.fee)}",
-            "" if self.bounds is None else _told_bounds(self.bounds),
+            "" if self.bounds is None else _bounds_text(self.bounds),
             "" if network is None else f"on {network.title}",
         )
         return " · ".join(order for order in orders if order)
 
-    def _told_capital(self) -> str:
+    def _capital_text(self) -> str:
         held = [holding.token for holding in self.capital]
         others = [token.symbol for token in self.tokens if token not in held]
         if not held:
@@ -175,12 +175,12 @@ class Draft(Struct, frozen=True):
         amounts = " and ".join(holding.text for holding in self.capital)
         return f"{amounts} with {listed(others)}" if others else amounts
 
-    def _told_exposure(self) -> str:
+    def _exposure_text(self) -> str:
         if self.exposure is None:
             return ""
         obvious = len(self.capital) == 1 and not self.capital[0].token.stable
-        told = _EXPOSURES[self.exposure]
-        return f"{told} {self.long_in.symbol}" if self.long_in and not obvious else told
+        text = _EXPOSURES[self.exposure]
+        return f"{text} {self.long_in.symbol}" if self.long_in and not obvious else text
 
 
 def read_draft(parts: Sequence[PhrasePart], network: Network) -> Draft:
@@ -188,13 +188,13 @@ def read_draft(parts: Sequence[PhrasePart], network: Network) -> Draft:
     exposures = [part for part in parts if isinstance(part, Exposure)]
     profiles = (part for part in parts if isinstance(part, RiskProfile))
     profile = _only("risk profiles", profiles, str, faults)
-    exposure = _only("exposures", (said.bias for said in exposures), _EXPOSURES.__getitem__, faults)
-    named = (said.kept for said in exposures if said.kept)
+    exposure = _only("exposures", (part.bias for part in exposures), _EXPOSURES.__getitem__, faults)
+    named = (part.kept for part in exposures if part.kept)
     kept = _only("tokens to keep", named, lambda token: token.symbol, faults)
     fees = (part.pips for part in parts if isinstance(part, Fee))
     fee = _only("fees", fees, fee_text, faults)
     ranges = (part for part in parts if isinstance(part, PriceBounds))
-    bounds = _only("ranges", ranges, _told_bounds, faults)
+    bounds = _only("ranges", ranges, _bounds_text, faults)
     capital = find_capital(parts)
     tokens = _tokens(parts, capital)
     faults += capital.problems
@@ -219,15 +219,15 @@ def read_draft(parts: Sequence[PhrasePart], network: Network) -> Draft:
     )
 
 
-def _told_bounds(bounds: PriceBounds) -> str:
+def _bounds_text(bounds: PriceBounds) -> str:
     return f"between {bounds.low.text} and {bounds.high.text}"
 
 
-def _only(kind: str, said: Iterable[T], told: Callable[[T], str], faults: list[str]) -> T | None:
-    """The one thing said of its kind; saying it twice is no fault, saying two things is."""
-    different = list(dict.fromkeys(said))
+def _only(kind: str, named: Iterable[T], text: Callable[[T], str], faults: list[str]) -> T | None:
+    """The one thing of its kind; naming it twice is no fault, naming two is."""
+    different = list(dict.fromkeys(named))
     if len(different) > 1:
-        faults.append(choose_one(kind, map(told, different)))
+        faults.append(choose_one(kind, map(text, different)))
         return None
     return different[0] if different else None
 
@@ -326,14 +326,14 @@ def parse_create(text: str, network: Network) -> CreatePhrase:
     # What is not understood comes first: the rest may only be wrong because of it.
     faults = [*named.wrong, *_not_understood(parts, read_on)]
     if len(named.networks) > 1:
-        faults.append(choose_one("networks", (one.title for one in named.networks)))
+        faults.append(choose_one("networks", (known.title for known in named.networks)))
     sentences = faults or draft.faults
     if sentences:
         single = named.networks[0] if len(named.networks) == 1 else None
-        said = " ".join(list(dict.fromkeys(sentences))[:_MOST_SENTENCES])
-        raise PhraseError(said, draft.told(single))
+        problem = " ".join(list(dict.fromkeys(sentences))[:_MOST_SENTENCES])
+        raise PhraseError(problem, draft.text(single))
     own = own_range(draft)
-    return CreatePhrase(_goal(draft), draft.profile, read_on, own, draft.told(read_on))
+    return CreatePhrase(_goal(draft), draft.profile, read_on, own, draft.text(read_on))
 
 
 def _not_understood(parts: Sequence[PhrasePart], network: Network) -> Iterable[str]:
@@ -372,7 +372,7 @@ def _goal(draft: Draft) -> CreateGoal:
     # False sorts first: the token to stay long in, then as they were named.
     holdings = sorted(draft.capital, key=lambda holding: holding.token != draft.long_in)
     return CreateGoal(
-        capital=tuple(Capital(token=one.token.address, amount=one.units) for one in holdings),
+        capital=tuple(Capital(token=part.token.address, amount=part.units) for part in holdings),
         pair=draft.pair,
         exposure=draft.exposure or ExposureBias.NEUTRAL,
         fee=draft.fee,

@@ -51,8 +51,8 @@ _RISKS: tuple[tuple[RiskProfile, Words], ...] = (
         RiskProfile.CONSERVATIVE,
         ("conservative", "passive", "safe", "cautious", "careful", "defensive"),
     ),
-    (RiskProfile.BALANCED, ("balanced", "moderate")),
-    (RiskProfile.AGGRESSIVE, ("aggressive", "active", "yolo", "degen", "spicy")),
+    (RiskProfile.BALANCED, ("balanced", "moderate", "medium", "normal")),
+    (RiskProfile.AGGRESSIVE, ("aggressive", "active", "yolo", "degen", "spicy", "risky")),
 )
 """Each may end in -ly."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from zuno_tui.prompt.figures import edges, named_term, two_prices, width
-from zuno_tui.prompt.named_networks import network_names
 from zuno_tui.prompt.phrase_error import NotReadYetError, UnclearSlotError
 from zuno_tui.prompt.pieces import listed
 from zuno_tui.prompt.positions import position_of, positions_meant
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     Filler = Callable[[str, Sentence, PhraseContext], Sequence[str]]
 
 _WHOLE = 100
+_ROUNDED_DOWN = frozenset((33, 66))
+_KEPT_PART = re.compile(r"\bto [0-9.]+ (?:%|percent)")
 _HOUR = 3_600
 _NOT_EMPTIED = frozenset(("collect", "compound", "decrease"))
 _WITHOUT_NUMBERS = frozenset(("collect", "compound", "close"))
@@ -59,7 +61,7 @@ def _each(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str
         )
     ids = meant.ids
     if len(ids) > 1 and verb in _NOT_EMPTIED and not sentence.ids:
-        ids = tuple(one for one in ids if not _is_empty(one, context))
+        ids = tuple(token_id for token_id in ids if not _is_empty(token_id, context))
     if meant.named and meant.sure and ids:
         return tuple(str(token_id) for token_id in ids)
     if not meant.named and (missing := _unheld(sentence, context)) is not None:
@@ -109,10 +111,6 @@ def _one(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]
     return ids
 
 
-def _ids(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
-    return (" ".join(str(token_id) for token_id in sentence.ids),)
-
-
 def _percent(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
     if len(sentence.percents) > 1:
         raise UnclearSlotError("How many percent? One number, like: decrease 7 25")
@@ -124,22 +122,10 @@ def _percent(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence
         raise UnclearSlotError("Which part, in whole percent from 1 to 100?")
     if part == _WHOLE:
         return ("100",)
-    if sentence.has("down_to") or _kept_part(sentence):
-        part = _WHOLE - part
+    if sentence.has("down_to") or _KEPT_PART.search(" ".join(sentence.words)):
+        # A third is 33 % of what leaves, and 34 % of what stays: never more is taken than said.
+        part = _WHOLE - part - (percent.worded and part in _ROUNDED_DOWN)
     return (str(part),)
-
-
-def _kept_part(sentence: Sentence) -> bool:
-    """`reduce 26 to 75%`: what is named stays."""
-    words = sentence.words
-    return any(
-        word == "to"
-        and place + 1 < len(words)
-        and sentence.tokens[place + 1].number is not None
-        and place + 2 < len(words)
-        and words[place + 2] in ("%", "percent")
-        for place, word in enumerate(words)
-    )
 
 
 def _how_much(sentence: Sentence, context: PhraseContext) -> UnclearSlotError:
@@ -226,13 +212,6 @@ def _seconds(sentence: Sentence) -> int:
     return _HOUR * next((hours for word, hours in spans.items() if word in words), 1)
 
 
-def _network(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
-    if sentence.network is None:
-        lines = [f"switch to {name}" for name in network_names()]
-        raise UnclearSlotError("Switch to which network?", lines)
-    return (sentence.network,)
-
-
 def _candidate(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
     named = [known for known in context.candidates if known.lower() in sentence.words]
     if len(named) == 1:
@@ -270,25 +249,6 @@ def _period(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence
     return ("",)
 
 
-def _profile(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
-    return (f" {sentence.profile}" if sentence.profile else "",)
-
-
-def _position_or_none(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
-    return tuple(str(token_id) for token_id in sentence.ids) or ("",)
-
-
-def _csv(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
-    return (" csv" if sentence.has("csv") else "",)
-
-
-def _term(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
-    term = named_term(sentence)
-    if term is None:
-        raise UnclearSlotError("Which word? `glossary` lists them.", ("glossary",))
-    return (term.name,)
-
-
 def _help_verb(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
     if not sentence.has("how_to"):
         return ("",)
@@ -301,20 +261,22 @@ FILLERS: dict[str, Filler] = {
     "candidate": _candidate,
     "change": _change,
     "create": create_slot,
-    "csv": _csv,
+    "csv": lambda _verb, sentence, _context: (" csv" if sentence.has("csv") else "",),
     "each": _each,
-    "ids": _ids,
-    "network": _network,
+    "ids": lambda _verb, sentence, _context: (" ".join(map(str, sentence.ids)),),
+    "network": lambda _verb, sentence, _context: (sentence.network or "",),
     "number": number_slot,
     "one": _one,
     "percent": _percent,
     "period": _period,
-    "position_or_none": _position_or_none,
+    "position_or_none": lambda _verb, sentence, _context: (*map(str, sentence.ids),) or ("",),
     "price_alert": _price_alert,
     "prices": _prices,
-    "profile": _profile,
+    "profile": lambda _verb, sentence, _context: (f" {sentence.profile or ''}",),
     "swap": swap_slot,
-    "term": _term,
+    "term": lambda _verb, sentence, _context: (
+        term.name if (term := named_term(sentence)) else "",
+    ),
     "time": _time,
     "token": token_slot,
     "verb": _help_verb,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from zuno_tui.prompt.phrase_error import NotReadYetError
 from zuno_tui.prompt.slots import STABLE, names_symbol, sentence_of
+from zuno_tui.prompt.words import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +36,6 @@ _RANKS: dict[str, Callable[[SpokenPosition], Fraction | int | None]] = {
     "oldest": lambda position: -position.token_id,
 }
 _BY_RESULT = ("worst", "best", "losing", "winning")
-_NOUNS = ("position", "positions", "them", "all", "it", "fees")
 _BOTH = 2
 
 
@@ -116,7 +116,8 @@ def _described(sentence: Sentence, context: PhraseContext) -> PositionsMeant | N
             if any(names_symbol(symbol, known) for known in position.symbols)
         ]
     if sentence.fee is not None:
-        held = [position for position in held if position.fee.rstrip("*") == _fee(sentence.fee)]
+        fee = f"{plain(sentence.fee)}%"
+        held = [position for position in held if position.fee.rstrip("*") == fee]
     if rank is not None:
         ranked = [(figure, position) for position in held if (figure := rank(position)) is not None]
         most = max((figure for figure, _ in ranked), default=None)
@@ -127,12 +128,6 @@ def _described(sentence: Sentence, context: PhraseContext) -> PositionsMeant | N
         every and _as_many(sentence, ids) and not sentence.has("or")
     )
     return PositionsMeant(ids, sure=sure and bool(ids), named=True, described=True)
-
-
-def _fee(fee: Fraction) -> str:
-    from zuno_tui.prompt.words import plain
-
-    return f"{plain(fee)}%"
 
 
 def _as_many(sentence: Sentence, ids: tuple[int, ...]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -55,11 +55,6 @@ class Answer(Struct, frozen=True):
 
 
 Meaning = Lines | Question | Answer
-
-
-class _Match(NamedTuple):
-    score: int
-    row: LineRow
 
 
 def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:
@@ -122,13 +117,13 @@ def _filled(line: str, sentence: Sentence, context: PhraseContext) -> tuple[str,
     lines = [line]
     for name in _SLOT.findall(line):
         values = FILLERS[name](line.split(maxsplit=1)[0], sentence, context)
-        lines = [one_line.replace(f"{{{name}}}", value) for one_line in lines for value in values]
+        lines = [each.replace(f"{{{name}}}", value) for each in lines for value in values]
     plain = (" ".join(each.split()) for each in lines[:_MOST_LINES])
     return tuple(_TAKEN_WHOLE.sub(r"close \1", each) for each in plain)
 
 
 def _best_row(ideas: frozenset[str]) -> LineRow | None:
-    best: _Match | None = None
+    best, highest = None, 0
     asked = bool(ideas & {"?", "how_to"}) or (
         "should" in ideas and not ideas & {"#range", "#width"}
     )
@@ -137,9 +132,9 @@ def _best_row(ideas: frozenset[str]) -> LineRow | None:
         if asked and not look:
             continue
         score = max((_score(way, row, ideas) for way in row.ways if fits(way, ideas)), default=0)
-        if score and (best is None or score > best.score):
-            best = _Match(score, row)
-    return None if best is None else best.row
+        if score > highest:
+            best, highest = row, score
+    return best
 
 
 def _score(way: Way, row: LineRow, ideas: frozenset[str]) -> int:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
+from agents.numbers.profiles import RiskProfile
 from chain.contracts.networks import all_networks
-from zuno_tui.prompt.create_words import known_symbols
+from zuno_tui.prompt.create_words import MEANINGS, known_symbols
 from zuno_tui.prompt.named_networks import network_called
 from zuno_tui.prompt.pieces import read_duration
 from zuno_tui.prompt.words import find_ideas, grammar, tokens_of
@@ -51,14 +52,11 @@ _SEVERAL_PARTS = {
     ("two", "fifths"): 40,
     ("three", "fifths"): 60,
 }
-_PROFILES = {
-    **dict.fromkeys(("conservative", "conservatively", "safe", "safely", "cautious"), 0),
-    **dict.fromkeys(("careful", "defensive"), 0),
-    **dict.fromkeys(("balanced", "moderate", "medium", "normal"), 1),
-    **dict.fromkeys(("aggressive", "aggressively", "degen", "yolo", "risky"), 2),
+_RISKS = {
+    "low": RiskProfile.CONSERVATIVE,
+    "mid": RiskProfile.BALANCED,
+    "high": RiskProfile.AGGRESSIVE,
 }
-_PROFILE_NAMES = ("conservative", "balanced", "aggressive")
-_RISKS = {"low": 0, "medium": 1, "mid": 1, "high": 2}
 _FEE_WORDS = frozenset(("pool", "tier", "fee", "fees", "one", "position"))
 _FEE_TIERS = frozenset((Fraction(1, 100), Fraction(5, 100), Fraction(3, 10)))
 _BETWEEN_AMOUNT = frozenset(("of", "more", "worth", "in", "extra", "additional"))
@@ -313,13 +311,10 @@ def symbols_anywhere() -> frozenset[str]:
 def _profile(words: Sequence[str]) -> str | None:
     for place, word in enumerate(words):
         follows = words[place + 1] if place + 1 < len(words) else ""
-        if word in _PROFILES and {"not", "nothing"} & {*words[max(0, place - 2) : place]}:
-            return _PROFILE_NAMES[0]
-        if (word, follows) == ("safe", "to"):
-            continue
-        known = _RISKS.get(word) if follows in ("risk", "risks") else _PROFILES.get(word)
-        if known is not None:
-            return _PROFILE_NAMES[known]
+        known = _RISKS.get(word) if follows == "risk" else MEANINGS.get((word,))
+        if isinstance(known, RiskProfile) and (word, follows) != ("safe", "to"):
+            denied = not {"not", "nothing"}.isdisjoint(words[max(0, place - 2) : place])
+            return str((RiskProfile.CONSERVATIVE if denied else known).value)
     return None
 
 

@@ -108,7 +108,8 @@ def create_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Seque
     others = [symbol for symbol in named if symbol not in (*held, *(("ETH",) * (held == ["WETH"])))]
     if others:
         parts.append(f"with {others[0]}")
-    parts += filter(None, (sentence.profile, _create_fee(sentence)))
+    fee = "" if sentence.fee is None else f"{plain(sentence.fee)}%"
+    parts += filter(None, (sentence.profile, fee))
     prices = _create_prices(sentence, [*held, *others], context)
     if prices is not None:
         parts.append(f"between {prices[0]} and {prices[1]}")
@@ -116,10 +117,6 @@ def create_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Seque
         parts.append("aggressive" if {"tight", "narrow"} & set(sentence.words) else "conservative")
     network = f"on {sentence.network}" if sentence.network else ""
     return (" ".join((*parts, network)),)
-
-
-def _create_fee(sentence: Sentence) -> str:
-    return "" if sentence.fee is None else f"{plain(sentence.fee)}%"
 
 
 def _create_prices(

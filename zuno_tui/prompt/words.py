@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from fractions import Fraction
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +18,6 @@ from zuno_tui.prompt.pieces import LONGEST_PHRASE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from fractions import Fraction
 
 _PIECE = re.compile(
     r"""
@@ -78,12 +78,6 @@ class Row(Struct, frozen=True, forbid_unknown_fields=True):
     unless: str = ""
     conditional: bool = False
     """Whether a condition is part of what is said, as in `tell me when`."""
-
-    @property
-    def terms(self) -> frozenset[str]:
-        """Everything that is looked for in a sentence on its account."""
-        text = f"{self.say} {self.hints} {self.unless}".replace(";", " ")
-        return frozenset(term.lstrip("-") for term in text.split())
 
 
 class LineRow(NamedTuple):
@@ -220,17 +214,11 @@ def _with_number_words(tokens: list[Token]) -> Iterator[Token]:
         if not scaled and end == at + 1 and tokens[at].number is not None:
             yield tokens[at]
         else:
-            numeral = read_numeral(spelled_out(read_numeral(_digits(value))))
-            yield Token(_digits(value), numeral.value, dollars=tokens[at].dollars, scaled=scaled)
+            yield Token(plain(value), value, dollars=tokens[at].dollars, scaled=scaled)
         at = end
 
 
-def _digits(value: Fraction | int) -> str:
-    whole, rest = divmod(value, 1)
-    return str(whole) if not rest else plain(value)
-
-
-def plain(value: Fraction | int, places: int = 8) -> str:
+def plain(value: Fraction, places: int = 8) -> str:
     """A number in plain digits, rounded to so many places."""
     units = round(value * 10**places)
     whole, rest = divmod(units, 10**places)
@@ -238,7 +226,7 @@ def plain(value: Fraction | int, places: int = 8) -> str:
     return f"{whole}.{fraction}" if fraction else str(whole)
 
 
-def _worded(tokens: Sequence[Token], at: int) -> tuple[Fraction | int | None, int]:
+def _worded(tokens: Sequence[Token], at: int) -> tuple[Fraction | None, int]:
     token = tokens[at]
     follows = tokens[at + 1].text if at + 1 < len(tokens) else ""
     if token.number is not None:
@@ -246,10 +234,10 @@ def _worded(tokens: Sequence[Token], at: int) -> tuple[Fraction | int | None, in
     if token.text in _TENS:
         unit = _UNITS.get(follows, 0)
         joined = 0 < unit < _SMALLEST_WORDED
-        return _TENS[token.text] + (unit if joined else 0), at + 1 + joined
+        return Fraction(_TENS[token.text] + unit * joined), at + 1 + joined
     value = _UNITS.get(token.text)
     if value is not None and (value >= _SMALLEST_WORDED or follows in _COUNTED):
-        return value, at + 1
+        return Fraction(value), at + 1
     return None, at
 
 
@@ -265,10 +253,9 @@ def _with_shared_scale(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
         low, join, high = tokens[at : at + 3]
         if low.number is None or high.number is None or low.scaled or not high.scaled:
             continue
-        if join.text in ("-", "and", "to", "/", "&") and low.number < high.number:
-            thousand = low.number * 1000
-            if thousand <= high.number:
-                shared[at] = low._replace(text=plain(thousand), number=thousand, scaled=True)
+        thousand = low.number * 1000
+        if join.text in ("-", "and", "to", "/", "&") and thousand <= high.number:
+            shared[at] = low._replace(text=plain(thousand), number=thousand, scaled=True)
     return tuple(shared)
 
 
@@ -304,8 +291,8 @@ def _forms() -> dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]]:
             words = tuple(_form_words(form))
             if words and name not in names.setdefault(words, []):
                 names[words].append(name)
-    literals = {term for row in known.rows.values() for term in row.terms if term[0].isalpha()}
-    for literal in literals.difference(known.words, known.verbs):
+    rows = " ".join(f"{row.say} {row.hints} {row.unless}" for row in known.rows.values())
+    for literal in {*re.findall(r"(?<![#\w])[a-z]\w*", rows)}.difference(known.words, known.verbs):
         names.setdefault((literal,), []).append(literal)
     by_first: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
     for words, ideas in sorted(names.items(), key=lambda item: -len(item[0])):
