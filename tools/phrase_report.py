@@ -171,6 +171,8 @@ def main(arguments: list[str]) -> None:
         if parsed.misses:
             print(*(f"  {miss}" for miss in share.misses), sep="\n")
     counted = [share for share in shares if share.name not in (PROVIDERS, FRESH)]
+    if len(counted) < 2:
+        return
     total = Share("recorded", sum(s.same for s in counted), sum(s.count for s in counted), ())
     print(f"{total.name:<20} {total.same:>5} of {total.count:<5} {_percent(total)}")
 
