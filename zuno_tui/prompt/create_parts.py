@@ -200,6 +200,7 @@ class _Reader:
             except NumeralError as error:
                 return Wrong(str(error))
             self._at += 1
+        found[0] = _with_scale_of(found[1], found[0])
         low, high = sorted(found, key=lambda numeral: numeral.value)
         return refused if low.digits <= 0 else PriceBounds(low, high)
 
@@ -235,6 +236,14 @@ class _Reader:
 
     def _word(self, place: int) -> str:
         return self._pieces[place].word if place < len(self._pieces) else ""
+
+
+def _with_scale_of(high: Numeral, low: Numeral) -> Numeral:
+    """`between 2.8 and 3.4k`: the scale of the second is the first's too."""
+    scaled = f"{low.text}{high.text[-1]}"
+    if high.text[-1].isdigit() or not low.text[-1].isdigit() or low.value >= high.value:
+        return low
+    return read_numeral(scaled) if read_numeral(scaled).value < high.value else low
 
 
 @cache

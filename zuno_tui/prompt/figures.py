@@ -79,14 +79,15 @@ def is_turned(sentence: Sentence) -> bool:
     return any(
         word in _JOINS
         and symbol_of(words[place - 1]) is not None
-        and symbol_of(words[place + 1]) is not None
+        and symbol_of(words[place + 1]) not in (None, symbol_of(words[place - 1]))
+        and words[place + 2 : place + 3] != ("/",)
         for place, word in enumerate(words[1:-1], 1)
     )
 
 
 def _turned(words: Sequence[str]) -> bool:
     """`get me 0.5 eth from my weth`: what is named first comes out."""
-    return bool({"from", "using"} & set(words)) and "into" not in words
+    return bool({"from", "using", "need", "have"} & set(words)) and "into" not in words
 
 
 def edges(price: Fraction, around: Width) -> tuple[str, str]:

@@ -34,27 +34,17 @@ _KEPT_PART = re.compile(r"\bto [0-9.]+ (?:%|percent)")
 _HOUR = 3_600
 _NOT_EMPTIED = frozenset(("collect", "compound", "decrease"))
 _WITHOUT_NUMBERS = frozenset(("collect", "compound", "close"))
-_HELP_VERBS = {
-    "collect": "collect",
-    "compound": "compound",
-    "reduce": "decrease",
-    "close": "close",
-    "unwrap": "unwrap",
-    "wrap": "wrap",
-    "buy": "swap",
-    "hedge": "hedge",
-    "open": "create",
-    "put": "create",
-    "swap": "swap",
-    "notify": "alert",
-    "add": "increase",
-    "take": "decrease",
-}
+_HELP_VERBS = """
+collect compound reduce:decrease close unwrap wrap buy:swap hedge open:create put:create swap
+notify:alert add:increase take:decrease
+"""
 
 
 def _each(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
     meant = positions_meant(sentence, context)
-    left = [*(token.text for token in sentence.numbers), *sentence.dollars]
+    amounts = (f"{number} {symbol}" for number, symbol in sentence.amounts)
+    parts = (f"{plain(percent.value)}%" for percent in sentence.percents)
+    left = [*(token.text for token in sentence.numbers), *sentence.dollars, *amounts, *parts]
     if meant.named and left and verb in _WITHOUT_NUMBERS:
         raise UnclearSlotError(
             f"`{verb}` takes no {left[0]}. Type: {verb} and the position's number"
@@ -98,9 +88,8 @@ def _which(verb: str, ids: Sequence[int], context: PhraseContext) -> UnclearSlot
     held = [position_of(token_id, context) for token_id in ids]
     names = [position.words for position in held if position is not None]
     known = f" You hold {listed(names)}." if names else ""
-    choices = [f"{verb} {token_id}" for token_id in ids]
-    if verb in ("decrease", "increase", "move"):
-        choices = []
+    whole = verb not in ("decrease", "increase", "move")
+    choices = [f"{verb} {token_id}" for token_id in ids if whole]
     return UnclearSlotError(f"Which position?{known}", choices)
 
 
@@ -112,7 +101,7 @@ def _one(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]
 
 
 def _percent(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
-    if len(sentence.percents) > 1:
+    if len(sentence.percents) > 1 or (sentence.percents and sentence.has("except")):
         raise UnclearSlotError("How many percent? One number, like: decrease 7 25")
     if not sentence.percents:
         raise _how_much(sentence, context)
@@ -243,16 +232,15 @@ def _signed(value: Fraction, sentence: Sentence, sign: str) -> str:
 
 
 def _period(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
-    for period, idea in (("today", "today"), ("week", "week"), ("month", "month"), ("all", "ever")):
-        if sentence.has(idea):
-            return (period,)
-    return ("",)
+    named = (idea for idea in ("today", "week", "month", "ever") if sentence.has(idea))
+    return (next(named, "").replace("ever", "all"),)
 
 
 def _help_verb(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
     if not sentence.has("how_to"):
         return ("",)
-    return (next((verb for idea, verb in _HELP_VERBS.items() if sentence.has(idea)), ""),)
+    pairs = (pair.partition(":") for pair in _HELP_VERBS.split())
+    return (next((verb or idea for idea, _, verb in pairs if sentence.has(idea)), ""),)
 
 
 FILLERS: dict[str, Filler] = {

@@ -123,7 +123,9 @@ def _described(sentence: Sentence, context: PhraseContext) -> PositionsMeant | N
         most = max((figure for figure, _ in ranked), default=None)
         held = [position for figure, position in ranked if figure == most]
     ids = tuple(position.token_id for position in held)
-    every = sentence.has("all", "them", "positions")
+    every = sentence.has("them", "positions")
+    # `dump all my eth` may mean the token; a pair, a state or `positions` means positions.
+    every = every or (sentence.has("all") and (bool(states or rank) or len(symbols) != 1))
     sure = (len(ids) == 1 and not sentence.has("except")) or (
         every and _as_many(sentence, ids) and not sentence.has("or")
     )

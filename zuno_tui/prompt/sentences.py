@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -32,6 +33,8 @@ _TAKEN_WHOLE = re.compile(r"decrease ([0-9]+) 100")
 _SLOT = re.compile(r"\{(\w+)\}")
 _VERB_WEIGHT, _IDEA_WEIGHT, _SLOT_WEIGHT = 8, 4, 2
 _SEPARATORS = frozenset((",", ";", ".", "!", "and", "then", "&", "but", "-", "also"))
+_ANDS = _SEPARATORS | {"+", "plus", "or"}
+_ORDERS = frozenset(("collect", "compound", "close", "open", "wrap", "unwrap", "sell", "buy"))
 _STARTING = frozenset(("ask", "not", "should", "except"))
 _MOST_LINES = 40
 _MOST_HINTS = 4
@@ -64,7 +67,7 @@ def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:
     if context.held is None and not context.positions and len(whole) > 1:
         raise NotReadYetError("positions")
     if sentence.unclear:
-        return Question(f"{sentence.unclear}: commas group thousands, a point starts decimals.")
+        return Question(f"{sentence.unclear} is no amount to be sure of. Write it like 1,000.5")
     clauses = _clauses(sentence)
     if len(clauses) > 1:
         return _by_clauses(clauses, context)
@@ -102,6 +105,8 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
         return None
     if ideas & {"apply", "approve"} and verb not in ("approve", "recommend"):
         return Question(ONE_AT_A_TIME)
+    if _is_several(sentence):
+        return Question(ONE_AT_A_TIME)
     denied = "not" in ideas or ("keep" in ideas and not sentence.percents)
     denied = denied and "#wrapping" not in ideas
     left_out = "except" in ideas and not ideas & {"all", "them", "positions"}
@@ -110,6 +115,18 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
     if denied:
         return Answer(NOTHING_DONE)
     return Question(NOT_LATER) if ideas & {"if", "later"} and not is_look(verb) else None
+
+
+def _is_several(sentence: Sentence) -> bool:
+    """Two orders, or two positions that no `and` joins: `close 26, open …`, `take 27 out of 26`."""
+    words = sentence.words
+    orders = {idea.name: idea.place for idea in sentence.ideas if idea.name in _ORDERS}
+    first, last = min(orders.values(), default=0), max(orders.values(), default=0)
+    ids = [place for place, token in enumerate(sentence.tokens) if token.number in sentence.ids]
+    steps = [(start, end) for start, end in pairwise(ids) if words[start] != words[end]]
+    between = (words[start + 1 : end] for start, end in steps)
+    parted = any(gap and _ANDS.isdisjoint(gap) for gap in between)
+    return parted or (len(orders) > 1 and not _ANDS.isdisjoint(words[first:last]))
 
 
 def _filled(line: str, sentence: Sentence, context: PhraseContext) -> tuple[str, ...]:

@@ -30,31 +30,14 @@ ALIASES = {
 """What people call a token by, and what they may mean."""
 STABLE = frozenset(("USDC", "USDT", "DAI", "PYUSD", "USDT0", "USDC.E", "EURC", "USDS", "GHO"))
 """Tokens that follow a currency."""
-_COMMON_NAMES = {
-    "ETHER": "ETH",
-    "ETHEREUM": "ETH",
-    "BITCOIN": "BTC",
-    "TETHER": "USDT",
-    "CIRCLE": "USDC",
-}
+_COMMON_NAMES = {"BITCOIN": "BTC", "TETHER": "USDT", "CIRCLE": "USDC"}
+_COMMON_NAMES |= dict.fromkeys(("ETHER", "ETHEREUM"), "ETH")
 DOLLARS = frozenset(("dollar", "dollars", "usd", "bucks", "cash", "stables"))
-_PARTS = {
-    **dict.fromkeys(("half", "halve", "halves"), 50),
-    "third": 33,
-    "quarter": 25,
-    "fifth": 20,
-    "tenth": 10,
-}
-_SEVERAL_PARTS = {
-    ("three", "quarters"): 75,
-    ("three", "quarter"): 75,
-    ("two", "thirds"): 66,
-    ("two", "fifths"): 40,
-    ("three", "fifths"): 60,
-}
+_PARTS = {"half": 50, "halve": 50, "third": 33, "quarter": 25, "fifth": 20, "tenth": 10}
+_SEVERAL_PARTS = {("three", "quarters"): 75, ("two", "thirds"): 66, ("two", "fifths"): 40}
 _RISKS = {
     "low": RiskProfile.CONSERVATIVE,
-    "mid": RiskProfile.BALANCED,
+    **dict.fromkeys(("mid", "medium", "moderate"), RiskProfile.BALANCED),
     "high": RiskProfile.AGGRESSIVE,
 }
 _FEE_WORDS = frozenset(("pool", "tier", "fee", "fees", "one", "position"))
@@ -244,6 +227,8 @@ class _SlotReader:
             return True
         if symbol is None or (ahead > 1 and int(token.number or 0) in self._held):
             return False
+        if token.sign == "-":
+            self.unclear = f"-{token.text}"
         self.amounts.append(Amount(token.text, symbol))
         self.symbols.append(symbol)
         self._at += ahead + 1

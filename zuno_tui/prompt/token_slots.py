@@ -63,7 +63,7 @@ def swap_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequenc
         )
         lines = [f"swap {number} {called(sold, context)} {symbol}" for symbol in stables]
         raise UnclearSlotError("For which token?", lines)
-    if len(others) != 1 or _is_bought(sold, sentence):
+    if len(others) != 1 or _is_bought(sold, sentence) or "from" in sentence.words:
         raise UnclearSlotError(example)
     return (f"{number} {called(sold, context)} {called(others[0], context)}",)
 
@@ -72,6 +72,8 @@ def _is_bought(symbol: str, sentence: Sentence) -> bool:
     """Whether the amount is of what is to come in: `i want 500 usdc for my weth`."""
     if sentence.has("buy"):
         return sentence.symbols[0] == symbol
+    if sentence.symbols[0] != symbol:
+        return True
     if sentence.has("sell"):
         at = next(idea.place for idea in sentence.ideas if idea.name == "sell")
         named = (symbol_of(word) for word in sentence.words[at + 1 : at + 2])
@@ -81,6 +83,8 @@ def _is_bought(symbol: str, sentence: Sentence) -> bool:
 
 def number_slot(verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
     if len(sentence.amounts) == 1 and not sentence.percents:
+        if sentence.amounts[0].symbol not in ("ETH", "WETH"):
+            raise UnclearSlotError(f"`{verb}` takes ETH or WETH. Like: {verb} 0.5")
         return (sentence.amounts[0].number,)
     if len(sentence.numbers) == 1:
         return (sentence.numbers[0].text,)

@@ -236,7 +236,8 @@ def _worded(tokens: Sequence[Token], at: int) -> tuple[Fraction | None, int]:
         joined = 0 < unit < _SMALLEST_WORDED
         return Fraction(_TENS[token.text] + unit * joined), at + 1 + joined
     value = _UNITS.get(token.text)
-    if value is not None and (value >= _SMALLEST_WORDED or follows in _COUNTED):
+    pair = at + 2 < len(tokens) and tokens[at + 2].text == "/"
+    if value is not None and (value >= _SMALLEST_WORDED or (follows in _COUNTED and not pair)):
         return Fraction(value), at + 1
     return None, at
 

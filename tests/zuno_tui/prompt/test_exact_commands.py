@@ -197,7 +197,7 @@ def test_case_and_room_change_nothing(typed: str, meant: Intent) -> None:
         ("decrease 7", "Type one: decrease 7 25, decrease 7 50 and close 7."),
         ("decrease 7 12.5%", "in whole percent"),
         ("increase 7 0.5", "How much of which token?"),
-        ("wrap 1,5 eth", "1,5: commas group thousands"),
+        ("wrap 1,5 eth", "1,5 is no amount to be sure of"),
         ("wrap 0", "more than zero"),
         ("ack", "Which alert? Type one: ack 3 and ack 4."),
         ("mute 3 for ever", "For how long?"),

@@ -178,6 +178,18 @@ def _moving(phrase: str) -> set[str]:
         "close the btc one",
         "withdraw usdc",
         "add to 38",
+        "swap weth for 100 usdc",
+        "withdraw 33 from 26",
+        "close 26 i mean 27",
+        "add -1 weth to 27",
+        "remove all but 20% of 33",
+        "take half of the fees of 26",
+        "buy wrapped eth with 100 usdc",
+        "dump all my eth",
+        "take a look at 27",
+        "kill all allowances",
+        "get 30 back in range",
+        "close 26, then open 0.1 wbtc with usdc",
     ],
 )
 def test_where_something_would_be_dropped_or_turned_around_nothing_is_filled(phrase: str) -> None:
