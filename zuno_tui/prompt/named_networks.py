@@ -63,16 +63,16 @@ def network_called(words: Sequence[str]) -> Network | None:
     return _known_networks().get(_words(" ".join(words)))
 
 
-def spoken_network(said: Remaining) -> Network:
+def spoken_network(remaining: Remaining) -> Network:
     """The network that the words after a verb name."""
-    words = [word for word in said.text.lower().split() if word not in _BESIDE_NETWORK]
+    words = [word for word in remaining.text.lower().split() if word not in _BESIDE_NETWORK]
     names = network_names()
     if not words:
-        said.refuse(f"which network. Known: {', '.join(names)}.", "switch to base")
+        remaining.refuse(f"which network. Known: {', '.join(names)}.", "switch to base")
     network = network_called(words)
     if network is None:
         wanted = " ".join(words)
-        said.refuse(f"the network {unknown([wanted], names)}. Known: {', '.join(names)}.")
+        remaining.refuse(f"the network {unknown([wanted], names)}. Known: {', '.join(names)}.")
     return network
 
 

@@ -61,7 +61,7 @@ class Remaining:
         self.verb = verb
         self.context = context
         self._words = list(words)
-        self._said: list[str] = []
+        self._taken: list[str] = []
 
     def __bool__(self) -> bool:
         return bool(self._words)
@@ -102,13 +102,13 @@ class Remaining:
 
     def _refuse_position(self) -> NoReturn:
         held, it = self.context.positions, self.context.it
-        told = ""
+        listing = ""
         if held:
             shown = [f"#{token_id}" for token_id in held[:_MOST_OFFERED]]
             more = len(held) - len(shown)
-            told = f" You hold {listed((*shown, f'{more} more') if more else shown)}."
+            listing = f" You hold {listed((*shown, f'{more} more') if more else shown)}."
         example = (*held, 7)[0] if it is None else it
-        self.refuse(f"which position.{told}", f"{self.verb} {example}")
+        self.refuse(f"which position.{listing}", f"{self.verb} {example}")
 
     def plan(self) -> str | None:
         """A plan by its id; None for the one on the card."""
@@ -154,8 +154,8 @@ class Remaining:
             pointed = known[0]
         if not self.points() or pointed is None:
             shown = known[:_MOST_OFFERED]
-            told = f" There are {listed(shown)}." if len(shown) > 1 else ""
-            self.refuse(f"which alert.{told}", f"{self.verb} {pointed or (*shown, '1')[0]}")
+            listing = f" There are {listed(shown)}." if len(shown) > 1 else ""
+            self.refuse(f"which alert.{listing}", f"{self.verb} {pointed or (*shown, '1')[0]}")
         return pointed
 
     def _standing(self, number: str) -> str:
@@ -232,7 +232,7 @@ class Remaining:
         skipped = _FILLERS.union(fillers)
         left = [word for word in self._words if word.lower() not in skipped]
         if left:
-            so_far = " ".join((self.verb, *self._said))
+            so_far = " ".join((self.verb, *self._taken))
             quoted = " ".join(left)
             raise UnclearError(
                 Misunderstood(f"I understood `{so_far}`, but not '{quoted}'.", self.verb, so_far)
@@ -251,5 +251,5 @@ class Remaining:
 
     def _take(self, place: int) -> str:
         word = self._words.pop(place)
-        self._said.append(word)
+        self._taken.append(word)
         return word

@@ -114,7 +114,9 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
         return Question(ONE_AT_A_TIME)
     if denied:
         return Answer(NOTHING_DONE)
-    return Question(NOT_LATER) if ideas & {"if", "later"} and not is_look(verb) else None
+    reminded = "notify" in ideas and verb != "ack"
+    later = reminded or not ideas.isdisjoint(("if", "later"))
+    return Question(NOT_LATER) if later and not is_look(verb) else None
 
 
 def _is_several(sentence: Sentence) -> bool:

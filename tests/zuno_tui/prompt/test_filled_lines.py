@@ -38,7 +38,8 @@ ORDERS = (
 NO_ORDERS = """
 don't {}|please don't {} yet|never {}|i do not want you to {}|you shouldn't {}|not {}|no need to {}
 {} if eth drops below 2900|when eth hits 3500 {}|{} once gas is cheap|{} unless eth pumps
-{} tomorrow|wait until friday then {}|{} every day|should i {}|is it a good idea to {}|would you {}?
+{} tomorrow|remind me to {}|wait until friday then {}|{} every day
+should i {}|is it a good idea to {}|would you {}?
 {}?|how do i {}|can you explain how to {}|what if i {}|how much would i get if i {}|did you {}?
 why did you {}
 """
