@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chain.contracts.networks import network_named
-from zuno_tui.prompt.create_phrase import PhraseError, parse_create
+from zuno_tui.prompt.create_phrase import parse_create
+from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
 
 BASE = network_named("base")
