@@ -194,7 +194,7 @@ def minted(url: str, network: Network, count: int) -> list[int]:
                 )
                 sent = await client.ask(requests.send_raw(signed.raw))
                 # A node mines at once, and may answer before it has.
-                while await client.ask(requests.receipt(sent)) is None:
+                while await client.ask(requests.receipt(sent)) is None:  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
         return list(range(first, first + count))
 
