@@ -194,8 +194,8 @@ def minted(url: str, network: Network, count: int) -> list[int]:
                 )
                 sent = await client.ask(requests.send_raw(signed.raw))
                 # A node mines at once, and may answer before it has.
-                while await client.ask(requests.receipt(sent)) is None:
-                    pass
+                while await client.ask(requests.receipt(sent)) is None:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
         return list(range(first, first + count))
 
     return asyncio.run(mint())

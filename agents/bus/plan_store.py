@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from chain.base import strict_json
+from chain.base.errors import ZunoError
 from chain.base.home import set_aside, write_atomically
 
 if TYPE_CHECKING:
@@ -21,11 +22,11 @@ _BESIDE_THE_PLAN = ("flow", "requestId", "recordHash", "transcript", "claims", "
 PlanDocument = dict[str, object]
 
 
-class NoSuchPlanError(LookupError):
+class NoSuchPlanError(ZunoError, LookupError):
     """A plan that is not in the store, or not of the flow it is wanted for; says what to do."""
 
 
-class DamagedPlanError(Exception):
+class DamagedPlanError(ZunoError):
     """A file that holds no plan; the message says where it is now and what to do."""
 
 

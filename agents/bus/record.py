@@ -18,6 +18,7 @@ from msgspec import Struct
 from agents.bus.envelope import Kind
 from chain.base import strict_json
 from chain.base.canonical import canonical, digest
+from chain.base.errors import ZunoError
 from chain.base.home import FILE_MODE, FOLDER_MODE
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ KINDS = frozenset(("header", "input", "fact", "envelope", "reply", "end"))
 FIRST_HASH = "0" * 64
 
 
-class RecordError(Exception):
+class RecordError(ZunoError):
     """A record that cannot be written; the message says what to do."""
 
 

@@ -23,6 +23,7 @@ from agents.bus.record import (
     check_lines,
     verify_record,
 )
+from chain.base.errors import ZunoError
 from chain.base.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _although(judged: ReplayJudgment) -> str:
     return f", though {version_words(judged.written_by)} wrote it"
 
 
-class RecordBrokenError(Exception):
+class RecordBrokenError(ZunoError):
     """A record that cannot be trusted; the message names the line."""
 
 

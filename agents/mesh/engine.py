@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from chain.base.errors import Failure, ZunoError
+
 if TYPE_CHECKING:
     from agents.mesh.peers import Peer
 
 
-class EngineError(Exception):
+class EngineError(ZunoError):
     """Bytes could not be handed over, or nobody can be reached; the message says what is wrong."""
+
+    failure = Failure.NETWORK
 
 
 class MessageEngine(Protocol):

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from agents.bus.envelope import CLI, Role
 from chain.base.clean_text import clean_text
+from chain.base.errors import ZunoError
 from chain.base.secret_struct import SecretStruct
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Engine(StrEnum):
     NATS = "nats"
 
 
-class MeshFileError(Exception):
+class MeshFileError(ZunoError):
     """A file of the mesh that cannot be used; the message says what to do."""
 
 

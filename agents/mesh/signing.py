@@ -6,6 +6,7 @@ import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from chain.base.errors import ZunoError
 from chain.base.home import FILE_MODE, FOLDER_MODE
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ KEY_BYTES = 32
 SIGNATURE_BYTES = 64
 
 
-class MeshKeyError(Exception):
+class MeshKeyError(ZunoError):
     """A key file that cannot be used; the message says what to do."""
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.base.errors import ZunoError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -18,7 +20,7 @@ FILE_MODE = 0o600
 _ROOT = 0
 
 
-class HomeError(Exception):
+class HomeError(ZunoError):
     """The home folder cannot be used as it is; the message says what to do."""
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import ValidationError, convert
 
+from chain.base.errors import ZunoError
 from chain.base.sqlite import (
     connect,
     is_damage,
@@ -40,7 +41,7 @@ DO UPDATE SET value = excluded.value, written_at = excluded.written_at
 """
 
 
-class StoreError(Exception):
+class StoreError(ZunoError):
     """The database cannot be read or written; the message says what to do."""
 
 

@@ -11,6 +11,8 @@ from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
+from chain.base.errors import ZunoError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
@@ -26,7 +28,7 @@ _LATEST_SECONDS = 1e11
 """The year 5138: larger numbers are milliseconds, or microseconds a thousand times later."""
 
 
-class TableError(ValueError):
+class TableError(ZunoError, ValueError):
     """A file that cannot be read as a table; says where, and what would be read."""
 
 

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.clean_text import clean_text
+from chain.base.errors import ZunoError
+from chain.base.loopback_http import HOST
 from chain.devnet.npm_packages import PackageError, bundled_lock, ensure_package
 
 if TYPE_CHECKING:
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 HARDFORK = "osaka"
 """Fixed, so that every version of Anvil runs the same rules."""
 
-HOST = "127.0.0.1"
 _LISTENING = re.compile(rb"Listening on [0-9.]+:([0-9]+)")
 _START_SECONDS = 30.0
 _STOP_SECONDS = 5.0
@@ -40,7 +41,7 @@ _QEMU = "qemu-x86_64-static"
 _QEMU_LIBRARIES = "/usr/x86_64-linux-gnu"
 
 
-class AnvilError(Exception):
+class AnvilError(ZunoError):
     """Anvil is not there, did not start or has ended; the message says why and what to do."""
 
 

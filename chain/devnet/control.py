@@ -9,28 +9,25 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import RLock, Thread
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
+from chain.base.loopback_http import LoopbackHandler, LoopbackServer
 from chain.base.units import DAY
-from chain.devnet.anvil import HOST
 from chain.devnet.json_rpc import NodeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from threading import RLock
 
     from chain.devnet.exchange.pages import DemoExchange
+    from chain.devnet.json_rpc import Json
     from chain.devnet.live import LiveWorld
 
-    Method = Callable[[list[object]], "Json"]
-
-Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+    Method = Callable[[list[object]], Json]
 
 FASTEST = 100_000
 LONGEST_STEP = 7 * DAY
 LONGEST_REASON = 80
-MOST_BYTES = 1 << 16
 INVALID_PARAMS, METHOD_NOT_FOUND, INVALID_REQUEST, FAILED = -32602, -32601, -32600, -32000
 
 
@@ -106,67 +103,46 @@ class MarketControls:
         }
 
 
-class ControlServer(ThreadingHTTPServer):
-    """Listens from its making on, and answers once it is started."""
-
-    daemon_threads = True
+class ControlServer(LoopbackServer):
     controls: MarketControls
     exchange: DemoExchange
     now: Callable[[], int]
 
     def __init__(self, port: int) -> None:
-        super().__init__((HOST, port), _Handler)
-
-    @property
-    def port(self) -> int:
-        return int(self.server_address[1])
+        super().__init__(port, _Handler)
 
     def start(
         self, controls: MarketControls, exchange: DemoExchange, now: Callable[[], int]
     ) -> None:
         self.controls, self.exchange, self.now = controls, exchange, now
-        Thread(target=self.serve_forever, name="control", daemon=True).start()
+        self.serve_in_thread("control")
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(LoopbackHandler):
     server: ControlServer
 
-    def do_POST(self) -> None:
-        length = self.headers.get("content-length", "")
-        if not length.isdigit() or int(length) > MOST_BYTES:
-            self._send(HTTPStatus.BAD_REQUEST, b"{}")
-            return
-        answer: dict[str, object] = {"jsonrpc": "2.0", "id": None}
-        try:
-            request = json.loads(self.rfile.read(int(length)))
-            if not isinstance(request, dict) or not isinstance(request.get("params", []), list):
-                raise ControlError(INVALID_REQUEST, "invalid request")
-            answer["id"] = request.get("id")
-            method = str(request.get("method"))
-            answer["result"] = self.server.controls.answer(method, request.get("params", []))
-        except (ValueError, RecursionError):
-            answer["error"] = {"code": INVALID_REQUEST, "message": "invalid request"}
-        except ControlError as error:
-            answer["error"] = {"code": error.code, "message": str(error)}
-        self._send(HTTPStatus.OK, json.dumps(answer).encode())
+    def answer_post(self, asked: object) -> None:
+        match asked:
+            case {"method": str(method), **rest}:
+                answer: dict[str, object] = {"jsonrpc": "2.0", "id": rest.get("id")}
+                params = rest.get("params", [])
+                try:
+                    if not isinstance(params, list):
+                        raise ControlError(INVALID_PARAMS, "params must be a list")
+                    answer["result"] = self.server.controls.answer(method, params)
+                except ControlError as error:
+                    answer["error"] = {"code": error.code, "message": str(error)}
+            case _:
+                error_words = {"code": INVALID_REQUEST, "message": "invalid request"}
+                answer = {"jsonrpc": "2.0", "id": None, "error": error_words}
+        self.send_json(json.dumps(answer).encode())
 
-    def do_GET(self) -> None:
-        page = self.server.exchange.answer(self.path, self.server.now())
+    def answer_get(self, path: str) -> None:
+        page = self.server.exchange.answer(path, self.server.now())
         if page is None:
-            self._send(HTTPStatus.NOT_FOUND, b"{}")
+            self.send_json(b"{}", HTTPStatus.NOT_FOUND)
         else:
-            self._send(HTTPStatus(page.status), page.content)
-
-    def _send(self, status: HTTPStatus, content: bytes) -> None:
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's own name
-        """Nobody reads who asked for what."""
+            self.send_json(page.content, HTTPStatus(page.status))
 
 
 def _shown(value: object) -> str:

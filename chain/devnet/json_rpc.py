@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
+from chain.base.errors import ZunoError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Self
@@ -29,7 +31,7 @@ _QUICK_ACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 """The node waits with a second small answer until we confirm the first, which Linux delays."""
 
 
-class NodeError(Exception):
+class NodeError(ZunoError):
     """The node could not be reached, or did not answer as a node does."""
 
 

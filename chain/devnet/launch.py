@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from chain.base.errors import ZunoError
 from chain.contracts.networks import Contracts
 from chain.devnet.defaults import DEMO_SEED
 
@@ -24,7 +25,7 @@ _PATIENCE = 10.0
 """Seconds a child gets to end by itself."""
 
 
-class DevnetError(Exception):
+class DevnetError(ZunoError):
     """The embedded chain did not start; what it said stands on stderr."""
 
 

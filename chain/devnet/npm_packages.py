@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.base.errors import ZunoError
 from chain.base.home import FILE_MODE, FOLDER_MODE, cache_folder, write_atomically
 from chain.base.locks import locked
 
@@ -35,7 +36,7 @@ _LARGEST_FILE = 128 * 1024 * 1024
 _LARGEST_PACKAGE = 128 * 1024 * 1024
 
 
-class PackageError(Exception):
+class PackageError(ZunoError):
     """A package cannot be had; the message says what is missing and what to do."""
 
 

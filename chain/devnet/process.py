@@ -17,9 +17,11 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from chain.base.errors import ZunoError
 from chain.base.home import cache_folder
+from chain.base.loopback_http import HOST
 from chain.contracts.networks import embedded_chain_id
-from chain.devnet.anvil import HOST, AnvilError
+from chain.devnet.anvil import AnvilError
 from chain.devnet.clock import Clock
 from chain.devnet.control import FASTEST, ControlServer, MarketControls
 from chain.devnet.defaults import CHAIN_ID, DEMO_SEED, DEMO_SPEED, control_url
@@ -45,7 +47,7 @@ _PORT_TRIES = 50
 _END_SECONDS = 8.0
 
 
-class PortError(Exception):
+class PortError(ZunoError):
     """A port that somebody else listens at."""
 
 

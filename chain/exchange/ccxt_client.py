@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from chain.base.errors import Failure, ZunoError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -24,8 +26,10 @@ RECEIVE_MILLISECONDS = 5_000
 TIMEOUT_MILLISECONDS = 10_000
 
 
-class VenuePackageError(Exception):
+class VenuePackageError(ZunoError):
     """What speaks with exchanges is not installed."""
+
+    failure = Failure.REFUSED
 
 
 class VenueKeys(Struct, frozen=True):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
+from chain.base.errors import Failure, ZunoError
 from chain.exchange.closing import PlanOrders
 from chain.exchange.journal import JournalState
 from chain.exchange.order import OrderState, OrderType
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from chain.exchange.order import OrderProgress, PerpetualPosition, VenueOrder
 
 
-class OrderUnansweredError(Exception):
+class OrderUnansweredError(ZunoError):
     """An order was sent, and the venue may have it or not; it is never sent again."""
+
+    failure = Failure.NETWORK
 
 
 class VenueAccount(Struct, frozen=True):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.clean_text import clean_text
+from chain.base.errors import ZunoError
 from chain.contracts.checksum import checksummed
 from chain.contracts.networks import NATIVE, network_named
 from chain.rpc.errors import Reverted
@@ -36,7 +37,7 @@ class NameFault(StrEnum):
     NO_ENS = "no ens"
 
 
-class EnsError(Exception):
+class EnsError(ZunoError):
     """A name that leads to no address."""
 
     def __init__(self, fault: NameFault, sentence: str) -> None:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
 from chain.base.clean_text import quoted
+from chain.base.errors import Failure, ZunoError
 from chain.base.units import MEGABYTE
 
 if TYPE_CHECKING:
@@ -42,8 +43,10 @@ class ErrorKind(StrEnum):
     NO_ENDPOINT = "no endpoint"
 
 
-class RpcError(Exception):
+class RpcError(ZunoError):
     """A fault of an RPC endpoint or a refusal by it."""
+
+    failure = Failure.NETWORK
 
     kind: ClassVar[ErrorKind]
     retryable: bool = True

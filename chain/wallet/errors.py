@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from chain.base.errors import Failure, ZunoError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 T = TypeVar("T")
 
 
-class WalletError(Exception):
+class WalletError(ZunoError):
     """A wallet, a key or a passphrase that cannot be used."""
 
 
 class WalletRefusedError(WalletError):
     """Something that could be done but must not be."""
+
+    failure = Failure.REFUSED
 
 
 class KeystoreError(WalletError):

@@ -98,5 +98,5 @@ def test_the_desk_paints_before_it_imports_what_is_heavy() -> None:
         {*HEAVY, "httpx2", "keyring", "coincurve"} - {"textual", "rich"}
     )
     # The back room and the grammar are needed a moment later, and not for the first paint.
-    grammar = {"zuno_tui.commands.prompt.understanding", "zuno_tui.commands.recommend"}
+    grammar = {"zuno_tui.prompt.interpret", "zuno_tui.commands.recommend"}
     assert imported.isdisjoint({"zuno_tui.desk.desk", *grammar, "agents"})

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+from chain.base.errors import ZunoError
 
-class ChartError(Exception):
+
+class ChartError(ZunoError):
     """A picture that cannot be drawn or written; says what to do."""
 
 

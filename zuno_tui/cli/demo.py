@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _PREFIX = "zuno-demo-"
 _STARTING = "Starting the embedded chain: the real Uniswap v4 contracts, a week of market history."
+_COPYING = "Copying {network} at block {block:,}: what is done here never leaves this machine."
 _RUNNING = "A real chain runs here, a minute a second. In any shell: zuno positions"
 
 
@@ -55,7 +56,8 @@ def run(arguments: Namespace) -> int:
         home = Home.locate(os.environ, folder)
         home.prepare()
         within = argparse.Namespace(**{**vars(arguments), "home": home.root})
-        code = run_desk(home, look, demo_opening(within))
+        opening = fork_opening(arguments) if arguments.fork else demo_opening(within)
+        code = run_desk(home, look, opening)
     finally:
         # The page of a crash names the log: then the home stays for who wants to read it.
         if arguments.home is None and code != FAILED:
@@ -94,6 +96,48 @@ def demo_opening(arguments: Namespace) -> Opening:
     return opening
 
 
+def fork_opening(arguments: Namespace) -> Opening:
+    """The desk on a copy of a real network, in a home of its own that holds no key."""
+
+    @asynccontextmanager
+    async def opening(tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
+        from zuno_tui.desk.context import DeskOpening
+        from zuno_tui.desk.events import Said
+
+        with _home_of_its_own(None) as home:
+            async with _copied_session(arguments, home, lambda words: tell(Said(words))) as session:
+                yield DeskOpening(
+                    session,
+                    demo=False,
+                    deterministic=arguments.deterministic,
+                    transport=arguments.transport,
+                )
+
+    return opening
+
+
+@asynccontextmanager
+async def _copied_session(
+    arguments: Namespace, home: Path, narrate: Callable[[str], None]
+) -> AsyncIterator[Session]:
+    """A session on the copy: the person's network and address, and nobody's key."""
+    from msgspec.structs import replace
+
+    from zuno_tui.gate.rehearsal import copied_chain
+
+    own = Session.start(arguments)
+    async with own.connect() as client:
+        head = await client.head()
+        narrate(_COPYING.format(network=own.network.title, block=head.number))
+        async with copied_chain(client, head) as chain:
+            await asyncio.to_thread(chain.mine_every, own.network.block_seconds)
+            chosen = {"network": own.network.name, "rpc": chain.url, "address": own.address}
+            there = argparse.Namespace(**{**vars(arguments), **chosen, "home": home})
+            session = Session.start(there)
+            title = f"REHEARSAL · {own.network.title}"
+            yield replace(session, network=replace(session.network, title=title, explorer=None))
+
+
 def _homes(arguments: Namespace) -> tuple[Home, ...]:
     """Where commands in another shell look: the person's home, and the one that was named."""
     own = Home.locate(os.environ)
@@ -114,9 +158,21 @@ def _print(arguments: Namespace) -> int:
     from zuno_tui.commands.positions import COMMAND
     from zuno_tui.commands.running.session import run_in_session
 
+    if arguments.fork:
+        return asyncio.run(_print_copy(arguments))
     say(_STARTING)
     with devnet_process() as devnet:
         return run_in_session(COMMAND, _on_devnet(arguments, devnet))
+
+
+async def _print_copy(arguments: Namespace) -> int:
+    from zuno_tui.commands.running.positions import wallet_positions
+    from zuno_tui.shown.answer import print_answer
+
+    with _home_of_its_own(None) as home:
+        async with _copied_session(arguments, home, say) as session:
+            answer = await wallet_positions(session, since_entry=False)
+            return print_answer(answer, as_json=session.as_json)
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from zuno_tui.commands.possible import with_alerts
 from zuno_tui.commands.show import Show
 
 if TYPE_CHECKING:
-    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.prompt.remaining import Remaining
     from zuno_tui.session.session import Session
     from zuno_tui.shown.answer import CommandAnswer
 
@@ -36,7 +36,7 @@ class Acknowledge(Intent, frozen=True):
 
 
 def _read_duration(text: str) -> int:
-    from zuno_tui.phrases.pieces import read_duration
+    from zuno_tui.prompt.pieces import read_duration
 
     seconds = read_duration(text)
     if seconds is None:
@@ -100,7 +100,7 @@ def _read_acknowledge(said: Remaining) -> Acknowledge:
 
 
 def _read_mute(said: Remaining) -> MuteAlert:
-    from zuno_tui.phrases.pieces import read_duration
+    from zuno_tui.prompt.pieces import read_duration
 
     before, _, duration = said.text.lower().partition(" for ")
     said = said.restarted(before)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from pathlib import Path
 
-    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.prompt.remaining import Remaining
 
 
 class Apply(Intent, frozen=True):

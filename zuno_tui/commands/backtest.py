@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from zuno_tui.commands.running.backtest import BacktestOptions
-    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.prompt.remaining import Remaining
     from zuno_tui.session.session import Session
     from zuno_tui.shown.answer import CommandAnswer
 

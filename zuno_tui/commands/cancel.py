@@ -9,8 +9,8 @@ from zuno_tui.commands.command import Command, Group, Intent, Verb
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from zuno_tui.phrases.context import PhraseContext
-    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.prompt.context import PhraseContext
+    from zuno_tui.prompt.remaining import Remaining
 
 
 class Cancel(Intent, frozen=True):

@@ -10,7 +10,7 @@ from zuno_tui.commands.possible import of_selected, with_positions
 
 if TYPE_CHECKING:
     from zuno_tui.commands.command import OrderMaker
-    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.prompt.remaining import Remaining
     from zuno_tui.session.session import Session
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from chain.positions.overview import Sources
     from zuno_tui.gate.orders.order import Order
-    from zuno_tui.phrases.context import PhraseContext
-    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.prompt.context import PhraseContext
+    from zuno_tui.prompt.remaining import Remaining
     from zuno_tui.session.session import Session
     from zuno_tui.shown.answer import CommandAnswer
 

@@ -11,7 +11,7 @@ from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from zuno_tui.phrases.remaining import ProfileName, Remaining
+    from zuno_tui.prompt.remaining import ProfileName, Remaining
 
 
 class CreatePosition(Intent, frozen=True):

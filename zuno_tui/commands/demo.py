@@ -13,10 +13,17 @@ class OpenDemo(DeskChoices, frozen=True):
     command: ClassVar = ("demo",)
     arguments: ClassVar = (
         Argument("--text", "print the demo's positions, no screen", switch=True, default=False),
+        Argument(
+            "--fork",
+            "on a private copy of a real network as it is now, with its positions and pools",
+            switch=True,
+            default=False,
+        ),
         *DESK_FLAGS,
     )
 
     text: bool = False
+    fork: bool = False
 
 
 COMMAND = Command(

@@ -9,7 +9,7 @@ from zuno_tui.commands.command import Command, Group, Intent, Verb
 from zuno_tui.commands.possible import with_plan
 
 if TYPE_CHECKING:
-    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.prompt.remaining import Remaining
     from zuno_tui.session.session import Session
     from zuno_tui.shown.answer import CommandAnswer
 

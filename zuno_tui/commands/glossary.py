@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
-    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.prompt.remaining import Remaining
     from zuno_tui.session.session import Session
     from zuno_tui.shown.answer import CommandAnswer
 
@@ -30,7 +30,7 @@ async def _answer(_session: Session, intent: LookUpTerm) -> CommandAnswer:
 
 
 def _read(said: Remaining) -> LookUpTerm:
-    from zuno_tui.phrases.glossary import term_named
+    from zuno_tui.shown.glossary import term_named
 
     if not said:
         return LookUpTerm()

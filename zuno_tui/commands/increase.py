@@ -11,7 +11,7 @@ from zuno_tui.commands.possible import with_positions
 if TYPE_CHECKING:
     from chain.base.numerals import Numeral
     from zuno_tui.commands.command import OrderMaker
-    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.prompt.remaining import Remaining
     from zuno_tui.session.session import Session
 
 
@@ -47,7 +47,7 @@ def _order(session: Session, intent: IncreasePosition) -> OrderMaker:
 
 def _amount(said: str, token_id: int) -> tuple[Numeral, str]:
     from chain.base.numerals import NumeralError, read_numeral
-    from zuno_tui.phrases.phrase_error import PhraseError
+    from zuno_tui.prompt.phrase_error import PhraseError
 
     words = said.split()
     if len(words) != _WORDS:

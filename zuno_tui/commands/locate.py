@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from chain.base.home import Home
-    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.prompt.remaining import Remaining
     from zuno_tui.session.session import Session
     from zuno_tui.shown.answer import CommandAnswer
 

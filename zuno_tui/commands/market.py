@@ -10,8 +10,8 @@ from zuno_tui.commands.possible import with_market
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from zuno_tui.phrases.context import PhraseContext
-    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.prompt.context import PhraseContext
+    from zuno_tui.prompt.remaining import Remaining
     from zuno_tui.session.market_clock import MarketAction
     from zuno_tui.session.session import Session
     from zuno_tui.shown.answer import CommandAnswer

@@ -9,7 +9,7 @@ from zuno_tui.commands.command import Command, Group, Intent, Verb
 from zuno_tui.commands.wallet import UseWallet
 
 if TYPE_CHECKING:
-    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.prompt.remaining import Remaining
 
 
 class SwitchNetwork(Intent, frozen=True):
@@ -21,7 +21,7 @@ class SwitchNetwork(Intent, frozen=True):
 
 
 def _switch(said: Remaining) -> Intent:
-    from zuno_tui.phrases.named_networks import spoken_network
+    from zuno_tui.prompt.named_networks import spoken_network
 
     if (name := said.ens_name()) is not None:
         said.end("wallet", "address", "account")

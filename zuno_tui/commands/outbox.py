@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.prompt.remaining import Remaining
 
 OutboxAction: TypeAlias = Literal["resume", "cancel", "speed-up", "resolve"]
 _ACTIONS: tuple[OutboxAction, ...] = ("resume", "cancel", "speed-up", "resolve")

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from zuno_tui.commands.command import Suggestion
-    from zuno_tui.phrases.context import PhraseContext
+    from zuno_tui.prompt.context import PhraseContext
 
 
 def with_positions(context: PhraseContext) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from zuno_tui.commands.command import Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
-    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.prompt.remaining import Remaining
 
 
 class Quit(Intent, frozen=True):

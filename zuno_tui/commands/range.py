@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from zuno_tui.commands.create import CreatePosition
     from zuno_tui.commands.move import MovePosition
     from zuno_tui.commands.running.range import RangeQuestion
-    from zuno_tui.phrases.remaining import ProfileName, Remaining
+    from zuno_tui.prompt.remaining import ProfileName, Remaining
     from zuno_tui.session.session import Session
     from zuno_tui.shown.answer import CommandAnswer
     from zuno_tui.shown.range_form import RangeForm

@@ -11,7 +11,7 @@ from zuno_tui.commands.possible import of_selected, with_positions
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from zuno_tui.phrases.remaining import ProfileName, Remaining
+    from zuno_tui.prompt.remaining import ProfileName, Remaining
 
 
 class Recommend(Intent, frozen=True):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from zuno_tui.commands.command import Group, Intent, Suggestion, Verb
-    from zuno_tui.phrases.context import PhraseContext
+    from zuno_tui.prompt.context import PhraseContext
 
 _MOST_WORDS = 6
 
@@ -58,6 +58,12 @@ class CommandRegistry:
 
     def does(self, verb: Verb) -> str:
         return verb.does or self._by_verb[verb.name].does
+
+    def name_of(self, intent: Intent) -> str:
+        return self.command_of(intent).name
+
+    def purpose(self, verb_name: str) -> str:
+        return self.does(self._by_words[tuple(verb_name.split())])
 
     def group_of(self, verb: Verb) -> Group:
         return self._by_verb[verb.name].group

@@ -9,7 +9,7 @@ from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.prompt.remaining import Remaining
 
 
 class Replay(Intent, frozen=True):

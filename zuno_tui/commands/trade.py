@@ -11,7 +11,7 @@ from zuno_tui.commands.possible import always
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.prompt.remaining import Remaining
     from zuno_tui.session.session import Session
     from zuno_tui.shown.answer import CommandAnswer
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.prompt.remaining import Remaining
 
 _WALLET = Argument("wallet", "a name or an address", metavar="WALLET", read=read_without_key)
 _NAME = Argument("--name", "what to call it", metavar="NAME", read=read_without_key)

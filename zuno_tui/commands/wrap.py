@@ -10,7 +10,7 @@ from zuno_tui.commands.command import Command, Group, Intent, Verb
 if TYPE_CHECKING:
     from chain.base.numerals import Numeral
     from zuno_tui.commands.command import OrderMaker
-    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.prompt.remaining import Remaining
     from zuno_tui.session.session import Session
 
 

@@ -65,7 +65,7 @@ class Debates:
 
     def create(self, intent: CreatePosition) -> None:
         from agents.lp.payloads import FlowCreateStart
-        from zuno_tui.phrases.create_phrase import parse_create
+        from zuno_tui.prompt.create_phrase import parse_create
 
         network = self._desk_context.session.network
         phrase = parse_create(intent.phrase, network)

@@ -14,11 +14,11 @@ from zuno_tui.desk.events import (
     RecordsReady,
     StatusChanged,
 )
-from zuno_tui.phrases.context import held_positions
+from zuno_tui.prompt.context import held_positions
 
 if TYPE_CHECKING:
     from zuno_tui.desk.events import Event
-    from zuno_tui.phrases.context import PhraseContext
+    from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.shown.views import PlanView
 
 

@@ -42,12 +42,13 @@ class PhraseProposals:
 
     async def _ask(self, settings: DebateSettings, typed: str) -> None:
         from agents.bus.run import Listener
-        from zuno_tui.commands.prompt.model_phrase import phrase_of_model
+        from zuno_tui.commands.registry import registry
+        from zuno_tui.prompt.model_phrase import phrase_of_model
         from zuno_tui.session.debate import live_model, with_keys
 
         settings = replace(settings, model=await with_keys(settings.model))
         store = self._desk_context.sources.store
         async with live_model(settings, store, Listener()) as (model, _budget):
-            phrase = None if model is None else await phrase_of_model(typed, model)
+            phrase = None if model is None else await phrase_of_model(typed, model, registry())
         if phrase:
             self._desk_context.tell(PhraseProposed(typed, phrase))

@@ -24,7 +24,7 @@ from chain.contracts.networks import UnknownNetworkError, network_named
 from zuno_tui.commands.alerts import ALL_ALERTS
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 from zuno_tui.desk.faults import fault_words
-from zuno_tui.phrases.phrase_error import PhraseError
+from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import Flags
 from zuno_tui.shown.views import AlertRow, AlertsView
 from zuno_tui.shown.words import age_text

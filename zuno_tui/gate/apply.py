@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.base.errors import ZunoError
 from chain.execution.decode.words import describe, names_on
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.sender import Sender
@@ -56,7 +57,7 @@ class ShownSigner(Struct, frozen=True):
 WORD, ANYWAY = "apply", "apply-anyway"
 
 
-class InterruptedApplyError(Exception):
+class InterruptedApplyError(ZunoError):
     """Something failed after signing had begun; only the outbox knows how far it came."""
 
 

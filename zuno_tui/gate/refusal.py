@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from chain.base.errors import Failure, ZunoError
+
 
 class RefusalCode(StrEnum):
     """Why, for programs and tests; the sentence is for people."""
@@ -27,8 +29,10 @@ class RefusalCode(StrEnum):
     ANOTHER_HASH = "another hash"
 
 
-class GateRefusedError(Exception):
+class GateRefusedError(ZunoError):
     """Nothing was signed; the message says why and what to do instead."""
+
+    failure = Failure.REFUSED
 
     def __init__(self, words: str, code: RefusalCode = RefusalCode.OTHER) -> None:
         super().__init__(words)

@@ -70,6 +70,13 @@ PLAN = (
     _key("plan.take", "enter", "take", "approve…", "Put the approval of this option in the prompt"),
     _key("plan.diff", "d", "about('diff')", "diff", "The old range against the new one"),
     _key("plan.simulate", "t", "about('simulate')", "try", "Try it without approving anything"),
+    _key(
+        "plan.rehearse",
+        "e",
+        "about('rehearse')",
+        "rehearse",
+        "Carry out what is approved on a private copy of the chain",
+    ),
     _key("plan.explain", "w", "whole", "why", "Every reason and figure, or the main ones alone"),
 )
 DESK = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from chain.base.errors import Failure, ZunoError
 from zuno_tui.settings.transport import TransportChoice
 
 if TYPE_CHECKING:
@@ -26,8 +27,10 @@ _FAREWELL_SECONDS = 0.5
 LOCAL = "local"
 
 
-class MeshUnavailableError(Exception):
+class MeshUnavailableError(ZunoError):
     """The mesh was asked for and cannot be used; the message says why."""
+
+    failure = Failure.NETWORK
 
 
 class AgentPlaces(Struct, frozen=True):

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from chain.base.clean_text import clean_text, without_own_marks
+from chain.base.errors import Failure, ZunoError
 from chain.base.http import HttpClient, HttpError, HttpLimits
 from chain.devnet.defaults import control_url
 from chain.execution.outbox.journal import OutboxError
@@ -29,8 +30,10 @@ _SPEEDS = (1.0, 10.0, 60.0, 300.0, 1200.0)
 _LIMITS = HttpLimits(connect_seconds=2.0, answer_seconds=30.0, most_bytes=1 << 16)
 
 
-class MarketClockError(Exception):
+class MarketClockError(ZunoError):
     """The market's control did not answer, or not in a way that can be used."""
+
+    failure = Failure.NETWORK
 
 
 class MarketTrading(Struct, frozen=True):

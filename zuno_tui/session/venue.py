@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from chain.base.errors import Failure, ZunoError
 from chain.devnet.defaults import control_url
 from chain.exchange.ccxt_client import VenueKeys, VenuePackageError
 from chain.exchange.journal import TradeJournal
@@ -37,12 +38,16 @@ DEMO_URL = "https://demo-fapi.binance.com"
 DEMO_SOURCE = "Binance's demo trading"
 
 
-class VenueUnreadError(Exception):
+class VenueUnreadError(ZunoError):
     """The venue did not answer, or not in a way that can be used."""
+
+    failure = Failure.NETWORK
 
 
 class VenueKeysError(WalletError):
     """Trading there needs keys that nobody has kept."""
+
+    failure = Failure.REFUSED
 
 
 class OpenVenue(Struct, frozen=True):

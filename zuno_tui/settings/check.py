@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, Union, cast, get_
 
 from msgspec import Meta, Struct, ValidationError, convert
 
+from chain.base.errors import Failure, ZunoError
 from chain.base.spelling import nearest
 
 if TYPE_CHECKING:
@@ -22,8 +23,10 @@ _A_NAME = re.compile(r"[a-z_.-]{1,40}")
 """What an unknown setting's name is repeated as: a misplaced key or token looks otherwise."""
 
 
-class SettingsError(ValueError):
+class SettingsError(ZunoError, ValueError):
     """A setting that cannot be used; the message names it, its place and what it may be."""
+
+    failure = Failure.USAGE
 
     def __init__(self, sentence: str, place: str = "") -> None:
         super().__init__(sentence)

@@ -7,54 +7,15 @@ import sys
 import traceback
 
 from chain.base.clean_text import quoted
-from chain.base.home import HomeError
-from chain.base.store import StoreError
-from chain.rpc.errors import RpcError
-from chain.wallet.errors import WalletError, WalletRefusedError
-from zuno_tui.settings import SettingsError
+from chain.base.errors import Failure, ZunoError
 from zuno_tui.shown.exit_codes import FAILED, NETWORK, REFUSED, USAGE
 
-# By name, because importing their modules is what lazy commands avoid.
-_FORESEEN = (
-    "ContractsError",
-    "DamagedPlanError",
-    "DevnetError",
-    "EnsError",
-    "NoSuchPlanError",
-    "RecordBrokenError",
-    "RecordError",
-    "TableError",
-    "BlockMovedError",
-    "ChartError",
-    "NoSuchBlockError",
-    "DecodingError",
-    "FactsUnknownError",
-    "InterruptedApplyError",
-    "MeshFileError",
-    "MeshKeyError",
-    "MissingPositionError",
-    "NotIncludedError",
-    "UnknownAlertError",
-)
-_REFUSALS = (
-    "BuildError",
-    "ChangedBytesError",
-    "GateRefusedError",
-    "NoSuchPositionError",
-    "OutboxError",
-    "PlanOverError",
-    "VenueKeysError",
-    "VenuePackageError",
-)
-_UNREAD = (
-    "ChainUnreadableError",
-    "EngineError",
-    "GasUnknownError",
-    "MeshUnavailableError",
-    "NotSentError",
-    "OrderUnansweredError",
-    "VenueUnreadError",
-)
+_EXIT_CODES = {
+    Failure.FAILED: FAILED,
+    Failure.REFUSED: REFUSED,
+    Failure.USAGE: USAGE,
+    Failure.NETWORK: NETWORK,
+}
 
 
 def explain(error: Exception) -> tuple[int, str]:
@@ -70,15 +31,7 @@ def explain(error: Exception) -> tuple[int, str]:
 
 def foreseen(error: Exception) -> tuple[int, str] | None:
     """The exit code and words of a failure that says itself what to do; None for any other."""
-    if isinstance(error, RpcError) or type(error).__name__ in _UNREAD:
-        return NETWORK, str(error)
-    if isinstance(error, SettingsError) or type(error).__name__ == "PhraseError":
-        return USAGE, str(error)
-    if isinstance(error, WalletRefusedError) or type(error).__name__ in _REFUSALS:
-        return REFUSED, str(error)
-    if isinstance(error, HomeError | StoreError | WalletError) or type(error).__name__ in _FORESEEN:
-        return FAILED, str(error)
-    return None
+    return (_EXIT_CODES[error.failure], str(error)) if isinstance(error, ZunoError) else None
 
 
 def unforeseen(error: Exception) -> str:

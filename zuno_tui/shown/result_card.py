@@ -33,7 +33,7 @@ _COLUMNS = (
 
 def show_result(session: Session, result: ApplyResult, tokens: Mapping[Address, Token]) -> None:
     if session.as_json:
-        print_json(_document(result))
+        print_json(result_document(result))
     else:
         print_lines(result_lines(result, tokens, session.network))
         print_lines(map(transaction_line, sent_transactions(result, session.network)))
@@ -76,10 +76,15 @@ def result_notes(
     yield from _stopped_lines(result)
     yield f"  {_cost(result, network)}"
     yield ""
-    yield from table(_COLUMNS, list(_amount_rows(result, tokens)))
+    yield from amount_lines(result, tokens)
     if result.allowances:
         yield ""
         yield from leftover_lines(result.allowances, tokens)
+
+
+def amount_lines(result: ApplyResult, tokens: Mapping[Address, Token]) -> Iterator[str]:
+    """By token what was shown, what came or left, and the difference."""
+    yield from table(_COLUMNS, list(_amount_rows(result, tokens)))
 
 
 def _amount_rows(result: ApplyResult, tokens: Mapping[Address, Token]) -> Iterator[tuple[str, ...]]:
@@ -131,7 +136,7 @@ def _stopped_lines(result: ApplyResult) -> Iterator[str]:
         yield from (f"  {sentence}" for sentence in result.aftermath.sentences)
 
 
-def _document(result: ApplyResult) -> Json:
+def result_document(result: ApplyResult) -> dict[str, Json]:
     quoted = result.approval.quoted
     return {
         "planId": result.approval.plan_id,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agents.bus.payload import FailureCause
 from agents.bus.worker import StageFailedError
+from chain.base.errors import Failure, ZunoError
 from chain.base.store import StoreError
 from chain.contracts.abi import AbiError
 from chain.rpc.errors import RpcError
@@ -21,7 +22,9 @@ class ObservationError(StageFailedError):
     """There are no facts to argue from; a handler may let it through as it is."""
 
 
-class NoSuchPositionError(ObservationError):
+class NoSuchPositionError(ZunoError, ObservationError):
+    failure = Failure.REFUSED
+
     def __init__(self, token_id: int, network: Network) -> None:
         super().__init__(
             f"There is no position {token_id} on {network.title}: it was burned, or never minted."
@@ -39,7 +42,9 @@ class NoFittingPoolError(ObservationError):
         )
 
 
-class GasUnknownError(ObservationError):
+class GasUnknownError(ZunoError, ObservationError):
+    failure = Failure.NETWORK
+
     cause = FailureCause.UNREADABLE
 
     def __init__(self, reason: str) -> None:
@@ -49,8 +54,10 @@ class GasUnknownError(ObservationError):
         )
 
 
-class ChainUnreadableError(ObservationError):
+class ChainUnreadableError(ZunoError, ObservationError):
     """The chain did not answer, or not with what the contracts answer."""
+
+    failure = Failure.NETWORK
 
     cause = FailureCause.UNREADABLE
 

@@ -12,6 +12,7 @@ from agents.monitor.alerts.alert_reading import AlertDocumentError
 from agents.monitor.alerts.price_alerts import read_price_alerts
 from agents.monitor.alerts.store_disk import abandon, open_tables, renew_view
 from agents.monitor.alerts.store_page import StorePage, View, in_order, read_view
+from chain.base.errors import ZunoError
 from chain.base.sqlite import is_damage, transaction
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 EVENTS_AT_ONCE = 1_000
 
 
-class UnknownAlertError(LookupError):
+class UnknownAlertError(ZunoError, LookupError):
     """An alert number that the book does not have; a sentence and a next step."""
 
     def __init__(self, alert_id: int) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec import Struct, field
 
+from chain.base.errors import ZunoError
 from chain.base.units import GWEI
 from chain.contracts.keccak import keccak
 from chain.devnet.defaults import CHAIN_ID
@@ -32,7 +33,7 @@ _MAX_CHANGE_DENOMINATOR = 8
 _DYNAMIC_FEE = 2
 
 
-class WorldError(Exception):
+class WorldError(ZunoError):
     """A step of the world's making that the contracts refused."""
 
 

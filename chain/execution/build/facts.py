@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from chain.base.errors import Failure, ZunoError
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 DEADLINE_SECONDS = 15 * 60
 
 
-class FactsUnknownError(Exception):
+class FactsUnknownError(ZunoError):
     """Something a transaction cannot be built without; the message says what."""
 
 
@@ -29,8 +30,10 @@ Bips = int | Fraction
 """Basis points; a range of a few ticks needs parts of one."""
 
 
-class BuildError(ValueError):
+class BuildError(ZunoError, ValueError):
     """A choice no transaction can carry out; the message says why and what to do instead."""
+
+    failure = Failure.REFUSED
 
 
 class ShortError(BuildError):

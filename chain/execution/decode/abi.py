@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chain.base.errors import ZunoError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class DecodingError(ValueError):
+class DecodingError(ZunoError, ValueError):
     """Bytes that are not exactly one of the calls known here; nothing of them may be signed."""
 
 

@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from chain.base.errors import Failure, ZunoError
 from chain.base.sqlite import connect, transaction
 from chain.base.store import TABLE
 from chain.execution.outbox.records import (
@@ -117,8 +118,10 @@ _SCHEMA = (
 )
 
 
-class OutboxError(Exception):
+class OutboxError(ZunoError):
     """The journal refuses or cannot be used; a sentence and a next step."""
+
+    failure = Failure.REFUSED
 
     def __init__(self, sentence: str, next_step: str = "") -> None:
         super().__init__(f"{sentence}\n{next_step}" if next_step else sentence)

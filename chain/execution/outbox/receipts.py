@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
+from chain.base.errors import ZunoError
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE
 from chain.rpc import requests
@@ -56,7 +57,7 @@ class Realised(Struct, frozen=True):
     burned: tuple[int, ...]
 
 
-class NotIncludedError(Exception):
+class NotIncludedError(ZunoError):
     """A transaction without a receipt has done nothing to read back."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from chain.base.errors import Failure
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.records import (
     REPLACEABLE,
@@ -42,6 +43,8 @@ def check_plan(planned: PlannedDispatch) -> None:
 
 class PlanOverError(OutboxError):
     """A plan of which nothing may be signed or sent any more."""
+
+    failure = Failure.REFUSED
 
     def __init__(self, dispatch: Dispatch, code: EndCode) -> None:
         super().__init__(

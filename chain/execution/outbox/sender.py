@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
+from chain.base.errors import Failure
 from chain.execution.outbox.chain_sight import newest_of, note_seen, require_same_chain
 from chain.execution.outbox.delivery import Handing, deliver, observe
 from chain.execution.outbox.evidence import ONE_ENDPOINT
@@ -51,6 +52,8 @@ class Patience(Struct, frozen=True):
 
 class NotSentError(OutboxError):
     """Signed and on disk, but no endpoint was there to take it."""
+
+    failure = Failure.NETWORK
 
     def __init__(self, step: PlanStep, error: RpcError | None) -> None:
         why = f" {error.sentence}" if error else ""

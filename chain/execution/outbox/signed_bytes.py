@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chain.base.errors import Failure
 from chain.contracts.keccak import keccak
 from chain.contracts.public_keys import recovered_address
 from chain.execution.outbox.journal import OutboxError
@@ -17,6 +18,8 @@ _UNSIGNED_FIELDS = 9
 
 class ChangedBytesError(OutboxError):
     """Signed bytes that are not what the journal keeps them as."""
+
+    failure = Failure.REFUSED
 
 
 def check_signed_bytes(signed: SignedTransaction) -> None:

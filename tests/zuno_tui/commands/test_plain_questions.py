@@ -11,14 +11,15 @@ from chain.base.spelling import one_slip_apart
 from chain.base.units import DAY
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.by_day import DayOfRange
-from zuno_tui.commands.prompt.saying import interpretation_document
-from zuno_tui.commands.prompt.understanding import interpret
+from zuno_tui.commands.registry import registry
 from zuno_tui.commands.running.glossary import glossary_answer
+from zuno_tui.commands.running.say import interpretation_document
 from zuno_tui.commands.running.what_if import moved_sqrt_price
 from zuno_tui.commands.what_if import read_change, read_level
-from zuno_tui.phrases.context import PhraseContext
-from zuno_tui.phrases.glossary import GLOSSARY, term_named
-from zuno_tui.phrases.phrase_error import PhraseError
+from zuno_tui.prompt.context import PhraseContext
+from zuno_tui.prompt.interpret import interpret
+from zuno_tui.prompt.phrase_error import PhraseError
+from zuno_tui.shown.glossary import GLOSSARY, term_named
 from zuno_tui.watch.earnings import earned_in
 
 
@@ -77,7 +78,7 @@ def test_a_word_the_glossary_lacks_is_refused() -> None:
 def test_what_a_phrase_comes_to_as_a_document(
     phrase: str, *, understood: bool, commands: list[str], asks: bool
 ) -> None:
-    document = interpretation_document(interpret(phrase, PhraseContext()))
+    document = interpretation_document(interpret(phrase, PhraseContext(), registry()))
 
     assert document["understood"] is understood
     assert document["commands"] == commands

@@ -20,22 +20,22 @@ from zuno_tui.commands.apply import Apply
 from zuno_tui.commands.approve import Approve
 from zuno_tui.commands.balances import ShowBalances
 from zuno_tui.commands.collect import CollectFees
-from zuno_tui.commands.command import flat
+from zuno_tui.commands.command import Intent, flat
 from zuno_tui.commands.create import CreatePosition
 from zuno_tui.commands.decrease import DecreasePosition
 from zuno_tui.commands.devnet import RunDevnet
 from zuno_tui.commands.export import ExportPlan
 from zuno_tui.commands.increase import IncreasePosition
 from zuno_tui.commands.outbox import OpenOutbox
-from zuno_tui.commands.prompt.completion import completions
-from zuno_tui.commands.prompt.understanding import understand
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.commands.registry import command_named, registry
 from zuno_tui.commands.revoke import Revoke
 from zuno_tui.commands.unwrap import UnwrapEth
 from zuno_tui.commands.wallet import UseWallet
 from zuno_tui.desk.events import PageReady
-from zuno_tui.phrases.context import PhraseContext
+from zuno_tui.prompt.completion import completions
+from zuno_tui.prompt.context import PhraseContext
+from zuno_tui.prompt.interpret import understand
 from zuno_tui.screen.app.palette import DeskCommands
 from zuno_tui.screen.screens.help import HelpScreen
 from zuno_tui.shown.exit_codes import DONE
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from zuno_tui.commands.command import Command, Intent
+    from zuno_tui.commands.command import Command
 
 _NEW_COMMAND = """
 from __future__ import annotations
@@ -123,11 +123,12 @@ def test_one_file_is_a_command_line_with_json_and_help(
 async def test_one_file_is_a_phrase_with_its_page_at_the_desk(
     greet: Command, tmp_path: Path
 ) -> None:
-    asked = understand("say hello to Ada", PhraseContext())
+    asked = understand("say hello to Ada", PhraseContext(), registry())
 
+    assert isinstance(asked, Intent)
     assert asked == greet.intent(person="Ada")
     assert asked.twin == "zuno greet Ada"
-    assert [one.means for one in completions("gre", PhraseContext())] == [greet.does]
+    assert [one.means for one in completions("gre", PhraseContext(), registry())] == [greet.does]
     async with sitting(opening(tmp_path, "http://127.0.0.1:9")) as desk:
         await desk.ask(asked)
         page = await desk.until(PageReady)

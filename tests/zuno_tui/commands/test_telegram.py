@@ -122,6 +122,9 @@ async def test_nothing_is_done_for_a_chat(tmp_path: Path) -> None:
     orders = ("apply", "close 28", "collect 7", "recommend 7", "swap 1 ETH USDC", "ack 3")
     for asked in (f"approve {plan.plan_id}", *orders):
         assert (await chat_answer(session, asked)).text
+    offered = (await chat_answer(session, "take half out of 28")).text
+    assert offered.splitlines()[0].startswith("Nothing was done")
+    assert offered.splitlines()[1:] == ["decrease 28 50"]
     assert _files(tmp_path) == before
 
 

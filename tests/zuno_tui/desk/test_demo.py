@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
+    from tests.zuno_tui.conftest import CommandLine
     from tests.zuno_tui.desk.conftest import Node
 
 
@@ -75,3 +76,19 @@ async def test_the_market_waits_while_a_person_decides_on_a_trade(
         await desk.ask(Trade("DOGE"))
         await desk.desk.idle()
         assert node("zuno_status")["speed"] == 60, "there is nothing to decide"
+
+
+@pytest.mark.usefixtures("hurrying")
+def test_the_market_waits_for_an_approval_given_in_the_shell(
+    devnet: DevnetReady, node: Node, zuno: CommandLine, on_devnet: tuple[str, ...]
+) -> None:
+    token_id = str(node("zuno_status")["positions"]["healthy"])
+    approved = zuno("collect", token_id, *on_devnet, "--json")
+    assert approved.code == 0, approved.words
+    deciding = node("zuno_status")
+    applied = zuno("apply", "--confirm", approved.data["hash"], *on_devnet)
+    decided = node("zuno_status")
+
+    assert applied.code == 0, applied.words
+    assert (deciding["speed"], deciding["held"]) == (1, True)
+    assert (decided["speed"], decided["held"]) == (60, False)

@@ -132,7 +132,7 @@ def _result(desk: Terminal, size: tuple[int, int]) -> None:
 
 def _asked_in_words() -> Iterator[Look]:
     yield Look("earned", ":how much did i earn this week\r", (r"FEES",))
-    yield Look("price alert", f"{_ESCAPE}:alert me when ETH drops below 2500\r", (r"ETH below",))
+    yield Look("price alert", f"{_ESCAPE}:alert ETH below 2500\r", (r"ETH below",))
     yield Look("portfolio", f"{_ESCAPE}:portfolio\r", (r"7 D", r"30 D", r"VS HOLD"))
 
 

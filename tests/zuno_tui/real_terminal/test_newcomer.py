@@ -77,7 +77,7 @@ _WALK = (
         r"4 Plan · new WETH/USDC",
         r"★ Open WETH/USDC 0\.\d+% at 2,[89]\d\d\.\d – 3,[23]\d\d\.\d",
     ),
-    ("A price alert", ":alert me when ETH drops below 2500\r", r"ETH below 2500 USD"),
+    ("A price alert", ":alert ETH below 2500\r", r"ETH below 2500 USD"),
     ("Back to the desk", "\x1b", r"1 Positions"),
     ("What was earned this week", ":how much did i earn this week\r", r"FEES +RESULT"),
     ("Back from what was earned", "\x1b", r"1 Positions"),

@@ -10,15 +10,15 @@ from textual.events import Key, Paste
 from tests.zuno_tui.screen.scenes import APPROVED, POSITIONS, ScriptedLink, desk_app, play
 from zuno_tui.commands.apply import Apply
 from zuno_tui.commands.approve import Approve
-from zuno_tui.commands.collect import CollectFees
+from zuno_tui.commands.decrease import DecreasePosition
 from zuno_tui.commands.help import Help
 from zuno_tui.commands.inspect import Inspect
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.commands.say import SayPhrase
 from zuno_tui.desk.events import PhraseProposed, PlanChanged, PositionsChanged
-from zuno_tui.phrases.history import MOST_KEPT, PhraseHistory, open_history
 from zuno_tui.screen.panes.lines import MessageLine
 from zuno_tui.screen.panes.prompt import Offers, PromptPane
+from zuno_tui.screen.prompt_history import MOST_KEPT, PhraseHistory, open_history
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -266,31 +266,54 @@ def test_a_history_that_cannot_be_read_keeps_nobody_waiting(tmp_path: Path, kind
     assert all(phrase.isprintable() for phrase in history.phrases)
 
 
-async def test_a_list_of_commands_waits_for_its_word_and_then_goes_one_by_one() -> None:
+async def _submit(pilot: Pilot[None], text: str) -> None:
+    pilot.app.screen.post_message(PromptPane.Submitted(text))
+    await pilot.pause()
+
+
+async def test_a_sentence_that_moves_money_fills_the_line_and_waits_for_enter() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
         await play(pilot, PositionsChanged(POSITIONS))
-        held = [row.token_id for row in POSITIONS.rows]
-        await pilot.press("colon", *"collect", "space", *"all", "enter")
-        await pilot.pause()
+        await _submit(pilot, "take half out of 7")
+
         assert link.intents == []
+        assert _prompt(pilot).value == "decrease 7 50"
+        assert _prompt(pilot).has_focus
+        assert _said(pilot) == "Press Enter to run."
 
-        await pilot.press("colon", *"yes", "enter")
+        await pilot.press("enter")
         await pilot.pause()
-        assert link.intents == [CollectFees(held[0])]
-
-        await pilot.press("colon", *"next", "enter")
-        await pilot.pause()
-        assert link.intents == [CollectFees(token_id) for token_id in held[:2]]
+        assert link.intents == [DecreasePosition(7, 50)]
+        assert _prompt(pilot).value == ""
 
 
-async def test_another_phrase_takes_an_unconfirmed_list_back() -> None:
+async def test_a_sentence_that_changes_a_setting_fills_the_line_too() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        await _submit(pilot, "take me to arbitrum")
+
+        assert link.intents == []
+        assert _prompt(pilot).value == "switch to arbitrum"
+
+
+async def test_of_several_commands_the_first_fills_the_line_and_the_others_are_named() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
         await play(pilot, PositionsChanged(POSITIONS))
-        await pilot.press("colon", *"close", "space", *"all", "enter")
-        await pilot.press("colon", *"inspect", "space", "9", "enter")
-        await pilot.press("colon", *"yes", "enter")
-        await pilot.pause()
+        first, second, *_ = [row.token_id for row in POSITIONS.rows]
+        await _submit(pilot, f"claim {first} and {second}")
 
-        assert link.intents == [Inspect(9)]
+        assert link.intents == []
+        assert _prompt(pilot).value == f"collect {first}"
+        assert f"Then: collect {second}" in _said(pilot)
+
+
+async def test_a_question_runs_at_once() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        await play(pilot, PositionsChanged(POSITIONS))
+        await _submit(pilot, "how is 7 doing?")
+
+        assert link.intents == [Inspect(7)]
+        assert _prompt(pilot).value == ""

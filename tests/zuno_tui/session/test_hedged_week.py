@@ -18,6 +18,7 @@ from agents.trade.hedge import floored
 from chain.base.home import Home
 from chain.contracts import abi
 from chain.contracts.networks import network_named
+from chain.devnet.defaults import control_url
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_CURRENCY, WETH_USDC
 from chain.exchange.hedge import HedgeStart
@@ -156,7 +157,7 @@ class Recount:
 
     def _page(self, name: str, **asked: int) -> Any:
         words = "".join(f"&{key}={value}" for key, value in asked.items())
-        target = f"{self._moves.url}/fapi/v1/{name}?symbol=ETHUSDT{words}"
+        target = f"{control_url(self._moves.url)}/fapi/v1/{name}?symbol=ETHUSDT{words}"
         return self._moves.http.get(target).raise_for_status().json()
 
     def _read(

@@ -19,7 +19,7 @@ from tests.zuno_tui.screen.range_scene import form_of, market
 from zuno_tui.commands.create import CreatePosition
 from zuno_tui.commands.move import MovePosition
 from zuno_tui.commands.range import planning
-from zuno_tui.phrases.create_phrase import parse_create
+from zuno_tui.prompt.create_phrase import parse_create
 from zuno_tui.session.own_range import range_of_pair
 from zuno_tui.shown.range_form import range_form
 

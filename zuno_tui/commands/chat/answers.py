@@ -22,15 +22,15 @@ from zuno_tui.commands.pools import ListPools
 from zuno_tui.commands.portfolio import ShowPortfolio
 from zuno_tui.commands.positions import ListPositions
 from zuno_tui.commands.price import ShowPrice
-from zuno_tui.commands.prompt.understanding import understand
 from zuno_tui.commands.registry import registry
 from zuno_tui.commands.running.trade_report import chart_of
 from zuno_tui.commands.scorecard import ShowScorecard
 from zuno_tui.commands.show import Show
 from zuno_tui.commands.trade import ASKED, Trade
 from zuno_tui.commands.what_if import WhatIf
-from zuno_tui.phrases.context import PhraseContext
-from zuno_tui.phrases.phrase_error import Misunderstood
+from zuno_tui.prompt.context import PhraseContext
+from zuno_tui.prompt.interpret import FilledLine, understand
+from zuno_tui.prompt.phrase_error import Misunderstood
 from zuno_tui.session.trade_plans import stored_trade
 from zuno_tui.shown.failures import foreseen, unforeseen
 from zuno_tui.shown.trade.card import message_lines, run_title
@@ -51,6 +51,7 @@ _HELP = (
     "Or ask in plain words: price of ETH? any alerts? why did you hold? what is the regime?",
 )
 _NEVER = "I never trade. Nothing was started. On your own machine: zuno trade, approve, apply"
+_NEVER_RUN = "Nothing was done: I only answer. On your own machine, at the desk's prompt:"
 _READING: tuple[type[Intent], ...] = (
     ExplainPlan,
     Inspect,
@@ -153,7 +154,10 @@ def _facts(lines: list[str], words: frozenset[str]) -> list[str]:
 
 
 async def _in_plain_words(session: Session, text: str) -> ChatReply:
-    meant = understand(text, PhraseContext())
+    meant = understand(text, PhraseContext(), registry())
+    if isinstance(meant, FilledLine):
+        lines = (meant.line, *meant.others)
+        return ChatReply("\n".join((_NEVER_RUN, *map(unclickable, lines))))
     if isinstance(meant, Misunderstood):
         return ChatReply("\n".join((unclickable(meant.words), "/help tells what I answer.")))
     if isinstance(meant, Show):

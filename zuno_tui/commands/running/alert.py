@@ -18,7 +18,7 @@ from chain.contracts.networks import all_networks
 from chain.prices.ladder import read_prices
 from chain.rpc.errors import RpcError
 from zuno_tui.commands.running.price import token_called
-from zuno_tui.phrases.phrase_error import PhraseError
+from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import SettingsError
 from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.output import OutputColumn, table

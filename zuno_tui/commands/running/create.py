@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from agents.lp.payloads import FlowCreateStart
 from zuno_tui.commands.running.debate import Arguing, argue
-from zuno_tui.phrases.create_phrase import parse_create
+from zuno_tui.prompt.create_phrase import parse_create
 from zuno_tui.session.session import Session, say
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import debate_settings

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from zuno_tui.phrases.glossary import GLOSSARY, GlossaryTerm, term_named
-from zuno_tui.phrases.phrase_error import PhraseError
+from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.shown.answer import CommandAnswer
+from zuno_tui.shown.glossary import GLOSSARY, GlossaryTerm, term_named
 
 
 def glossary_answer(said: str | None) -> CommandAnswer:

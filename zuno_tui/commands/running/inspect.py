@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from agents.lp.advice_words import edge_sentence
 from agents.numbers.rounding import significant
+from chain.base.errors import ZunoError
 from chain.base.quantity import Quantity, Unknown
 from chain.contracts.checksum import checksummed
 from chain.positions.overview import OnePosition, read_one
@@ -41,7 +42,7 @@ T = TypeVar("T")
 _LABEL_WIDTH = 14
 
 
-class MissingPositionError(Exception):
+class MissingPositionError(ZunoError):
     """There is no such position, or there is no longer."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.phrases.phrase_error import PhraseError
+from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.session.market_clock import MarketClock
 from zuno_tui.shown.answer import CommandAnswer
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from chain.base.quantity import Unknown
 from chain.prices.ladder import read_prices
 from chain.tokens import listed_tokens, named_tokens
-from zuno_tui.phrases.phrase_error import PhraseError
-from zuno_tui.phrases.pieces import listed
-from zuno_tui.phrases.spoken.sentence import names_symbol
+from zuno_tui.prompt.phrase_error import PhraseError
+from zuno_tui.prompt.pieces import listed
+from zuno_tui.prompt.slots import names_symbol
 from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.exit_codes import DONE, FAILED
 from zuno_tui.shown.words import number, worth

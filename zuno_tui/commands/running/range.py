@@ -18,8 +18,8 @@ from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import tokens_at
 from chain.tokens.pair import pair_of
 from zuno_tui.gate.limits import gate_limits
-from zuno_tui.phrases.create_phrase import parse_create
-from zuno_tui.phrases.phrase_error import PhraseError
+from zuno_tui.prompt.create_phrase import parse_create
+from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.session.own_range import range_of_pair
 from zuno_tui.session.reading_progress import reading_progress
 from zuno_tui.settings import SettingsError
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Network
     from chain.positions.overview import Sources
     from chain.tokens.pair import Pair
-    from zuno_tui.phrases.create_phrase import CreatePhrase
+    from zuno_tui.prompt.create_phrase import CreatePhrase
     from zuno_tui.session.session import Session
     from zuno_tui.shown.output import Json
     from zuno_tui.shown.range_form import RangeForm

@@ -15,8 +15,8 @@ from chain.positions.overview import read_overview
 from chain.tokens.pair import pair_of
 from zuno_tui.commands.running.positions import telling_progress
 from zuno_tui.commands.running.price import token_called
-from zuno_tui.phrases.phrase_error import PhraseError
-from zuno_tui.phrases.spoken.sentence import names_symbol
+from zuno_tui.prompt.phrase_error import PhraseError
+from zuno_tui.prompt.slots import names_symbol
 from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.output import OutputColumn, table
 from zuno_tui.shown.words import amount_of, number, signed_money, worth

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
-    from zuno_tui.phrases.history import PhraseHistory
     from zuno_tui.screen.graphics.way import PictureWay
     from zuno_tui.screen.panes.reading_pace import ReadingPace
+    from zuno_tui.screen.prompt_history import PhraseHistory
     from zuno_tui.shown.views import AlertRow
 
 
@@ -187,9 +187,7 @@ class ZunoApp(SafeApp[None]):
 
     def on_ready(self) -> None:
         # The grammar is needed at the first letter, and not for the first paint.
-        Thread(
-            target=import_module, args=("zuno_tui.commands.prompt.understanding",), daemon=True
-        ).start()
+        Thread(target=import_module, args=("zuno_tui.prompt.interpret",), daemon=True).start()
         if self._after_first_paint is not None:
             self.call_after_refresh(self._after_first_paint)
 

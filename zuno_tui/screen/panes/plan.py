@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from zuno_tui.shown.views import ApprovalView, OptionView, PlanView, ResultView, StepProgress
 
-PlanTopic = Literal["diff", "simulate"]
+PlanTopic = Literal["diff", "simulate", "rehearse"]
 _ALL, _WHY, _BRIEF = (True, True), (False, True), (False, False)
 """How much a card tells: every figure, the reasons."""
 
@@ -51,7 +51,11 @@ def next_step(plan: PlanView) -> str:
         return "applying"
     if plan.approval is not None:
         signs = plan.approval.can_sign
-        return "approved: type apply" if signs else "approved, but nothing here can sign"
+        return (
+            "approved: type apply, or e to rehearse"
+            if signs
+            else "approved, but nothing here can sign"
+        )
     if any(option.recommended and option.candidate is None for option in plan.options):
         return "leave it: nothing to sign"
     return "a: approve it" if plan.options else ""
@@ -187,6 +191,8 @@ class PlanPane(VerticalScroll, can_focus=True):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         view = self._view
         match action:
+            case "about" if parameters == ("rehearse",):
+                return view is not None and view.approval is not None and view.result is None
             case "option" | "about" | "whole":
                 return view is not None and bool(view.options)
             case "take":

@@ -13,12 +13,12 @@ from textual.widgets.input import Selection
 
 from chain.base.clean_text import DROP
 from chain.base.secrecy import looks_secret
-from zuno_tui.phrases.context import PhraseContext
-from zuno_tui.phrases.history import PhraseHistory
-from zuno_tui.phrases.pieces import LONGEST_PHRASE
+from zuno_tui.prompt.context import PhraseContext
+from zuno_tui.prompt.pieces import LONGEST_PHRASE
 from zuno_tui.screen.keys import PROMPT
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.plain_text import PlainText
+from zuno_tui.screen.prompt_history import PhraseHistory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.events import Key, Paste
 
-    from zuno_tui.commands.prompt.completion import PhraseCompletion
+    from zuno_tui.prompt.completion import PhraseCompletion
 
 _PLACEHOLDER = "type what you want · help tells what there is"
 _WITH_EXAMPLE = "type what you want, like recommend {token_id} · help tells the rest"
@@ -36,9 +36,10 @@ _ONE_LINE = "Only the first line of the paste was taken, and nothing was asked y
 
 def _completions(text: str, context: PhraseContext) -> Sequence[PhraseCompletion]:
     # The grammar is needed for the first letter, not for the first paint.
-    from zuno_tui.commands.prompt.completion import completions
+    from zuno_tui.commands.registry import registry
+    from zuno_tui.prompt.completion import completions
 
-    return completions(text, context)
+    return completions(text, context, registry())
 
 
 class PromptPane(Input):

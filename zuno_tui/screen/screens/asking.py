@@ -8,7 +8,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from zuno_tui.desk.events import Said
-from zuno_tui.phrases.phrase_error import Misunderstood
+from zuno_tui.prompt.phrase_error import Misunderstood
 from zuno_tui.screen.panes.alerts import AlertsPane
 from zuno_tui.screen.panes.lines import MessageLine
 from zuno_tui.screen.panes.positions import PositionsPane
@@ -17,10 +17,9 @@ from zuno_tui.screen.screens.active_keys import active_keys
 
 if TYPE_CHECKING:
     from zuno_tui.commands.command import Intent
-    from zuno_tui.commands.prompt.several import SeveralIntents
     from zuno_tui.desk.events import PhraseProposed
     from zuno_tui.desk.link import DeskLink
-    from zuno_tui.phrases.context import PhraseContext
+    from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.screen.last_seen import LastSeen
     from zuno_tui.screen.panes.plan import PlanPane
     from zuno_tui.screen.panes.row_table import RowTable
@@ -36,8 +35,6 @@ class Asking(Screen[None]):
     link: DeskLink
     told: LastSeen
     context: PhraseContext
-    several: SeveralIntents | None = None
-    """Commands of one phrase that are still to be confirmed, or to be gone on with."""
 
     def say(self, said: Said) -> None:
         self.query_one(MessageLine).say(said)
@@ -59,20 +56,19 @@ class Asking(Screen[None]):
         self.link.ask(intent)
 
     def on_prompt_pane_submitted(self, event: PromptPane.Submitted) -> None:
-        from zuno_tui.commands.prompt.several import SeveralIntents
-        from zuno_tui.commands.prompt.understanding import understand
+        """An exact command or a look is asked at once; anything else only fills the line."""
+        from zuno_tui.commands.registry import registry
+        from zuno_tui.prompt.interpret import FilledLine, understand
 
-        if self._went_on(event.text):
-            return
-        meant = understand(event.text, self.context)
-        if isinstance(meant, SeveralIntents):
-            self.several = meant
-            self.say(Said(meant.sentence))
+        meant = understand(event.text, self.context, registry())
+        if isinstance(meant, FilledLine):
+            self.offer(meant.line)
+            self.say(Said(meant.note))
         elif isinstance(meant, Misunderstood):
             self.say(Said(meant.words, "plain" if meant.answered else "warn"))
             if not meant.answered:
                 self.keep_to_mend(event.text)
-            # Where a verb was understood, or a word that signs was nearly typed, none is asked.
+            # Where a verb was understood, or something is still to be said, no model is asked.
             if meant.offer and not (meant.answered or meant.missing or meant.understood):
                 self._ask_model(event.text)
         else:
@@ -84,41 +80,18 @@ class Asking(Screen[None]):
         self.link.ask(SayPhrase(phrase))
 
     def propose(self, event: PhraseProposed) -> None:
-        """A model's phrase in the prompt, where what was typed still stands there; Enter sends."""
-        from zuno_tui.commands.prompt.model_phrase import as_question
-        from zuno_tui.phrases.phrase_error import NotReadYetError
+        """A model's line in the prompt, where what was typed still stands there; Enter sends."""
+        from zuno_tui.commands.registry import registry
+        from zuno_tui.prompt.model_phrase import proposed_line
 
-        try:
-            asked = as_question(event.phrase, self.context)
-        except NotReadYetError:
-            return
-        if asked is not None and self.awaiting(event.typed):
-            self.offer(event.phrase)
+        line = proposed_line(event.phrase, self.context, registry())
+        if line is not None and self.awaiting(event.typed):
+            self.offer(line)
             self.say(Said("A model takes that for this. Nothing is done before Enter."))
 
     def awaiting(self, phrase: str) -> bool:
         """Whether the prompt holds nothing but what was not understood."""
         return self.query_one(PromptPane).value in ("", phrase)
-
-    def _went_on(self, text: str) -> bool:
-        """Whether the word was typed that begins a list of commands, or goes on with it."""
-        from zuno_tui.commands.prompt.several import GO_WORD, NEXT_WORD, SeveralIntents
-
-        several, word = self.several, text.lstrip(":/ ").strip().lower()
-        if several is None:
-            return False
-        if word != (NEXT_WORD if several.confirmed else GO_WORD):
-            # Another phrase in between takes a list back that nobody confirmed.
-            self.several = several if several.confirmed else None
-            return False
-        count = len(several.intents) if several.at_once else 1
-        for intent in several.intents[:count]:
-            self.ask(intent)
-        rest = SeveralIntents(several.intents[count:], confirmed=True)
-        self.several = rest if rest.intents else None
-        if not several.at_once:
-            self.say(Said(rest.left))
-        return True
 
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
         from zuno_tui.commands.inspect import Inspect
@@ -149,6 +122,7 @@ class Asking(Screen[None]):
 
     def on_plan_pane_asked_about(self, event: PlanPane.AskedAbout) -> None:
         from zuno_tui.commands.diff import DiffPlan
+        from zuno_tui.commands.rehearse import RehearsePlan
         from zuno_tui.commands.simulate import SimulatePlan
 
         plan = self.told.plan
@@ -159,6 +133,8 @@ class Asking(Screen[None]):
                     self.ask(DiffPlan(plan.plan_id, candidate))
                 case "simulate":
                     self.ask(SimulatePlan(plan.plan_id, candidate))
+                case "rehearse":
+                    self.ask(RehearsePlan(plan.plan_id))
 
     def action_recommend(self) -> None:
         from zuno_tui.commands.recommend import Recommend

@@ -26,7 +26,7 @@ from zuno_tui.desk.events import (
     ViewAsked,
 )
 from zuno_tui.desk.phrase_context import context_after
-from zuno_tui.phrases.context import PhraseContext
+from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.screen.keys import DESK
 from zuno_tui.screen.panes.alerts import AlertsPane
 from zuno_tui.screen.panes.debate import DebatePane
@@ -57,10 +57,10 @@ if TYPE_CHECKING:
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
-    from zuno_tui.phrases.history import PhraseHistory
     from zuno_tui.screen.last_seen import LastSeen
     from zuno_tui.screen.panes.reading_pace import ReadingPace
     from zuno_tui.screen.panes.row_table import RowTable
+    from zuno_tui.screen.prompt_history import PhraseHistory
     from zuno_tui.shown.outage import OutageView
     from zuno_tui.shown.views import PlanView, StatusView
 

@@ -1,0 +1,228 @@
+"""Rehearsals: what they foretell is what apply then does, and what cannot be copied is said."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.fakes.proxy import Proxy
+from tests.fork_server import fork_server
+from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.gate.desk import Desk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chain.devnet.launch import DevnetReady
+    from tests.fakes.proxy import Answer, Call
+
+FAILED, REFUSED, NETWORK = 1, 3, 4
+STATE_READS = ("eth_getStorageAt", "eth_getCode", "eth_getBalance")
+
+
+@pytest.fixture
+def desk(devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
+    desk = Desk(devnet, CommandLine(tmp_path / "home"), capsys)
+    before = desk.ask("evm_snapshot")
+    yield desk
+    desk.ask("evm_revert", before)
+    assert not _copies(), "a copy of the chain is left behind"
+
+
+def _copies() -> list[int]:
+    """Nodes of ours that copy a chain."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (place / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"--fork-url" in words:
+            found.append(int(place.name))
+    return found
+
+
+def _ordered(desk: Desk, recipe: tuple[str, ...]) -> dict[str, Any]:
+    """What is approved for a recipe, its positions named by their state."""
+    words = [str(desk.token_id(word[1:])) if word.startswith("@") else word for word in recipe]
+    ordered = desk.approved(*words)
+    # A range of one's own is a plan first, as a recommended one is.
+    if words[0] != "move":
+        return ordered
+    return desk.approved("approve", ordered["planId"], "--candidate", "A")
+
+
+RECIPES: dict[str, tuple[str, ...]] = {
+    "collect": ("collect", "@native"),
+    "collect with a hook": ("collect", "@hooked"),
+    "close": ("close", "@below its range"),
+    "close of two coins": ("close", "@transferred in"),
+    "close native": ("close", "@native"),
+    "decrease": ("decrease", "@healthy", "40"),
+    "decrease stable": ("decrease", "@stable", "10"),
+    "compound": ("compound", "@healthy"),
+    "compound native": ("compound", "@native"),
+    "increase": ("increase", "@healthy", "0.5 WETH"),
+    "wrap": ("wrap", "1.5"),
+    "unwrap": ("unwrap", "0.25"),
+    "swap": ("swap", "0.3", "WETH", "USDC"),
+    "swap back": ("swap", "500", "USDC", "WETH"),
+    "move": ("move", "@below its range", "2800", "3300"),
+    "move dynamic": ("move", "@dynamic fee", "2600", "3700"),
+    "move above": ("move", "@above its range", "2700", "3500"),
+    "move healthy": ("move", "@healthy", "2700", "3400"),
+    "move near the edge": ("move", "@near the edge", "2700", "3500"),
+    "close stable": ("close", "@stable"),
+}
+QUICK = ("collect", "close native", "compound", "swap", "move")
+
+
+def _agrees(desk: Desk, recipe: str) -> None:
+    approval = _ordered(desk, RECIPES[recipe])
+    rehearsed = desk.here("rehearse", approval["planId"], "--json")
+    assert rehearsed.code == 0, (rehearsed.words, rehearsed.out)
+    foretold = rehearsed.data
+    nonce = desk.nonce()
+    applied = desk.apply(approval["planId"], "--confirm", approval["hash"], "--json", "--anyway")
+    assert applied.code == 0, applied.words
+    done = applied.data
+
+    assert foretold["asApproved"] is True
+    assert nonce + len(done["transactions"]) == desk.nonce()
+    for fact in ("realised", "newTokenId"):
+        assert foretold[fact] == done[fact], fact
+    for fact in ("step", "state", "gasUsed"):
+        assert [one[fact] for one in foretold["transactions"]] == [
+            one[fact] for one in done["transactions"]
+        ]
+    if foretold["position"] is not None:
+        token_id = foretold["position"]["tokenId"]
+        afterwards = desk.here("inspect", token_id, "--json").data
+        for fact in ("liquidity", "tickLower", "tickUpper", "owner"):
+            assert foretold["position"][fact] == afterwards[fact], fact
+
+
+@pytest.mark.parametrize("recipe", QUICK)
+def test_what_is_foretold_is_what_apply_does(desk: Desk, recipe: str) -> None:
+    _agrees(desk, recipe)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("recipe", [name for name in RECIPES if name not in QUICK])
+def test_every_recipe_is_foretold(desk: Desk, recipe: str) -> None:
+    _agrees(desk, recipe)
+
+
+def test_a_chain_that_moved_on_shows_the_difference(desk: Desk) -> None:
+    approval = _ordered(desk, RECIPES["close native"])
+    position = desk.positions()[str(desk.token_id("native"))]
+    desk.raise_price(position["poolId"], bips=-30)
+
+    rehearsed = desk.here("rehearse", approval["planId"], "--json")
+
+    assert rehearsed.code == FAILED
+    assert rehearsed.data["asApproved"] is False
+
+
+def test_without_an_approval_there_is_nothing_to_rehearse(desk: Desk) -> None:
+    assert desk.here("rehearse").code == REFUSED
+
+
+def _through(desk: Desk, proxy: Proxy, *arguments: str) -> Any:
+    from dataclasses import replace
+
+    return replace(desk, rpc=proxy.url).here(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({"error": {"code": -32000, "message": "missing trie node 0xab (path )"}}, "block"),
+        ({"status": 0}, "block"),
+        ({"status": 503}, "block"),
+    ],
+    ids=["prunes its state", "breaks off", "is overloaded"],
+)
+def test_an_endpoint_that_cannot_be_copied_is_said_and_leaves_nothing(
+    desk: Desk, answer: Answer, words: str
+) -> None:
+    approval = _ordered(desk, RECIPES["collect"])
+
+    def answers(call: Call) -> Answer | None:
+        return answer if call["method"] in STATE_READS else None
+
+    with Proxy(desk.devnet.url, answers) as proxy:
+        spoken = _through(desk, proxy, "rehearse", approval["planId"])
+
+    assert spoken.code == FAILED, spoken
+    assert words in spoken.words
+    assert "Nothing was signed or sent" in spoken.words
+    assert "a-key-that-is-never-shown" not in spoken.words
+    assert desk.nonce() == int(
+        desk.ask("eth_getTransactionCount", desk.devnet.wallet, "latest"), 16
+    )
+
+
+def test_an_endpoint_that_dies_midway_is_said(desk: Desk) -> None:
+    approval = _ordered(desk, RECIPES["move"])
+    asked = 0
+
+    def dies(call: Call) -> Answer | None:
+        nonlocal asked
+        asked += call["method"] in STATE_READS
+        return {"status": 0} if asked > 25 else None
+
+    with Proxy(desk.devnet.url, dies) as proxy:
+        spoken = _through(desk, proxy, "rehearse", approval["planId"])
+
+    assert spoken.code in (FAILED, NETWORK), spoken
+    assert spoken.out == ""
+
+
+def test_nothing_is_sent_through_the_door_and_no_key_is_on_a_command_line(desk: Desk) -> None:
+    approval = _ordered(desk, RECIPES["collect"])
+    lines: list[bytes] = []
+
+    def looks(_call: Call) -> Answer | None:
+        for pid in _copies():
+            lines.append((Path("/proc") / str(pid) / "cmdline").read_bytes())
+        return None
+
+    with Proxy(desk.devnet.url, looks) as proxy:
+        assert _through(desk, proxy, "rehearse", approval["planId"]).code == 0
+        assert not {name for name in proxy.asked if "send" in name.lower()}
+
+    assert lines
+    assert not any(b"a-key-that-is-never-shown" in line for line in lines)
+
+
+def test_killed_while_it_rehearses_leaves_no_node(desk: Desk) -> None:
+    approval = _ordered(desk, RECIPES["move"])
+    with Path(os.devnull).open("r+") as nothing:
+        process = fork_server().start(
+            "zuno_tui",
+            *("rehearse", approval["planId"], *desk.flags),
+            environment={**os.environ, "ZUNO_HOME": str(desk.command.home)},
+            files=[nothing.fileno()] * 3,
+        )
+    end = time.monotonic() + 20
+    while not _copies() and time.monotonic() < end:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.ended(10)
+    while _copies() and time.monotonic() < end:
+        time.sleep(0.02)
+
+
+def test_the_desk_opens_on_a_copy(desk: Desk) -> None:
+    shown = desk.here("positions", "--json").data
+    copied = desk.here("demo", "--fork", "--text", "--json")
+
+    assert copied.code == 0, copied.words
+    ids = {one["tokenId"]: one["liquidity"] for one in copied.data["positions"]}
+    assert ids == {one["tokenId"]: one["liquidity"] for one in shown["positions"]}

@@ -1,0 +1,281 @@
+"""What a sentence would change only fills the line: with that command, or with none."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shlex
+from functools import cache
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tools.phrase_report import DESK, desk_of, list_names, recorded
+from zuno_tui.cli.parser import build_parser
+from zuno_tui.commands.registry import registry
+from zuno_tui.prompt.context import PhraseContext
+from zuno_tui.prompt.interpret import FilledLine, interpret, may_look, understand
+from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError
+from zuno_tui.prompt.sentences import filling_verbs
+from zuno_tui.prompt.words import grammar
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Iterator
+
+    from zuno_tui.commands.command import Intent
+
+ORDERS = (
+    "shut 26 down",
+    "claim all",
+    "add 500 usdc to 27",
+    "take half out of 26",
+    "remove 25% from 33",
+    "sell 0.5 weth for usdc",
+    "exit the out of range ones",
+)
+NO_ORDERS = """
+don't {}|please don't {} yet|never {}|i do not want you to {}|you shouldn't {}|not {}|no need to {}
+{} if eth drops below 2900|when eth hits 3500 {}|{} once gas is cheap|{} unless eth pumps
+{} tomorrow|remind me to {}|wait until friday then {}|{} every day
+should i {}|is it a good idea to {}|would you {}?
+{}?|how do i {}|can you explain how to {}|what if i {}|how much would i get if i {}|did you {}?
+why did you {}
+"""
+
+
+def _filled(phrase: str, context: PhraseContext = DESK) -> tuple[str, ...]:
+    meant = understand(phrase, context, registry())
+    return (meant.line, *meant.others) if isinstance(meant, FilledLine) else ()
+
+
+@pytest.mark.parametrize(
+    ("phrase", "lines"),
+    [
+        ("take half out of 26", ("decrease 26 50",)),
+        ("exit the wbtc/weth pool", ("close 37",)),
+        ("grab the fees from my biggest position", ("collect 29",)),
+        ("put what 33 earned back into 33", ("compound 33",)),
+        ("throw another 2k usdc in 29", ("increase 29 2000 USDC",)),
+        ("can you put 38 between 2.8k and 3.4k", ("move 38 2800 3400",)),
+        ("set 27 to -8% / +12%", ("move 27 2852 3472",)),
+        ("buy weth with 400 usdc", ("swap 400 USDC WETH",)),
+        ("make 2 eth into weth", ("wrap 2",)),
+        ("turn 0.2 weth back to eth", ("unwrap 0.2",)),
+        ("lmk when btc > 120k", ("alert WBTC above 120000",)),
+        ("stop bugging me about 30", ("mute 1 for 1h",)),
+        ("take me to arbitrum", ("switch to arbitrum",)),
+        ("keep an eye on 30 and 36 for me", ("watch-ids 30 36",)),
+        (
+            "deploy 10000 usdt with usdc, conservative pls",
+            ("create 10000 USDT with USDC conservative",),
+        ),
+        ("colect 33 plz", ("collect 33",)),
+        ("get my fees from 36 and 30", ("collect 36", "collect 30")),
+        ("collect 27, close 36", ("collect 27", "close 36")),
+        (
+            "close all but the stable one",
+            tuple(f"close {number}" for number in (26, 27, 30, 31, 33, 34, 35, 36, 37, 38)),
+        ),
+        ("close 30 and 36 but not 35", ("close 30", "close 36")),
+        ("claim 35 not 36", ("collect 35",)),
+        ("pull 100% of 29", ("close 29",)),
+        ("keep only half of 27", ("decrease 27 50",)),
+    ],
+)
+def test_a_sentence_fills_the_line_with_its_exact_command(
+    phrase: str, lines: tuple[str, ...]
+) -> None:
+    assert _filled(phrase) == lines
+
+
+def test_the_note_names_enter_and_every_other_line() -> None:
+    alone, several = (understand(text, DESK, registry()) for text in ("exit 26", "exit 26 and 29"))
+
+    assert isinstance(alone, FilledLine)
+    assert alone.note == "Press Enter to run."
+    assert isinstance(several, FilledLine)
+    assert several.note == "Press Enter to run. Then: close 29."
+
+
+@pytest.mark.parametrize("around", NO_ORDERS.strip().replace("\n", "|").split("|"))
+def test_what_is_denied_asked_or_conditional_fills_no_line(around: str) -> None:
+    filled = {
+        phrase: lines
+        for order in ORDERS
+        for phrase in (around.format(order),)
+        if (lines := _filled(phrase)) and lines[0].split()[0] in filling_verbs()
+    }
+
+    assert filled == {}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_same_words_as_an_order_fill_the_line(order: str) -> None:
+    assert _filled(f"could you please {order}")
+
+
+CLAUSES = {
+    "collect {}": "collect {}",
+    "close {}": "close {}",
+    "take 10% from {}": "decrease {} 10",
+    "add 500 usdc to {}": "increase {} 500 USDC",
+    "move {} to 2900-3300": "move {} 2900 3300",
+    "compound {}": "compound {}",
+    "claim fees of {}": "collect {}",
+    "exit {}": "close {}",
+    **dict.fromkeys(
+        (
+            *(
+                "show {}",
+                "how is {}",
+                "recommend {}",
+                "don't close {}",
+                "leave {} alone",
+                "skip {}",
+            ),
+            *("should i close {}", "keep {}", "not {}", "rebalance {}", "is {} in range"),
+        ),
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "join", [" and ", ", ", " but ", " ", " then ", " & ", ". ", "; ", " also "]
+)
+def test_no_position_gets_the_command_of_another(join: str) -> None:
+    wrong = {
+        phrase: others
+        for (one, first), (two, second) in product(CLAUSES.items(), CLAUSES.items())
+        for phrase in (one.format(27) + join + two.format(33),)
+        if (others := _moving(phrase) - {first.format(27), second.format(33)})
+    }
+
+    assert wrong == {}
+
+
+def _moving(phrase: str) -> set[str]:
+    found = interpret(phrase, DESK, registry())
+    lines = found.lines if found.intents else ()
+    return {line for line in lines if line.split()[0] in filling_verbs()}
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "close 36, no wait, 30",
+        "decrease 26 or 27 by 40%",
+        "close 27 at 3300",
+        "harvest everything above 100 dollars",
+        "sell half my weth for usdc",
+        "i have 2 eth, wrap half of it",
+        "lp $3000 weth/usdc between 2950 and 3250",
+        "i want 500 usdc for my weth",
+        "i need 5k usdc from 29",
+        "close 26?",
+        "take some out of 37",
+        "close the btc one",
+        "withdraw usdc",
+        "add to 38",
+        "swap weth for 100 usdc",
+        "withdraw 33 from 26",
+        "close 26 i mean 27",
+        "add -1 weth to 27",
+        "remove all but 20% of 33",
+        "take half of the fees of 26",
+        "buy wrapped eth with 100 usdc",
+        "dump all my eth",
+        "take a look at 27",
+        "kill all allowances",
+        "get 30 back in range",
+        "close 26, then open 0.1 wbtc with usdc",
+    ],
+)
+def test_where_something_would_be_dropped_or_turned_around_nothing_is_filled(phrase: str) -> None:
+    assert _moving(phrase) == set()
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "do it",
+        "yes",
+        "sign it",
+        "send it",
+        "aply",
+        "appply it",
+        "apply all",
+        "go",
+        "lfg execute now",
+    ],
+)
+def test_no_sentence_becomes_apply(phrase: str) -> None:
+    found = interpret(phrase, DESK, registry())
+
+    assert not found.intents
+    assert not any("apply" in choice for choice in found.choices)
+
+
+@cache
+def _parser() -> ArgumentParser:
+    return build_parser(registry().on_command_line())
+
+
+def _is_command_line(line: str) -> bool:
+    with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+        try:
+            _parser().parse_args(shlex.split(line)[1:])
+        except SystemExit as ended:
+            return ended.code == 0
+    return True
+
+
+def _recorded_intents() -> Iterator[tuple[str, Intent, PhraseContext]]:
+    for name in list_names():
+        for record in recorded(name):
+            with contextlib.suppress(NotReadYetError):
+                found = interpret(record.phrase, desk_of(name), registry())
+                lines = found.lines if found.intents else ()
+                for line, intent in zip(lines, found.intents, strict=True):
+                    yield line, intent, desk_of(name)
+
+
+def test_every_filled_line_is_an_exact_command_of_the_prompt_and_of_the_shell() -> None:
+    seen, wrong = set(), set()
+    for line, intent, desk in _recorded_intents():
+        shell = not intent.twin.startswith("zuno ") or _is_command_line(intent.twin)
+        if not shell or understand(line, desk, registry()) != intent:
+            wrong.add(line)
+        seen.add(line)
+
+    assert len(seen) > 300
+    assert wrong == set()
+
+
+def test_every_look_of_the_grammar_is_a_command_that_moves_nothing() -> None:
+    commands = {command.name: command for command in registry().commands}
+    money = {verb.name for verb in registry().verbs if verb.money} - {"outbox", "revoke"}
+
+    assert grammar().looks.isdisjoint(money)
+    for name in grammar().looks & commands.keys() - {"revoke", "hedge"}:
+        assert commands[name].order is None, name
+
+
+@pytest.mark.parametrize("phrase", ["revoke USDC permit2", "revoke all", "cancel transaction"])
+def test_what_a_listing_command_changes_is_no_look(phrase: str) -> None:
+    found = interpret(phrase, DESK, registry())
+
+    assert [may_look(intent, registry()) for intent in found.intents] == [False]
+
+
+def test_a_number_needs_no_positions_where_nobody_has_read_them() -> None:
+    assert _filled("take half out of 26", PhraseContext()) == ("decrease 26 50",)
+
+
+@pytest.mark.parametrize("phrase", ["claim all", "close my eth position", "close 30 and 36"])
+def test_what_depends_on_the_positions_waits_for_them(phrase: str) -> None:
+    with pytest.raises(NotReadYetError):
+        interpret(phrase, PhraseContext(), registry())
+    assert isinstance(understand(phrase, PhraseContext(), registry()), Misunderstood)

@@ -1,0 +1,1 @@
+"""Scripts that measure the project; none of it is part of the program."""

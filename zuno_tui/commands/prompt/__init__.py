@@ -1,1 +1,0 @@
-"""What is typed at the prompt: understood, and completed."""

@@ -1,0 +1,60 @@
+"""`zuno rehearse [PLAN]`: carry out what is approved on a private copy of the chain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.commands.arguments import PLAN
+from zuno_tui.commands.command import Command, Group, Intent, Verb
+from zuno_tui.commands.possible import of_plan, with_plan
+
+if TYPE_CHECKING:
+    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import CommandAnswer
+
+
+class RehearsePlan(Intent, frozen=True):
+    command: ClassVar = ("rehearse",)
+    arguments: ClassVar = (PLAN,)
+
+    plan_id: str | None = None
+
+
+async def _answer(session: Session, intent: RehearsePlan) -> CommandAnswer:
+    from chain.execution.outbox.outbox import Outbox
+    from zuno_tui.gate.apply import unused_approval
+    from zuno_tui.gate.rehearsal import rehearse
+    from zuno_tui.shown.rehearsal_report import rehearsal_answer
+
+    async with session.sources() as sources:
+        with Outbox.open(session.home.outbox) as outbox:
+            approval, dispatch = unused_approval(outbox, intent.plan_id, None)
+        rehearsal = await rehearse(sources, approval, dispatch, unit=session.settings.unit)
+        return await rehearsal_answer(sources, rehearsal)
+
+
+def _read(said: Remaining) -> RehearsePlan:
+    plan_id = said.plan()
+    said.end_about_plan("run")
+    return RehearsePlan(plan_id)
+
+
+COMMAND = Command(
+    name="rehearse",
+    does="carry out what is approved on a private copy of the chain; sign nothing",
+    group=Group.PLAN,
+    intent=RehearsePlan,
+    answer=_answer,
+    verbs=(
+        Verb(
+            "rehearse",
+            _read,
+            "rehearse",
+            spoken=("rehearsal",),
+            possible=with_plan,
+        ),
+    ),
+    suggest=of_plan(RehearsePlan),
+    key="plan.rehearse",
+)

@@ -1,1 +1,0 @@
-"""Sentences as people say them, turned into the phrases of verbs; no word is passed over."""

@@ -1,0 +1,113 @@
+"""How a phrase that is being typed could go on: verbs first, then what the desk has to name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+from zuno_tui.prompt.named_networks import network_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from zuno_tui.prompt.context import PhraseContext
+
+MOST_SHOWN = 6
+
+
+class CompletedVerb(Protocol):
+    """A verb, and what of the desk may be named after it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def names(self) -> str: ...
+    @property
+    def possible(self) -> Callable[[PhraseContext], bool]: ...
+
+
+class CompletedVerbs(Protocol):
+    """Every verb, as the registry of commands lists them."""
+
+    @property
+    def verbs(self) -> Sequence[CompletedVerb]: ...
+    def verb_at_start(self, words: Sequence[str]) -> tuple[CompletedVerb, int] | None: ...
+    def purpose(self, verb_name: str) -> str: ...
+
+
+class PhraseCompletion(Struct, frozen=True):
+    phrase: str
+    """The whole line, as it would stand after it was taken."""
+    means: str
+
+
+def completions(
+    text: str, context: PhraseContext, known: CompletedVerbs
+) -> tuple[PhraseCompletion, ...]:
+    """The likeliest first; none for an empty line, or where only the person knows how to go on."""
+    typed = text.lstrip()
+    if not typed:
+        return ()
+    lowered = typed.lower()
+    found = [
+        PhraseCompletion(verb.name, known.purpose(verb.name))
+        for verb in known.verbs
+        if verb.name.startswith(lowered) and verb.name != lowered and verb.possible(context)
+    ]
+    begun = known.verb_at_start(typed.split())
+    if begun is not None:
+        verb, count = begun
+        found += _arguments(typed, verb, typed.split()[count:], _names(verb, context, known))
+    return tuple(found[:MOST_SHOWN])
+
+
+def _arguments(
+    typed: str, verb: CompletedVerb, after: list[str], names: tuple[str, ...]
+) -> Iterable[PhraseCompletion]:
+    ends_a_word = typed.endswith(" ")
+    if len(after) > 1 or (after and ends_a_word):
+        return
+    begun = after[0].lower().removeprefix("#") if after else ""
+    stem = typed[: len(typed) - len(after[0])] if after else f"{typed.rstrip()} "
+    for name in names:
+        if name.startswith(begun) and name != begun:
+            yield PhraseCompletion(f"{stem}{name}", _describe(verb, name))
+
+
+def _names(verb: CompletedVerb, context: PhraseContext, known: CompletedVerbs) -> tuple[str, ...]:
+    if verb.name == "help":
+        return tuple(each.name for each in known.verbs)
+    named = {
+        "positions": _selected_first(context),
+        "candidates": context.candidates,
+        "alerts": context.alerts,
+        "records": context.records,
+        "sent": context.sent,
+        "networks": network_names(),
+        "none": (),
+    }
+    return named[verb.names]
+
+
+def _selected_first(context: PhraseContext) -> tuple[str, ...]:
+    # False sorts first: the position under the cursor is the one most likely meant.
+    ordered = sorted(context.positions, key=lambda token_id: token_id != context.selected)
+    return tuple(str(token_id) for token_id in ordered)
+
+
+_KINDS = {
+    "positions": "position #{}",
+    "candidates": "option {}",
+    "alerts": "alert {}",
+    "records": "record {}",
+    "sent": "plan {}",
+    "networks": "network {}",
+    "none": "{}",
+}
+
+
+def _describe(verb: CompletedVerb, name: str) -> str:
+    if verb.names == "candidates" and name == "exit":
+        return "leave the position"
+    return _KINDS[verb.names].format(name)

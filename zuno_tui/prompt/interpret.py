@@ -1,0 +1,349 @@
+"""What a typed line comes to: a command that runs, one that fills the line, or a question back.
+
+An exact command and a look run at once. Whatever else a sentence is taken for only fills the line
+with the exact command, and waits for Enter.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chain.base.clean_text import clean_text
+from chain.base.secrecy import NOT_KEPT, looks_secret
+from chain.base.spelling import nearest, one_slip_apart
+from chain.contracts.networks import all_networks
+from zuno_tui.prompt.create_phrase import parse_create
+from zuno_tui.prompt.figures import width
+from zuno_tui.prompt.line_slots import no_such_position
+from zuno_tui.prompt.named_networks import network_called
+from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError, PhraseError, UnclearError
+from zuno_tui.prompt.pieces import LONGEST_PHRASE, listed
+from zuno_tui.prompt.remaining import Remaining
+from zuno_tui.prompt.sentences import Answer, Lines, filling_verbs, sentence_meaning
+from zuno_tui.prompt.slots import ALIASES, called, is_look, read_sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from zuno_tui.prompt.context import PhraseContext
+    from zuno_tui.prompt.sentences import Meaning
+
+_PROGRAM = "zuno "
+_AROUND_WORDS = ".,;!\"'`“”‘’«»()[]"
+_COURTESIES = frozenset(
+    ("please", "pls", "plz", "hey", "hi", "hello", "gm", "yo", "zuno", "ok", "okay", "now")
+)
+_BARE_POSITION = re.compile(r"#?[0-9]{1,77}", re.ASCII)
+_SHORTEST_MENDED = 4
+_NAMES_TOKEN = ("symbol", "sold", "bought", "token")
+_ANYBODYS = frozenset(("inspect", "history"))
+"""Commands that look at positions of any wallet."""
+_MOST_OFFERED = 12
+_IS_QUESTION = "Is that a question? To prepare it, type it without the question mark."
+
+
+class TypedIntent(Protocol):
+    """A command with its values, as the commands declare it."""
+
+    @property
+    def twin(self) -> str: ...
+
+
+Typed = TypeVar("Typed", bound=TypedIntent)
+Typed_co = TypeVar("Typed_co", bound=TypedIntent, covariant=True)
+
+
+class TypedVerb(Protocol[Typed_co]):
+    """A verb that a line may begin with."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def money(self) -> bool: ...
+    @property
+    def written(self) -> str: ...
+    @property
+    def read(self) -> Callable[[Remaining], Typed_co]: ...
+
+
+class TypedCommands(Protocol[Typed]):
+    """Every command, as the registry lists them."""
+
+    @property
+    def verbs(self) -> Sequence[TypedVerb[Typed]]: ...
+    def verb_at_start(self, words: Sequence[str]) -> tuple[TypedVerb[Typed], int] | None: ...
+    def phrases(self) -> Mapping[str, TypedVerb[Typed]]: ...
+    def name_of(self, intent: Typed) -> str: ...
+    def purpose(self, verb_name: str) -> str: ...
+
+
+class Interpretation(Struct, Generic[Typed], frozen=True):
+    """What a line comes to: commands in order, a question back, an answer, or none of these."""
+
+    intents: tuple[Typed, ...] = ()
+    lines: tuple[str, ...] = ()
+    """The same commands, or the choices, as they are typed at the prompt."""
+    runs: bool = False
+    """Whether it may run at once: an exact command, or one look."""
+    question: str | None = None
+    choices: tuple[str, ...] = ()
+    """What to type, as command lines where there are such."""
+    answer: str | None = None
+    misunderstood: Misunderstood | None = None
+
+
+class FilledLine(Struct, frozen=True):
+    """An exact command for the person to read and send; it has not run."""
+
+    line: str
+    others: tuple[str, ...] = ()
+    """Where several were meant, those that are still to be typed."""
+
+    @property
+    def note(self) -> str:
+        if not self.others:
+            return "Press Enter to run."
+        return f"Press Enter to run. Then: {listed(self.others)}."
+
+
+def understand(
+    text: str, context: PhraseContext, commands: TypedCommands[Typed]
+) -> Typed | FilledLine | Misunderstood:
+    """The command that runs now, the line that waits for Enter, or what to say instead."""
+    try:
+        found = interpret(text, context, commands)
+    except NotReadYetError as unread:
+        return Misunderstood(str(unread), offer="positions")
+    if found.misunderstood is not None:
+        return found.misunderstood
+    if found.runs:
+        return found.intents[0]
+    if found.intents:
+        return FilledLine(found.lines[0], found.lines[1:])
+    if found.question is None:
+        return Misunderstood(found.answer or "", answered=True)
+    shown = found.lines[:_MOST_OFFERED] or tuple(map(typed_line, found.choices))
+    offers = f" Type one: {listed(shown)}." if shown else ""
+    return Misunderstood(f"{found.question}{offers}", missing=True)
+
+
+def typed_line(twin: str) -> str:
+    """A command line as it is typed at the prompt."""
+    return twin.removeprefix(_PROGRAM)
+
+
+def interpret(
+    text: str, context: PhraseContext, commands: TypedCommands[Typed]
+) -> Interpretation[Typed]:
+    """NotReadYetError says what must be read before the line can be understood."""
+    words = words_of(text)
+    if (refused := _refused(text, words)) is not None:
+        return Interpretation(misunderstood=refused)
+    by_verb = _by_verb(words, context, commands)
+    if not isinstance(by_verb, Misunderstood):
+        exact = _exact(by_verb, words, text, context, commands)
+        if exact is not None:
+            return exact
+    meaning = sentence_meaning(text, context)
+    if meaning is None:
+        return _nearly(by_verb, words, context, commands)
+    return _of_meaning(meaning, context, commands)
+
+
+def _of_meaning(
+    meaning: Meaning, context: PhraseContext, commands: TypedCommands[Typed]
+) -> Interpretation[Typed]:
+    """The lines of a sentence, read by the commands' own verbs."""
+    if isinstance(meaning, Answer):
+        return Interpretation(answer=meaning.text)
+    lines = meaning.lines if isinstance(meaning, Lines) else meaning.choices
+    intents: list[Typed] = []
+    for line in lines:
+        intent = _by_verb(tuple(line.split()), context, commands)
+        if isinstance(intent, Misunderstood):
+            return Interpretation(misunderstood=intent)
+        intents.append(intent)
+    if isinstance(meaning, Lines):
+        unheld = _held_only(intents, context, commands)
+        return unheld or _interpreted(intents, lines, context, commands)
+    choices = tuple(dict.fromkeys(intent.twin for intent in intents))
+    return Interpretation(question=meaning.text, choices=choices, lines=lines)
+
+
+def may_look(intent: Typed, commands: TypedCommands[Typed]) -> bool:
+    """Whether a sentence may run it: it only reads."""
+    acts = getattr(intent, "action", None) or getattr(intent, "token", None)
+    changes = acts is not None or getattr(intent, "everything", False)
+    name = commands.name_of(intent)
+    listing = name in ("alert", "outbox", "revoke")
+    return is_look(name) and not (listing and changes)
+
+
+def _interpreted(
+    intents: Sequence[Typed],
+    lines: Sequence[str],
+    context: PhraseContext,
+    commands: TypedCommands[Typed],
+) -> Interpretation[Typed]:
+    unclear = next(filter(None, (_unreadable(intent, context) for intent in intents)), None)
+    if unclear is not None:
+        return Interpretation(question=unclear)
+    runs = len(intents) == 1 and may_look(intents[0], commands)
+    return Interpretation(tuple(intents), tuple(lines), runs=runs)
+
+
+def _exact(
+    intent: Typed,
+    words: tuple[str, ...],
+    text: str,
+    context: PhraseContext,
+    commands: TypedCommands[Typed],
+) -> Interpretation[Typed] | None:
+    """What a verb's own reading comes to; None where a sentence is likelier."""
+    topic = getattr(intent, "topic", None)
+    if topic is not None and topic not in commands.phrases():
+        return None
+    if _unreadable(intent, context) is not None and len(words) > 1:
+        meaning = sentence_meaning(text, context)
+        if meaning is not None and not isinstance(meaning, Answer):
+            return None
+    asked = text.rstrip().endswith("?")
+    verb, count = commands.verb_at_start(words) or (None, 0)
+    line = " ".join(words)
+    if verb is not None and not line.lower().startswith(verb.name) and _only_fills(verb):
+        line = " ".join((verb.name, *words[count:]))
+    elif not asked:
+        unheld = _held_only([intent], context, commands)
+        return unheld or Interpretation((intent,), (line,), runs=True)
+    opens = typed_line(intent.twin).startswith("create ") and _unreadable(intent, context) is None
+    if not (opens or may_look(intent, commands)) and sentence_meaning(text, context) is not None:
+        return None
+    if asked and not may_look(intent, commands):
+        return Interpretation(question=_IS_QUESTION, choices=(intent.twin,))
+    unheld = _held_only([intent], context, commands)
+    return unheld or _interpreted([intent], [line], context, commands)
+
+
+def _only_fills(verb: TypedVerb[Typed]) -> bool:
+    """Whether its synonyms are no exact command: it moves money, or changes a setting."""
+    return verb.money or verb.name.split()[0] in filling_verbs()
+
+
+def _held_only(
+    intents: Sequence[Typed], context: PhraseContext, commands: TypedCommands[Typed]
+) -> Interpretation[Typed] | None:
+    """A question where a number is no position's of the wallet."""
+    if not context.positions:
+        return None
+    for intent in intents:
+        token_id = getattr(intent, "token_id", None)
+        if token_id is None or token_id in context.positions:
+            continue
+        if commands.name_of(intent) not in _ANYBODYS:
+            return Interpretation(question=no_such_position(str(token_id), context))
+    return None
+
+
+def _unreadable(intent: TypedIntent, context: PhraseContext) -> str | None:
+    """What keeps the words of `create`, or of `range` without a number, from being followed."""
+    verb, _, _ = typed_line(intent.twin).partition(" ")
+    phrase = getattr(intent, {"create": "phrase", "range": "what"}.get(verb, ""), None)
+    if phrase is None or phrase.isdecimal():
+        return None
+    if (width(read_sentence(phrase, context))) is not None:
+        return "A range is named by its two prices, like between 2900 and 3300."
+    network = network_called((context.network,)) or all_networks()[0]
+    try:
+        parse_create(phrase, network)
+    except PhraseError as error:
+        return str(error)
+    return None
+
+
+def _by_verb(
+    words: tuple[str, ...], context: PhraseContext, commands: TypedCommands[Typed]
+) -> Typed | Misunderstood:
+    if len(words) == 1 and _BARE_POSITION.fullmatch(words[0]):
+        words = ("inspect", *words)
+    found = commands.verb_at_start(words)
+    if found is None:
+        return Misunderstood(f"I do not know '{words[0]}'.", offer="help")
+    verb, count = found
+    try:
+        return _with_symbols(verb.read(Remaining(verb.name, words[count:], context)), context)
+    except UnclearError as unclear:
+        return unclear.misunderstood
+
+
+def _with_symbols(intent: Typed, context: PhraseContext) -> Typed:
+    """Tokens by the symbol they have where the wallet holds them: BTC as WBTC."""
+    named = {name: getattr(intent, name, None) for name in _NAMES_TOKEN}
+    changed = {
+        name: called(symbol, context)
+        for name, symbol in named.items()
+        if isinstance(symbol, str) and symbol.upper() in ALIASES
+    }
+    return cast("Typed", replace(cast("Struct", intent), **changed)) if changed else intent
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of a line, without what cannot be seen, marks around them and courtesies."""
+    shown = clean_text(text, limit=LONGEST_PHRASE).replace("’", "'")
+    # The keys that lead to the prompt, pressed once more in it.
+    shown = shown.removeprefix(":").removeprefix("/")
+    bare = (_without_marks(word) for word in shown.split())
+    words = [word.rstrip("?") if len(word) > 1 else word for word in bare]
+    words = [word for word in words if word]
+    while len(words) > 1 and words[0].lower() in _COURTESIES:
+        words = words[1:]
+    return tuple(words)
+
+
+def _without_marks(word: str) -> str:
+    """The point of `.05` belongs to the number: without it a hundred times as much is meant."""
+    bare = word.strip(_AROUND_WORDS)
+    before = word[: len(word) - len(word.lstrip(_AROUND_WORDS))]
+    return f".{bare}" if before.endswith(".") and bare[:1].isdigit() else bare
+
+
+def _refused(text: str, words: tuple[str, ...]) -> Misunderstood | None:
+    if looks_secret(text[: 2 * LONGEST_PHRASE]):
+        return Misunderstood(NOT_KEPT)
+    if len(text) > LONGEST_PHRASE:
+        return Misunderstood(f"A phrase has at most {LONGEST_PHRASE} characters.")
+    return None if words else Misunderstood("Nothing was typed.", offer="help")
+
+
+def _nearly(
+    by_verb: Typed | Misunderstood,
+    words: tuple[str, ...],
+    context: PhraseContext,
+    commands: TypedCommands[Typed],
+) -> Interpretation[Typed]:
+    """One letter of the first word mended, or the nearest verb, only ever offered for money."""
+    if not isinstance(by_verb, Misunderstood):
+        return _interpreted([by_verb], [" ".join(words)], context, commands)
+    if by_verb.understood:
+        return Interpretation(misunderstood=by_verb)
+    known = commands.phrases()
+    typed = " ".join(words[:2]).lower()
+    near = nearest(typed, known) or nearest(words[0].lower(), known)
+    mended = [word for word in known if one_slip_apart(words[0].lower(), word)]
+    if len(mended) == 1 and len(words[0]) >= _SHORTEST_MENDED and not known[mended[0]].money:
+        meant = (mended[0], *words[1:])
+        intent = _by_verb(meant, context, commands)
+        if not isinstance(intent, Misunderstood):
+            return _interpreted([intent], [" ".join(meant)], context, commands)
+    if near is None:
+        return Interpretation(misunderstood=by_verb)
+    verb = known[near]
+    if verb.money:
+        typed = f"{by_verb.sentence} What moves money is typed exactly: {verb.written}"
+        return Interpretation(misunderstood=Misunderstood(typed))
+    numbers = [word for word in words if _BARE_POSITION.fullmatch(word)]
+    sentence = f"{by_verb.sentence} The nearest is {verb.name}: {commands.purpose(verb.name)}."
+    return Interpretation(misunderstood=Misunderstood(sentence, offer=" ".join((near, *numbers))))

@@ -1,0 +1,271 @@
+"""The slots of a command line, filled from what a sentence names, or what is still to be said."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from zuno_tui.prompt.figures import edges, named_term, two_prices, width
+from zuno_tui.prompt.phrase_error import NotReadYetError, UnclearSlotError
+from zuno_tui.prompt.pieces import listed
+from zuno_tui.prompt.positions import position_of, positions_meant
+from zuno_tui.prompt.slots import called
+from zuno_tui.prompt.token_slots import (
+    amount_slot,
+    create_slot,
+    number_slot,
+    swap_slot,
+    token_slot,
+)
+from zuno_tui.prompt.words import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from zuno_tui.prompt.context import PhraseContext
+    from zuno_tui.prompt.slots import Sentence
+
+    Filler = Callable[[str, Sentence, PhraseContext], Sequence[str]]
+
+_WHOLE = 100
+_ROUNDED_DOWN = frozenset((33, 66))
+_KEPT_PART = re.compile(r"\bto [0-9.]+ (?:%|percent)")
+_HOUR = 3_600
+_NOT_EMPTIED = frozenset(("collect", "compound", "decrease"))
+_WITHOUT_NUMBERS = frozenset(("collect", "compound", "close"))
+_HELP_VERBS = """
+collect compound reduce:decrease close unwrap wrap buy:swap hedge open:create put:create swap
+notify:alert add:increase take:decrease
+"""
+
+
+def _each(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    meant = positions_meant(sentence, context)
+    amounts = (f"{number} {symbol}" for number, symbol in sentence.amounts)
+    parts = (f"{plain(percent.value)}%" for percent in sentence.percents)
+    left = [*(token.text for token in sentence.numbers), *sentence.dollars, *amounts, *parts]
+    if meant.named and left and verb in _WITHOUT_NUMBERS:
+        raise UnclearSlotError(
+            f"`{verb}` takes no {left[0]}. Type: {verb} and the position's number"
+        )
+    ids = meant.ids
+    if len(ids) > 1 and verb in _NOT_EMPTIED and not sentence.ids:
+        ids = tuple(token_id for token_id in ids if not _is_empty(token_id, context))
+    if meant.named and meant.sure and ids:
+        return tuple(str(token_id) for token_id in ids)
+    if not meant.named and (missing := _unheld(sentence, context)) is not None:
+        return missing
+    if not meant.named and verb in ("recommend", "inspect") and context.it is not None:
+        return (str(context.it),)
+    raise _which(verb, ids if meant.named else context.positions, context)
+
+
+def _unheld(sentence: Sentence, context: PhraseContext) -> Sequence[str] | None:
+    """Numbers that are no position's of the wallet; where nobody has read it, taken as they are."""
+    numbers = [token.text for token in sentence.numbers if token.is_whole]
+    if not numbers:
+        return None
+    if context.positions or context.held is not None:
+        raise UnclearSlotError(no_such_position(numbers[0], context))
+    if len(numbers) > 1:
+        raise NotReadYetError("positions")
+    return numbers
+
+
+def no_such_position(number: str, context: PhraseContext) -> str:
+    held = [f"#{token_id}" for token_id in context.positions]
+    shown = f" You hold {listed(held)}." if held else ""
+    return f"You have no position #{number}.{shown} Which is meant?"
+
+
+def _is_empty(token_id: int, context: PhraseContext) -> bool:
+    position = position_of(token_id, context)
+    return position is not None and position.standing == "empty"
+
+
+def _which(verb: str, ids: Sequence[int], context: PhraseContext) -> UnclearSlotError:
+    held = [position_of(token_id, context) for token_id in ids]
+    names = [position.words for position in held if position is not None]
+    known = f" You hold {listed(names)}." if names else ""
+    whole = verb not in ("decrease", "increase", "move")
+    choices = [f"{verb} {token_id}" for token_id in ids if whole]
+    return UnclearSlotError(f"Which position?{known}", choices)
+
+
+def _one(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    ids = _each(verb, sentence, context)
+    if len(ids) > 1:
+        raise UnclearSlotError(f"`{verb}` takes one position at a time. Which?")
+    return ids
+
+
+def _percent(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    if len(sentence.percents) > 1 or (sentence.percents and sentence.has("except")):
+        raise UnclearSlotError("How many percent? One number, like: decrease 7 25")
+    if not sentence.percents:
+        raise _how_much(sentence, context)
+    percent = sentence.percents[0]
+    part = int(percent.value)
+    if part != percent.value or not 0 < part <= _WHOLE:
+        raise UnclearSlotError("Which part, in whole percent from 1 to 100?")
+    if part == _WHOLE:
+        return ("100",)
+    if sentence.has("down_to") or _KEPT_PART.search(" ".join(sentence.words)):
+        # A third is 33 % of what leaves, and 34 % of what stays: never more is taken than said.
+        part = _WHOLE - part - (percent.worded and part in _ROUNDED_DOWN)
+    return (str(part),)
+
+
+def _how_much(sentence: Sentence, context: PhraseContext) -> UnclearSlotError:
+    meant = positions_meant(sentence, context)
+    if meant.sure and len(meant.ids) == 1:
+        token_id = meant.ids[0]
+        choices = [f"decrease {token_id} {part}" for part in (25, 50)]
+        return UnclearSlotError(
+            f"How many percent of #{token_id}?", [*choices, f"close {token_id}"]
+        )
+    return UnclearSlotError("How many percent, of which position? Like: decrease 7 25")
+
+
+def _prices(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    prices, around = two_prices(sentence), width(sentence)
+    if prices is not None:
+        return (f"{plain(prices[0])} {plain(prices[1])}",)
+    meant = positions_meant(sentence, context)
+    position = position_of(meant.ids[0], context) if len(meant.ids) == 1 else None
+    if around is not None and position is not None and position.price is not None:
+        low, high = edges(position.price, around)
+        return (f"{low} {high}",)
+    shown = meant.ids[0] if meant.ids else 7
+    choices = [f"recommend {shown}"] if sentence.has("widen") and meant.ids else []
+    raise UnclearSlotError(f"Between which two prices? Like: move {shown} 2900 3300", choices)
+
+
+def _price_alert(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    levels = [*(token.text for token in sentence.numbers), *sentence.dollars]
+    if len(levels) != 1 or len(sentence.symbols) != 1:
+        raise UnclearSlotError("At which price of which token? Like: alert ETH below 3000")
+    symbol, level = called(sentence.symbols[0], context), levels[0]
+    below = sentence.has("below", "falls") or "<" in sentence.words
+    above = sentence.has("above", "rises") or ">" in sentence.words
+    if below == above:
+        lines = [f"alert {symbol} {side} {level}" for side in ("below", "above")]
+        raise UnclearSlotError(f"When {symbol} falls below {level}, or rises above it?", lines)
+    return (f"{symbol} {'below' if below else 'above'} {level}",)
+
+
+def _alert(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    """Alerts by their number, by their position, or all of them."""
+    numbers = [token.text for token in sentence.numbers if token.is_whole]
+    named = [number for number in numbers if number in context.alerts]
+    if named:
+        return named
+    meant = positions_meant(sentence, context)
+    if sentence.ids or (meant.named and meant.sure and not sentence.has("all")):
+        about = [alert for alert, token_id in context.alerts_of or () if token_id in meant.ids]
+        if about:
+            return about
+        if context.alerts_of is not None:
+            which = listed(f"#{token_id}" for token_id in meant.ids)
+            raise UnclearSlotError(f"No alert stands about {which}.")
+    ordinal = next((place for place, word in enumerate(_ORDINALS) if word in sentence.words), None)
+    if ordinal is not None and ordinal < len(context.alerts):
+        return (context.alerts[ordinal],)
+    if sentence.has("all"):
+        return ("all",)
+    if numbers and context.alerts_of is None:
+        return numbers
+    raise UnclearSlotError("Which alert?", [f"{verb} {alert}" for alert in context.alerts])
+
+
+_VAGUE_TIMES = frozenset(("weekend", "night", "ever", "forever", "always"))
+_SPANS = (("d", 86_400), ("h", _HOUR), ("m", 60), ("s", 1))
+_ORDINALS = ("first", "second", "third", "fourth", "fifth")
+
+
+def _time(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    vague = sentence.has("if", "later") or not _VAGUE_TIMES.isdisjoint(sentence.words)
+    if sentence.seconds is None and vague:
+        raise UnclearSlotError("For how long? Like: mute 3 for 8h")
+    seconds = _seconds(sentence)
+    unit, size = next((unit, size) for unit, size in _SPANS if seconds % size == 0)
+    return (f"{seconds // size}{unit}",)
+
+
+def _seconds(sentence: Sentence) -> int:
+    if sentence.seconds is not None:
+        return sentence.seconds
+    words = set(sentence.words)
+    spans = {"day": 24, "week": 168, "hour": 1, "night": 8}
+    return _HOUR * next((hours for word, hours in spans.items() if word in words), 1)
+
+
+def _candidate(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    named = [known for known in context.candidates if known.lower() in sentence.words]
+    if len(named) == 1:
+        return named
+    lines = [f"approve {known}" for known in context.candidates]
+    raise UnclearSlotError("Approve which option?", lines)
+
+
+def _change(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    """A change in percent, or a level it goes to."""
+    if sentence.percents:
+        percent = sentence.percents[0]
+        return (_signed(percent.value, sentence, percent.sign),)
+    levels = [*(token.text for token in sentence.numbers), *sentence.dollars]
+    if len(levels) != 1:
+        if sentence.has("rises") and "doubles" in sentence.words:
+            return ("100",)
+        raise UnclearSlotError("By how many percent, or to which price? Like: what-if ETH -10")
+    if Fraction(levels[0]) < _WHOLE and sentence.has("falls", "rises"):
+        return (_signed(Fraction(levels[0]), sentence, sentence.numbers[0].sign),)
+    return (f"at {levels[0]}",)
+
+
+def _signed(value: Fraction, sentence: Sentence, sign: str) -> str:
+    falls = sign == "-" or (sentence.has("falls") and sign != "+")
+    if not falls and not sign and not sentence.has("rises"):
+        raise UnclearSlotError("Up or down? Like: what-if ETH -10")
+    return f"{'-' if falls else ''}{plain(value)}"
+
+
+def _period(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    named = (idea for idea in ("today", "week", "month", "ever") if sentence.has(idea))
+    return (next(named, "").replace("ever", "all"),)
+
+
+def _help_verb(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    if not sentence.has("how_to"):
+        return ("",)
+    pairs = (pair.partition(":") for pair in _HELP_VERBS.split())
+    return (next((verb or idea for idea, _, verb in pairs if sentence.has(idea)), ""),)
+
+
+FILLERS: dict[str, Filler] = {
+    "alert": _alert,
+    "amount": amount_slot,
+    "candidate": _candidate,
+    "change": _change,
+    "create": create_slot,
+    "csv": lambda _verb, sentence, _context: (" csv" if sentence.has("csv") else "",),
+    "each": _each,
+    "ids": lambda _verb, sentence, _context: (" ".join(map(str, sentence.ids)),),
+    "network": lambda _verb, sentence, _context: (sentence.network or "",),
+    "number": number_slot,
+    "one": _one,
+    "percent": _percent,
+    "period": _period,
+    "position_or_none": lambda _verb, sentence, _context: (*map(str, sentence.ids),) or ("",),
+    "price_alert": _price_alert,
+    "prices": _prices,
+    "profile": lambda _verb, sentence, _context: (f" {sentence.profile or ''}",),
+    "swap": swap_slot,
+    "term": lambda _verb, sentence, _context: (
+        term.name if (term := named_term(sentence)) else "",
+    ),
+    "time": _time,
+    "token": token_slot,
+    "verb": _help_verb,
+}

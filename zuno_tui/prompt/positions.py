@@ -1,0 +1,143 @@
+"""Which positions a sentence means: by number, pair, state, rank, pointing at one, or all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from zuno_tui.prompt.phrase_error import NotReadYetError
+from zuno_tui.prompt.slots import STABLE, names_symbol, sentence_of
+from zuno_tui.prompt.words import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from fractions import Fraction
+
+    from zuno_tui.prompt.context import PhraseContext, SpokenPosition
+    from zuno_tui.prompt.slots import Sentence
+
+_STATES: dict[str, Callable[[SpokenPosition], bool]] = {
+    "out_of_range": lambda position: position.standing == "out of range",
+    "near_edge": lambda position: position.standing == "near edge",
+    "in_range": lambda position: position.standing in ("in range", "near edge"),
+    "empty": lambda position: position.standing == "empty",
+    "stable": lambda position: STABLE.issuperset(position.symbols),
+    "dynamic": lambda position: position.fee.endswith("*") or position.fee == "dynamic",
+    "native": lambda position: not {"ETH", "BNB", "POL"}.isdisjoint(position.symbols),
+    "losing": lambda position: position.result is not None and position.result < 0,
+    "winning": lambda position: position.result is not None and position.result > 0,
+}
+_RANKS: dict[str, Callable[[SpokenPosition], Fraction | int | None]] = {
+    "most_fees": lambda position: position.fees,
+    "worst": lambda position: None if position.result is None else -position.result,
+    "best": lambda position: position.result,
+    "biggest": lambda position: position.worth,
+    "smallest": lambda position: None if position.worth is None else -position.worth,
+    "newest": lambda position: position.token_id,
+    "oldest": lambda position: -position.token_id,
+}
+_BY_RESULT = ("worst", "best", "losing", "winning")
+_BOTH = 2
+
+
+class PositionsMeant(NamedTuple):
+    ids: tuple[int, ...] = ()
+    sure: bool = False
+    """Whether all of them are meant; otherwise one is, and it must be asked which."""
+    named: bool = False
+    """Whether anything in the sentence names them."""
+    described: bool = False
+    """Whether by number, pair, state or rank, and not by `it` or `all`."""
+
+
+def positions_meant(sentence: Sentence, context: PhraseContext) -> PositionsMeant:
+    excluded = _excluded(sentence, context)
+    if excluded is not None:
+        return excluded
+    unclear = sentence.has("or") or sentence.has("except")
+    if sentence.ids:
+        return PositionsMeant(
+            sentence.ids,
+            sure=len(sentence.ids) == 1 or not unclear,
+            named=True,
+            described=True,
+        )
+    described = _described(sentence, context)
+    if described is not None:
+        return described
+    if sentence.has("it") and context.it is not None and not sentence.has("all"):
+        return PositionsMeant((context.it,), sure=True, named=True)
+    if sentence.has("all", "them", "positions"):
+        ids = _known(context)
+        sure = _as_many(sentence, ids) and bool(ids) and not sentence.has("it")
+        return PositionsMeant(ids, sure=sure, named=True)
+    return PositionsMeant()
+
+
+def position_of(token_id: int, context: PhraseContext) -> SpokenPosition | None:
+    held = context.held or ()
+    return next((position for position in held if position.token_id == token_id), None)
+
+
+def _excluded(sentence: Sentence, context: PhraseContext) -> PositionsMeant | None:
+    """`everything but the stable one`: all of them without those."""
+    split = next((idea.place for idea in sentence.ideas if idea.name == "except"), None)
+    if split is None or not sentence.has("all", "them", "positions"):
+        return None
+    after = sentence_of(sentence.tokens[split + 1 :], context)
+    if after.percents:
+        return None
+    left_out = positions_meant(after, context)
+    if not left_out.named:
+        return PositionsMeant(_known(context), sure=False, named=True)
+    before = positions_meant(sentence_of(sentence.tokens[:split], context), context)
+    kept = before.ids if before.named else _known(context)
+    ids = tuple(token_id for token_id in kept if token_id not in left_out.ids)
+    return PositionsMeant(ids, sure=bool(ids), named=True)
+
+
+def _described(sentence: Sentence, context: PhraseContext) -> PositionsMeant | None:
+    """By what is known of positions; None where nothing of that is said."""
+    states = [fits for name, fits in _STATES.items() if sentence.has(name)]
+    rank = next((figure for name, figure in _RANKS.items() if sentence.has(name)), None)
+    symbols = sentence.described
+    if not (states or rank or symbols or sentence.fee is not None):
+        return None
+    if context.held is None:
+        raise NotReadYetError("positions")
+    held = list(context.held)
+    if sentence.has(*_BY_RESULT) and all(position.result is None for position in held):
+        raise NotReadYetError("results")
+    for fits in states:
+        held = [position for position in held if fits(position)]
+    for symbol in symbols:
+        held = [
+            position
+            for position in held
+            if any(names_symbol(symbol, known) for known in position.symbols)
+        ]
+    if sentence.fee is not None:
+        fee = f"{plain(sentence.fee)}%"
+        held = [position for position in held if position.fee.rstrip("*") == fee]
+    if rank is not None:
+        ranked = [(figure, position) for position in held if (figure := rank(position)) is not None]
+        most = max((figure for figure, _ in ranked), default=None)
+        held = [position for figure, position in ranked if figure == most]
+    ids = tuple(position.token_id for position in held)
+    every = sentence.has("them", "positions")
+    # `dump all my eth` may mean the token; a pair, a state or `positions` means positions.
+    every = every or (sentence.has("all") and (bool(states or rank) or len(symbols) != 1))
+    sure = (len(ids) == 1 and not sentence.has("except")) or (
+        every and _as_many(sentence, ids) and not sentence.has("or")
+    )
+    return PositionsMeant(ids, sure=sure and bool(ids), named=True, described=True)
+
+
+def _as_many(sentence: Sentence, ids: tuple[int, ...]) -> bool:
+    """`both` says two, whatever they are."""
+    return not {"both", "two"} & set(sentence.words) or len(ids) == _BOTH
+
+
+def _known(context: PhraseContext) -> tuple[int, ...]:
+    if context.held is None and not context.positions:
+        raise NotReadYetError("positions")
+    return context.positions

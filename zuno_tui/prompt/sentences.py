@@ -1,0 +1,261 @@
+"""A sentence as the exact command lines it stands for, by the rows of the grammar."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from zuno_tui.prompt.figures import is_turned, is_wrapping, named_term, two_prices, width
+from zuno_tui.prompt.line_slots import FILLERS
+from zuno_tui.prompt.phrase_error import NotReadYetError, UnclearSlotError
+from zuno_tui.prompt.positions import PositionsMeant, positions_meant
+from zuno_tui.prompt.slots import is_look, read_sentence, sentence_of
+from zuno_tui.prompt.words import fits, grammar, line_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from zuno_tui.prompt.context import PhraseContext
+    from zuno_tui.prompt.slots import Sentence
+    from zuno_tui.prompt.words import LineRow, Token, Way
+
+NOTHING_DONE = "Nothing is done: what stays as it is needs no command."
+NOT_LATER = (
+    "Nothing waits for later or for a condition: type it when it is to be done. "
+    "An alert can tell you when: alert ETH below 3000"
+)
+ONE_AT_A_TIME = "Those are several things at once. Type them one at a time."
+_TAKEN_WHOLE = re.compile(r"decrease ([0-9]+) 100")
+_SLOT = re.compile(r"\{(\w+)\}")
+_VERB_WEIGHT, _IDEA_WEIGHT, _SLOT_WEIGHT = 8, 4, 2
+_SEPARATORS = frozenset((",", ";", ".", "!", "and", "then", "&", "but", "-", "also"))
+_ANDS = _SEPARATORS | {"+", "plus", "or"}
+_ORDERS = frozenset(("collect", "compound", "close", "open", "wrap", "unwrap", "sell", "buy"))
+_STARTING = frozenset(("ask", "not", "should", "except"))
+_MOST_LINES = 40
+_MOST_HINTS = 4
+
+
+class Lines(Struct, frozen=True):
+    """Command lines without the leading `zuno`, in order."""
+
+    lines: tuple[str, ...]
+
+
+class Question(Struct, frozen=True):
+    """What is still to be said; nothing was done."""
+
+    text: str
+    choices: tuple[str, ...] = ()
+
+
+class Answer(Struct, frozen=True):
+    text: str
+
+
+Meaning = Lines | Question | Answer
+
+
+def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:
+    """None where no row fits. NotReadYetError says what must be read first."""
+    sentence = read_sentence(text, context)
+    whole = [token for token in sentence.numbers if token.is_whole]
+    if context.held is None and not context.positions and len(whole) > 1:
+        raise NotReadYetError("positions")
+    if sentence.unclear:
+        return Question(f"{sentence.unclear} is no amount to be sure of. Write it like 1,000.5")
+    clauses = _clauses(sentence)
+    if len(clauses) > 1:
+        return _by_clauses(clauses, context)
+    return _meaning(sentence, context, asked="?" in text)
+
+
+@cache
+def filling_verbs() -> frozenset[str]:
+    """The verbs that a sentence never runs."""
+    verbs = {row.verb for row in line_rows()} - {"=", "?"}
+    return frozenset(verb for verb in verbs if not is_look(verb))
+
+
+def _meaning(sentence: Sentence, context: PhraseContext, *, asked: bool) -> Meaning | None:
+    ideas = _ideas(sentence, context, asked=asked)
+    row = _best_row(ideas)
+    if row is None:
+        return None
+    if row.line.startswith("= "):
+        return Answer(row.line[2:])
+    if row.line.startswith("? "):
+        return Question(row.line[2:])
+    if (held_back := _held_back(row, sentence, ideas)) is not None:
+        return held_back
+    try:
+        return Lines(_filled(row.line, sentence, context))
+    except UnclearSlotError as unclear:
+        return Question(unclear.question, unclear.choices)
+
+
+def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meaning | None:
+    """What is denied, conditional or for later fills no line."""
+    verb = row.verb
+    if row.conditional or (is_look(verb) and (verb != "recommend" or "?" in ideas)):
+        return None
+    if ideas & {"apply", "approve"} and verb not in ("approve", "recommend"):
+        return Question(ONE_AT_A_TIME)
+    if _is_several(sentence):
+        return Question(ONE_AT_A_TIME)
+    denied = "not" in ideas or ("keep" in ideas and not sentence.percents)
+    denied = denied and "#wrapping" not in ideas
+    left_out = "except" in ideas and not ideas & {"all", "them", "positions"}
+    if len(sentence.ids) > 1 and (denied or left_out):
+        return Question(ONE_AT_A_TIME)
+    if denied:
+        return Answer(NOTHING_DONE)
+    reminded = "notify" in ideas and verb != "ack"
+    later = reminded or not ideas.isdisjoint(("if", "later"))
+    return Question(NOT_LATER) if later and not is_look(verb) else None
+
+
+def _is_several(sentence: Sentence) -> bool:
+    """Two orders, or two positions that no `and` joins: `close 26, open …`, `take 27 out of 26`."""
+    words = sentence.words
+    orders = {idea.name: idea.place for idea in sentence.ideas if idea.name in _ORDERS}
+    first, last = min(orders.values(), default=0), max(orders.values(), default=0)
+    ids = [place for place, token in enumerate(sentence.tokens) if token.number in sentence.ids]
+    steps = [(start, end) for start, end in pairwise(ids) if words[start] != words[end]]
+    between = (words[start + 1 : end] for start, end in steps)
+    parted = any(gap and _ANDS.isdisjoint(gap) for gap in between)
+    return parted or (len(orders) > 1 and not _ANDS.isdisjoint(words[first:last]))
+
+
+def _filled(line: str, sentence: Sentence, context: PhraseContext) -> tuple[str, ...]:
+    """One line for each position that is meant, where the row is about each."""
+    lines = [line]
+    for name in _SLOT.findall(line):
+        values = FILLERS[name](line.split(maxsplit=1)[0], sentence, context)
+        lines = [each.replace(f"{{{name}}}", value) for each in lines for value in values]
+    plain = (" ".join(each.split()) for each in lines[:_MOST_LINES])
+    return tuple(_TAKEN_WHOLE.sub(r"close \1", each) for each in plain)
+
+
+def _best_row(ideas: frozenset[str]) -> LineRow | None:
+    best, highest = None, 0
+    asked = bool(ideas & {"?", "how_to"}) or (
+        "should" in ideas and not ideas & {"#range", "#width"}
+    )
+    for row in line_rows():
+        look = row.verb in ("=", "?") or is_look(row.verb) or row.conditional
+        if asked and not look:
+            continue
+        score = max((_score(way, row, ideas) for way in row.ways if fits(way, ideas)), default=0)
+        if score > highest:
+            best, highest = row, score
+    return best
+
+
+def _score(way: Way, row: LineRow, ideas: frozenset[str]) -> int:
+    return _weight(way) + min(_MOST_HINTS, len(ideas & row.vocabulary.difference(way.needs)))
+
+
+def _weight(way: Way) -> int:
+    """A verb says more than what it is about, and that more than a number."""
+    verbs = grammar().verbs
+    return sum(
+        _SLOT_WEIGHT
+        if term[0] in "#?"
+        else _VERB_WEIGHT
+        if term in verbs and term != "show"
+        else _IDEA_WEIGHT
+        for term in way.needs
+    )
+
+
+def _ideas(sentence: Sentence, context: PhraseContext, *, asked: bool) -> frozenset[str]:
+    try:
+        meant = positions_meant(sentence, context)
+    except NotReadYetError:
+        meant = PositionsMeant(named=True)
+    flags = {
+        "?": _is_question(sentence, asked=asked),
+        "#id": bool(sentence.ids),
+        "#ids": len(sentence.ids) > 1,
+        "#position": meant.named,
+        "#one": meant.sure and len(meant.ids) == 1 and meant.described,
+        "#fee": sentence.fee is not None,
+        "#turned": is_turned(sentence),
+        "#wrapping": is_wrapping(sentence) is not None,
+        "#percent": bool(sentence.percents),
+        "#amount": bool(sentence.amounts),
+        "#token": bool(sentence.symbols),
+        "#tokens": len(sentence.symbols) > 1,
+        "#number": bool(sentence.numbers),
+        "#dollars": bool(sentence.dollars),
+        "#range": two_prices(sentence) is not None,
+        "#width": width(sentence) is not None,
+        "#time": sentence.seconds is not None,
+        "#profile": sentence.profile is not None,
+        "#network": sentence.network is not None,
+        "#term": named_term(sentence) is not None,
+        "#into_weth": is_wrapping(sentence) == "WETH",
+        "#into_eth": is_wrapping(sentence) == "ETH",
+    }
+    named = {idea.name for idea in sentence.ideas}
+    return frozenset(named | {name for name, holds in flags.items() if holds})
+
+
+def _is_question(sentence: Sentence, *, asked: bool) -> bool:
+    first = {idea.name for idea in sentence.ideas if idea.place == 0}
+    if "polite" in first:
+        return False
+    asking = sentence.words[:1] and sentence.words[0] in grammar().words["ask"].split(", ")
+    return asked or bool(asking) or bool(first & {"ask", "why", "how_to", "what_if", "should"})
+
+
+def _by_clauses(clauses: Sequence[tuple[Token, ...]], context: PhraseContext) -> Meaning | None:
+    """Each clause with its own positions; where one of them is not clear, none is done."""
+    lines: list[str] = []
+    for clause in clauses:
+        sentence = sentence_of(clause, context)
+        meaning = _meaning(sentence, context, asked=False)
+        if sentence.has("not", "except", "keep") and not sentence.has("cancel"):
+            continue
+        if not isinstance(meaning, Lines):
+            return Question(ONE_AT_A_TIME)
+        lines += meaning.lines
+    return Lines(tuple(lines)) if lines else Answer(NOTHING_DONE)
+
+
+def _clauses(sentence: Sentence) -> tuple[tuple[Token, ...], ...]:
+    """Cut before each verb, question or denial that stands between two positions."""
+    ids = [
+        place
+        for place, token in enumerate(sentence.tokens)
+        if token.is_whole and int(token.text) in sentence.ids
+    ]
+    starts = {idea.place for idea in sentence.ideas if idea.is_verb or idea.name in _STARTING}
+    cuts = [0]
+    for place in sorted(starts):
+        if any(cuts[-1] <= number < place for number in ids) and place < max(ids):
+            cuts.append(_clause_start(sentence, place))
+    ends = [*cuts[1:], len(sentence.tokens)]
+    return tuple(
+        _without_ends(sentence.tokens[start:end]) for start, end in zip(cuts, ends, strict=True)
+    )
+
+
+def _clause_start(sentence: Sentence, place: int) -> int:
+    """Back to the mark or word that joins the clauses, or to the number before."""
+    while sentence.tokens[place - 1].number is None and sentence.words[place] not in _SEPARATORS:
+        place -= 1
+    return place
+
+
+def _without_ends(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    while tokens and tokens[-1].text in _SEPARATORS:
+        tokens = tokens[:-1]
+    while tokens and tokens[0].text in _SEPARATORS:
+        tokens = tokens[1:]
+    return tokens

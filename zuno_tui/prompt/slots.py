@@ -1,0 +1,316 @@
+"""What a sentence names: positions, amounts, tokens, parts, prices, times, profiles, networks."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from agents.numbers.profiles import RiskProfile
+from chain.contracts.networks import all_networks
+from zuno_tui.prompt.create_words import MEANINGS, known_symbols
+from zuno_tui.prompt.named_networks import network_called
+from zuno_tui.prompt.pieces import read_duration
+from zuno_tui.prompt.words import find_ideas, grammar, tokens_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from zuno_tui.prompt.context import PhraseContext
+    from zuno_tui.prompt.words import Idea, Token
+
+ALIASES = {
+    **dict.fromkeys(("ETH", "ETHER", "ETHEREUM"), ("ETH", "WETH")),
+    **dict.fromkeys(("BTC", "BITCOIN"), ("BTC", "WBTC", "CBBTC", "TBTC")),
+    "TETHER": ("USDT",),
+    "CIRCLE": ("USDC",),
+}
+"""What people call a token by, and what they may mean."""
+STABLE = frozenset(("USDC", "USDT", "DAI", "PYUSD", "USDT0", "USDC.E", "EURC", "USDS", "GHO"))
+"""Tokens that follow a currency."""
+_COMMON_NAMES = {"BITCOIN": "BTC", "TETHER": "USDT", "CIRCLE": "USDC"}
+_COMMON_NAMES |= dict.fromkeys(("ETHER", "ETHEREUM"), "ETH")
+DOLLARS = frozenset(("dollar", "dollars", "usd", "bucks", "cash", "stables"))
+_PARTS = {"half": 50, "halve": 50, "third": 33, "quarter": 25, "fifth": 20, "tenth": 10}
+_SEVERAL_PARTS = {("three", "quarters"): 75, ("two", "thirds"): 66, ("two", "fifths"): 40}
+_RISKS = {
+    "low": RiskProfile.CONSERVATIVE,
+    **dict.fromkeys(("mid", "medium", "moderate"), RiskProfile.BALANCED),
+    "high": RiskProfile.AGGRESSIVE,
+}
+_FEE_WORDS = frozenset(("pool", "tier", "fee", "fees", "one", "position"))
+_FEE_TIERS = frozenset((Fraction(1, 100), Fraction(5, 100), Fraction(3, 10)))
+_BETWEEN_AMOUNT = frozenset(("of", "more", "worth", "in", "extra", "additional"))
+_LARGEST_FRACTION = 10
+_DIGITS = frozenset("0123456789")
+
+
+class Amount(NamedTuple):
+    number: str
+    symbol: str
+
+
+class Percent(NamedTuple):
+    value: Fraction
+    sign: str = ""
+    worded: bool = False
+
+
+class Sentence(Struct, frozen=True):
+    tokens: tuple[Token, ...] = ()
+    ideas: tuple[Idea, ...] = ()
+    ids: tuple[int, ...] = ()
+    """Numbers of positions that are held, or written with a #."""
+    numbers: tuple[Token, ...] = ()
+    """Numbers that nothing else explains: prices, or a position nobody holds."""
+    percents: tuple[Percent, ...] = ()
+    amounts: tuple[Amount, ...] = ()
+    symbols: tuple[str, ...] = ()
+    """Every token in order, those of amounts too."""
+    described: tuple[str, ...] = ()
+    """Tokens beside which no amount stands."""
+    dollars: tuple[str, ...] = ()
+    fee: Fraction | None = None
+    seconds: int | None = None
+    profile: str | None = None
+    network: str | None = None
+    unclear: str = ""
+    """A number that can be read in two ways."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tuple(token.text for token in self.tokens)
+
+    def has(self, *names: str) -> bool:
+        return any(idea.name in names for idea in self.ideas)
+
+    @property
+    def verbs(self) -> tuple[Idea, ...]:
+        return tuple(idea for idea in self.ideas if idea.is_verb)
+
+
+def read_sentence(text: str, context: PhraseContext) -> Sentence:
+    return sentence_of(tokens_of(text), context)
+
+
+def sentence_of(tokens: tuple[Token, ...], context: PhraseContext) -> Sentence:
+    reader = _SlotReader(tokens, context)
+    reader.read()
+    words = [token.text for token in tokens]
+    return Sentence(
+        tokens,
+        find_ideas(words),
+        tuple(dict.fromkeys(reader.ids)),
+        tuple(reader.numbers),
+        tuple(reader.percents),
+        tuple(reader.amounts),
+        tuple(dict.fromkeys(reader.symbols)),
+        tuple(dict.fromkeys(reader.described)),
+        tuple(reader.dollars),
+        reader.fee,
+        reader.seconds,
+        _profile(words),
+        _network(words),
+        reader.unclear,
+    )
+
+
+class _SlotReader:
+    """Walks over the tokens once; what a number means follows from what stands beside it."""
+
+    def __init__(self, tokens: Sequence[Token], context: PhraseContext) -> None:
+        self._tokens = tokens
+        self._held = frozenset(context.positions)
+        self._at = 0
+        self.ids: list[int] = []
+        self.numbers: list[Token] = []
+        self.percents: list[Percent] = []
+        self.amounts: list[Amount] = []
+        self.symbols: list[str] = []
+        self.described: list[str] = []
+        self.dollars: list[str] = []
+        self.fee: Fraction | None = None
+        self.seconds: int | None = None
+        self.unclear = ""
+
+    def read(self) -> None:
+        while self._at < len(self._tokens):
+            token = self._tokens[self._at]
+            if token.number is not None:
+                self._number(token, token.number)
+            elif not (self._part(token) or self._two_in_one(token)):
+                symbol = symbol_of(token.text)
+                if symbol is not None:
+                    self.symbols.append(symbol)
+                    self.described.append(symbol)
+                self._at += 1
+
+    def _word(self, ahead: int) -> str:
+        place = self._at + ahead
+        return self._tokens[place].text if 0 <= place < len(self._tokens) else ""
+
+    def _number(self, token: Token, value: Fraction) -> None:
+        if not (
+            self._is_id(token)
+            or self._is_percent(token, value)
+            or self._is_fraction(value)
+            or self._is_time(token)
+            or self._is_amount(token)
+            or self._is_held(token)
+        ):
+            self.numbers.append(token)
+            self._at += 1
+
+    def _is_id(self, token: Token) -> bool:
+        if token.is_id:
+            self.ids.append(int(token.text))
+            self._at += 1
+        return token.is_id
+
+    def _is_percent(self, token: Token, value: Fraction) -> bool:
+        follows = self._word(1)
+        if follows in ("%", "percent"):
+            after = self._word(2)
+            is_fee = value in _FEE_TIERS or (value == 1 and after in _FEE_WORDS)
+        elif follows in ("bps", "bp", "bips"):
+            value = value * Fraction(1, 100)
+            is_fee = value in _FEE_TIERS
+        elif value in _FEE_TIERS and self.described and follows in _FEE_WORDS:
+            # `my weth/usdc 0.3 one`
+            self.fee = value
+            self._at += 1
+            return True
+        else:
+            return False
+        if is_fee:
+            self.fee = value
+        else:
+            sign = token.sign or ("-" if self._word(-1) == "minus" else "")
+            self.percents.append(Percent(value, sign))
+        self._at += 2
+        return True
+
+    def _is_fraction(self, value: Fraction) -> bool:
+        below = self._tokens[self._at + 2].number if self._at + 2 < len(self._tokens) else None
+        if self._word(1) != "/" or below is None or not 0 < value < below <= _LARGEST_FRACTION:
+            return False
+        if value.denominator != 1 or below.denominator != 1:
+            return False
+        self.percents.append(Percent(Fraction(int(value * 100 // below)), worded=True))
+        self._at += 3
+        return True
+
+    def _is_time(self, token: Token) -> bool:
+        minutes = token.scaled and self._word(-1) == "for" and token.number is not None
+        if minutes and token.number is not None:
+            self.seconds = int(token.number * Fraction(60, 10**6))
+            self._at += 1
+            return True
+        limit = self._word(1) in ("min", "m") and self._word(2)[:1] in _DIGITS
+        seconds = None if limit else read_duration(f"{token.text}{self._word(1)}")
+        if seconds is None:
+            return False
+        self.seconds = seconds
+        self._at += 2
+        return True
+
+    def _is_amount(self, token: Token) -> bool:
+        ahead = 1
+        while self._word(ahead) in _BETWEEN_AMOUNT:
+            ahead += 1
+        symbol = symbol_of(self._word(ahead))
+        if self._word(1) in DOLLARS or token.dollars:
+            self.dollars.append(token.text)
+            self._at += 1 + (self._word(1) in DOLLARS)
+            return True
+        if symbol is None or (ahead > 1 and int(token.number or 0) in self._held):
+            return False
+        if token.sign == "-":
+            self.unclear = f"-{token.text}"
+        self.amounts.append(Amount(token.text, symbol))
+        self.symbols.append(symbol)
+        self._at += ahead + 1
+        return True
+
+    def _is_held(self, token: Token) -> bool:
+        if token.scaled or not token.is_whole or token.sign == "+":
+            return False
+        if token.number not in self._held:
+            return False
+        self.ids.append(int(token.text))
+        self._at += 1
+        return True
+
+    def _two_in_one(self, token: Token) -> bool:
+        """`26,37` are two positions; `1,5` is a number that two people read differently."""
+        parts = token.text.split(",")
+        if len(parts) != 2 or not all(parts) or not _DIGITS.issuperset("".join(parts)):
+            return False
+        ids = [int(part) for part in parts]
+        if self._held.issuperset(ids):
+            self.ids += ids
+        else:
+            self.unclear = token.text
+        self._at += 1
+        return True
+
+    def _part(self, token: Token) -> bool:
+        several = _SEVERAL_PARTS.get((token.text, self._word(1)))
+        part = several or _PARTS.get(token.text)
+        if part is None:
+            return False
+        self._at += 2 if several else 1
+        self.percents.append(Percent(Fraction(part), worded=True))
+        return True
+
+
+def symbol_of(word: str) -> str | None:
+    """The token of this name, as people write it, in capital letters."""
+    upper = word.upper()
+    return _COMMON_NAMES.get(upper, upper) if upper in symbols_anywhere() else None
+
+
+def called(symbol: str, context: PhraseContext) -> str:
+    """The symbol of what people call so: BTC is WBTC to a wallet whose positions hold that."""
+    name = _COMMON_NAMES.get(symbol.upper(), symbol.upper())
+    held = {known for position in context.held or () for known in position.symbols}
+    fitting = [known for known in sorted(held) if names_symbol(name, known)]
+    return fitting[0] if len(fitting) == 1 and name not in held and name != "ETH" else name
+
+
+def names_symbol(word: str, symbol: str) -> bool:
+    """Whether people call a token so: ETH is also said of WETH, but WETH not of ETH."""
+    if word.lower() in DOLLARS:
+        return symbol.upper() in STABLE
+    return symbol.upper() in ALIASES.get(word.upper(), (word.upper(),))
+
+
+@cache
+def symbols_anywhere() -> frozenset[str]:
+    known = (symbol.upper() for network in all_networks() for symbol in known_symbols(network))
+    return frozenset((*known, *ALIASES)) - {"LINK", "OP"}
+
+
+def _profile(words: Sequence[str]) -> str | None:
+    for place, word in enumerate(words):
+        follows = words[place + 1] if place + 1 < len(words) else ""
+        known = _RISKS.get(word) if follows == "risk" else MEANINGS.get((word,))
+        if isinstance(known, RiskProfile) and (word, follows) != ("safe", "to"):
+            denied = not {"not", "nothing"}.isdisjoint(words[max(0, place - 2) : place])
+            return str((RiskProfile.CONSERVATIVE if denied else known).value)
+    return None
+
+
+def _network(words: Sequence[str]) -> str | None:
+    for count in (2, 1):
+        for place in range(len(words) - count + 1):
+            network = network_called(words[place : place + count])
+            if network is not None and words[place] not in ("eth", "arb", "op"):
+                return network.name
+    return None
+
+
+def is_look(command: str) -> bool:
+    return command in grammar().looks

@@ -1,0 +1,307 @@
+"""A sentence as words, numbers and marks, and the ideas its words stand for."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from fractions import Fraction
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, convert
+
+from chain.base.clean_text import clean_text
+from chain.base.numerals import NumeralError, read_numeral, spelled_out
+from chain.base.spelling import one_slip_apart
+from zuno_tui.prompt.pieces import LONGEST_PHRASE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_PIECE = re.compile(
+    r"""
+      (?P<id>     \# [0-9]{1,77} )
+    | (?P<comma>  [0-9]+,[0-9]{1,2} (?![0-9]) )
+    | (?P<number> (?P<sign> (?<![0-9a-z%)]) [-+] )? (?P<dollar> \$ )?
+                  (?P<digits> [0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?
+                            | [0-9]*\.[0-9]+ | [0-9]+ )
+                  (?P<scale> [km] (?![0-9a-z]) )? )
+    | (?P<word>   [a-z₮&] [a-z0-9₮&]* (?: \.e\b )? )
+    | (?P<mark>   ± | \+\s?/?\s?- | ->|=>|→ | [^\s\w] )
+    """,
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+_HALF_OF_ONE = re.compile(r"\bhalf an? (?=w?eth|w?btc|ether|bitcoin)")
+_SMALL = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+sixteen seventeen eighteen nineteen
+"""
+_UNITS = {word: value for value, word in enumerate(_SMALL.split())}
+_TENS = {
+    word: 10 * value
+    for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)  # noqa: SIM905
+}
+_SCALES = {"hundred": 2, "thousand": 3, "grand": 3, "k": 3, "million": 6, "mil": 6, "mln": 6}
+_SHORTEST_MENDED = 5
+_SMALLEST_WORDED = 10
+"""Below ten a word is seldom a number by itself: `the one`, `the two of them`."""
+
+
+class Token(NamedTuple):
+    text: str
+    """A word in lower case, a mark, or a number in plain digits."""
+    number: Fraction | None = None
+    sign: str = ""
+    dollars: bool = False
+    scaled: bool = False
+    is_id: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        return self.number is not None and self.text.isdigit()
+
+
+class Way(NamedTuple):
+    """Ideas that must all occur, and sets of ideas of which none may."""
+
+    needs: tuple[str, ...]
+    excludes: tuple[Way, ...] = ()
+
+
+class Row(Struct, frozen=True, forbid_unknown_fields=True):
+    """Ways to say a line, written as in the grammar's file."""
+
+    say: str
+    hints: str = ""
+    """Ideas that speak for this row beside one of its ways."""
+    unless: str = ""
+    conditional: bool = False
+    """Whether a condition is part of what is said, as in `tell me when`."""
+
+
+class LineRow(NamedTuple):
+    line: str
+    ways: tuple[Way, ...]
+    vocabulary: frozenset[str]
+    conditional: bool
+
+    @property
+    def verb(self) -> str:
+        return self.line.split()[0]
+
+
+class Grammar(Struct, frozen=True, forbid_unknown_fields=True):
+    looks: frozenset[str]
+    dropped: str
+    same: str
+    verbs: dict[str, str]
+    words: dict[str, str]
+    rows: dict[str, Row]
+
+
+@cache
+def grammar() -> Grammar:
+    text = files("zuno_tui.prompt").joinpath("grammar.toml").read_text("utf-8")
+    return convert(tomllib.loads(text), Grammar)
+
+
+@cache
+def line_rows() -> tuple[LineRow, ...]:
+    return tuple(_line_row(line, row) for line, row in grammar().rows.items())
+
+
+def _line_row(line: str, row: Row) -> LineRow:
+    unless = tuple(map(_way, filter(None, row.unless.split(";"))))
+    ways = tuple(_way(way) for way in row.say.split(";"))
+    vocabulary = frozenset((*row.hints.split(), *(term for way in ways for term in way.needs)))
+    excluded = tuple(way._replace(excludes=(*way.excludes, *unless)) for way in ways)
+    return LineRow(line, excluded, vocabulary, row.conditional)
+
+
+def _way(text: str) -> Way:
+    terms = text.split()
+    excluded = (Way((term[1:],)) for term in terms if term.startswith("-"))
+    return Way(tuple(term for term in terms if not term.startswith("-")), tuple(excluded))
+
+
+def fits(way: Way, ideas: frozenset[str]) -> bool:
+    return ideas.issuperset(way.needs) and not any(fits(each, ideas) for each in way.excludes)
+
+
+def tokens_of(text: str) -> tuple[Token, ...]:
+    """The pieces of a text in lower case; numbers in words and scales are made digits."""
+    shown = clean_text(text, limit=LONGEST_PHRASE).lower().replace("’", "'").replace("–", "-")
+    shown = re.sub(r"(?<=[0-9])'?s\b", "", shown).replace("'", "").replace("..", " - ")
+    shown = _HALF_OF_ONE.sub("0.5 ", shown)
+    raw = [_token(match) for match in _PIECE.finditer(shown)]
+    known = _with_first_mended(list(_without_dropped(raw)))
+    return _with_shared_scale(tuple(_with_number_words(known)))
+
+
+def _with_first_mended(tokens: list[Token]) -> list[Token]:
+    """`colect 33` as `collect 33`: one letter of the first word, where only one verb is near."""
+    if not tokens or len(tokens[0].text) < _SHORTEST_MENDED or tokens[0].text in _single_words():
+        return tokens
+    near = {word for word in _verb_words() if one_slip_apart(tokens[0].text, word)}
+    return [Token(near.pop()), *tokens[1:]] if len(near) == 1 else tokens
+
+
+@cache
+def _single_words() -> frozenset[str]:
+    return frozenset(word for forms in _forms().values() for form, _ in forms for word in form)
+
+
+@cache
+def _verb_words() -> frozenset[str]:
+    forms = (form.strip() for written in grammar().verbs.values() for form in written.split(","))
+    return frozenset(form for form in forms if len(form) >= _SHORTEST_MENDED and " " not in form)
+
+
+def _token(match: re.Match[str]) -> Token:
+    if match["id"]:
+        return Token(match["id"][1:], read_numeral(match["id"][1:]).value, is_id=True)
+    if match["number"] is None:
+        return Token(match["word"] or match["comma"] or match["mark"].replace(" ", ""))
+    try:
+        numeral = read_numeral(f"{match['digits']}{match['scale'] or ''}")
+    except NumeralError:
+        return Token(match["digits"])
+    return Token(
+        spelled_out(numeral),
+        numeral.value,
+        match["sign"] or "",
+        dollars=bool(match["dollar"]),
+        scaled=bool(match["scale"]),
+    )
+
+
+def _without_dropped(tokens: Sequence[Token]) -> Iterator[Token]:
+    same, dropped = _same(), _dropped()
+    for token in tokens:
+        if token.number is not None:
+            yield token
+        elif token.text in same:
+            yield from map(Token, same[token.text])
+        elif token.text not in dropped:
+            yield token
+
+
+@cache
+def _same() -> dict[str, list[str]]:
+    pairs = (pair.split("=") for pair in grammar().same.split(","))
+    return {word.strip(): meant.split() for word, meant in pairs}
+
+
+@cache
+def _dropped() -> frozenset[str]:
+    return frozenset(grammar().dropped.split())
+
+
+def _with_number_words(tokens: list[Token]) -> Iterator[Token]:
+    """`thirty five` as 35, `two hundred` as 200, `5 grand` as 5000; `one` and `two` stay words."""
+    at = 0
+    while at < len(tokens):
+        value, end = _worded(tokens, at)
+        if value is None:
+            yield tokens[at]
+            at += 1
+            continue
+        scaled = False
+        while end < len(tokens) and tokens[end].text in _SCALES:
+            value *= 10 ** _SCALES[tokens[end].text]
+            scaled, end = True, end + 1
+        if not scaled and end == at + 1 and tokens[at].number is not None:
+            yield tokens[at]
+        else:
+            yield Token(plain(value), value, dollars=tokens[at].dollars, scaled=scaled)
+        at = end
+
+
+def plain(value: Fraction, places: int = 8) -> str:
+    """A number in plain digits, rounded to so many places."""
+    units = round(value * 10**places)
+    whole, rest = divmod(units, 10**places)
+    fraction = f"{rest:0{places}d}".rstrip("0")
+    return f"{whole}.{fraction}" if fraction else str(whole)
+
+
+def _worded(tokens: Sequence[Token], at: int) -> tuple[Fraction | None, int]:
+    token = tokens[at]
+    follows = tokens[at + 1].text if at + 1 < len(tokens) else ""
+    if token.number is not None:
+        return token.number, at + 1
+    if token.text in _TENS:
+        unit = _UNITS.get(follows, 0)
+        joined = 0 < unit < _SMALLEST_WORDED
+        return Fraction(_TENS[token.text] + unit * joined), at + 1 + joined
+    value = _UNITS.get(token.text)
+    pair = at + 2 < len(tokens) and tokens[at + 2].text == "/"
+    if value is not None and (value >= _SMALLEST_WORDED or (follows in _COUNTED and not pair)):
+        return Fraction(value), at + 1
+    return None, at
+
+
+_COUNTED = frozenset(
+    (*_SCALES, "percent", "eth", "weth", "btc", "wbtc", "usdc", "usdt", "hours", "hour", "days")
+)
+
+
+def _with_shared_scale(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """`2.8-3.4k` and `between 2.8 and 3.4k`: the scale of the second is the first's too."""
+    shared = list(tokens)
+    for at in range(len(tokens) - 2):
+        low, join, high = tokens[at : at + 3]
+        if low.number is None or high.number is None or low.scaled or not high.scaled:
+            continue
+        thousand = low.number * 1000
+        if join.text in ("-", "and", "to", "/", "&") and thousand <= high.number:
+            shared[at] = low._replace(text=plain(thousand), number=thousand, scaled=True)
+    return tuple(shared)
+
+
+class Idea(NamedTuple):
+    name: str
+    place: int
+    """Of its first word."""
+    is_verb: bool
+
+
+def find_ideas(words: Sequence[str]) -> tuple[Idea, ...]:
+    """From left to right the longest form that begins at each word, with all it can mean."""
+    found: list[Idea] = []
+    forms, at = _forms(), 0
+    while at < len(words):
+        for form, names in forms.get(words[at], ()):
+            if tuple(words[at : at + len(form)]) == form:
+                found += (Idea(name, at, name in grammar().verbs) for name in names)
+                at += len(form)
+                break
+        else:
+            at += 1
+    return tuple(found)
+
+
+@cache
+def _forms() -> dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]]:
+    """By their first word, the longest first."""
+    known = grammar()
+    names: dict[tuple[str, ...], list[str]] = {}
+    for name, written in {**known.words, **known.verbs}.items():
+        for form in written.split(","):
+            words = tuple(_form_words(form))
+            if words and name not in names.setdefault(words, []):
+                names[words].append(name)
+    rows = " ".join(f"{row.say} {row.hints} {row.unless}" for row in known.rows.values())
+    for literal in {*re.findall(r"(?<![#\w])[a-z]\w*", rows)}.difference(known.words, known.verbs):
+        names.setdefault((literal,), []).append(literal)
+    by_first: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
+    for words, ideas in sorted(names.items(), key=lambda item: -len(item[0])):
+        by_first.setdefault(words[0], []).append((words, tuple(dict.fromkeys(ideas))))
+    return by_first
+
+
+def _form_words(form: str) -> Iterator[str]:
+    for word in form.split():
+        if word not in _dropped():
+            yield from _same().get(word, [word])
