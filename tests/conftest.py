@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -104,3 +105,5 @@ def pytest_collection_finish() -> None:
     """Thousands of tests and what they import stay to the end: nobody need look through them."""
     gc.collect()
     gc.freeze()
+    # Libraries that tests import at their top raise it; the product keeps it where it loads them.
+    sys.setrecursionlimit(1_000)

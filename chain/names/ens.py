@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from chain.base.clean_text import clean_text
 from chain.base.errors import ZunoError
+from chain.base.recursion_limit import kept_recursion_limit
 from chain.contracts.checksum import checksummed
 from chain.contracts.networks import NATIVE, network_named
 from chain.rpc.errors import Reverted
@@ -64,7 +65,8 @@ def network_of_names(network: Network) -> Network:
 
 async def resolve_name(client: RpcClient, name: str) -> ResolvedName:
     """Look a name up, and the name that its address goes by."""
-    from web3.exceptions import BadFunctionCallOutput
+    with kept_recursion_limit():
+        from web3.exceptions import BadFunctionCallOutput
 
     normal, registry = _normal(name), client.network.ens_registry
     if registry is not None:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from chain.base.recursion_limit import kept_recursion_limit
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.contracts.checksum import checksummed
 from chain.wallet.errors import (
@@ -145,7 +146,8 @@ def read_keystore(path: Path, passphrase: Passphrase) -> PrivateKey:
 
 
 def _encrypted(key: PrivateKey, passphrase: Passphrase, cost: int) -> bytes:
-    from eth_keyfile.keyfile import create_keyfile_json
+    with kept_recursion_limit():
+        from eth_keyfile.keyfile import create_keyfile_json
 
     content = create_keyfile_json(
         key.reveal(), passphrase.reveal(), kdf="scrypt", iterations=cost, salt_size=32
@@ -154,7 +156,8 @@ def _encrypted(key: PrivateKey, passphrase: Passphrase, cost: int) -> bytes:
 
 
 def _decrypted(fields: dict[str, object], passphrase: Passphrase) -> PrivateKey:
-    from eth_keyfile.keyfile import decode_keyfile_json
+    with kept_recursion_limit():
+        from eth_keyfile.keyfile import decode_keyfile_json
 
     return PrivateKey(decode_keyfile_json(fields, passphrase.reveal()))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chain.base.recursion_limit import kept_recursion_limit
 from chain.wallet.errors import WalletError, discreetly
 from chain.wallet.secrets import PrivateKey
 
@@ -34,7 +35,8 @@ def keys_of_phrase(phrase: bytes, accounts: Sequence[int]) -> tuple[PrivateKey, 
 
 
 def _derived(phrase: bytes, accounts: Sequence[int]) -> tuple[PrivateKey, ...]:
-    from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
+    with kept_recursion_limit():
+        from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
 
     seed = seed_from_mnemonic(" ".join(phrase.decode("utf-8").lower().split()), "")
     return tuple(PrivateKey(key_from_seed(seed, _PATH.format(one))) for one in accounts)

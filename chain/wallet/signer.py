@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from chain.base.recursion_limit import kept_recursion_limit
 from chain.contracts.keccak import keccak
 from chain.contracts.public_keys import recovered_address
 from chain.execution.transaction import SignedTransaction
@@ -98,7 +99,8 @@ def _possible(transaction: UnsignedTransaction) -> bool:
 
 
 def _signature(transaction: UnsignedTransaction, key: PrivateKey) -> _Signature:
-    from eth_account import Account
+    with kept_recursion_limit():
+        from eth_account import Account
 
     signed = Account.sign_transaction(
         {

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from chain.base.home import write_atomically
+from chain.base.recursion_limit import kept_recursion_limit
 from chain.devnet.world.accounts import DEMO_WALLET
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ def demo_keystore(folder: Path) -> Path:
     """The file's place; it is written once, with a key derivation too light for real money."""
     path = folder / _FILE_NAME
     if not _holds_demo_wallet(path):
-        from eth_keyfile.keyfile import create_keyfile_json
+        with kept_recursion_limit():
+            from eth_keyfile.keyfile import create_keyfile_json
 
         content = create_keyfile_json(
             DEMO_WALLET.key, DEMO_PASSPHRASE.encode(), kdf="scrypt", iterations=_SCRYPT_COST

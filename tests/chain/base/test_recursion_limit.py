@@ -1,0 +1,67 @@
+"""No library that the product loads lets a body of brackets overflow the parser's stack."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+USES = {
+    "a wallet's keystore": """
+from chain.wallet.keystore_file import _decrypted, _encrypted
+from chain.wallet.secrets import Passphrase, PrivateKey
+import json
+kept = _encrypted(PrivateKey(b"k" * 32), Passphrase(b"open"), 2)
+_decrypted(json.loads(kept), Passphrase(b"open"))
+""",
+    "the demo's keystore": """
+import pathlib, tempfile
+from chain.devnet.world.keystore import demo_keystore
+with tempfile.TemporaryDirectory() as folder:
+    demo_keystore(pathlib.Path(folder))
+""",
+    "a signature": """
+from chain.contracts.public_keys import address_of
+from chain.execution.transaction import UnsignedTransaction
+from chain.wallet.secrets import PrivateKey
+from chain.wallet.signer import Signer
+key = b"k" * 32
+step = UnsignedTransaction(1, address_of(key), "0x" + "22" * 20, 0, b"", 21000, 2, 1, 0, "exit")
+Signer(PrivateKey(key), 1).sign(step)
+""",
+    "a seed phrase": """
+from chain.wallet.seed_phrase import _derived
+_derived(b"test test test test test test test test test test test junk", [0])
+""",
+    "a name": """
+import asyncio
+from chain.contracts.networks import network_named
+from chain.names.ens import resolve_name
+from chain.rpc.client import RpcClient
+from chain.rpc.errors import RpcError
+async def resolve():
+    async with RpcClient(network_named("devnet"), ["http://127.0.0.1:9"]) as client:
+        try:
+            await resolve_name(client, "alice.eth")
+        except RpcError:
+            pass
+asyncio.run(resolve())
+""",
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_after_it_brackets_are_refused_and_nobody_crashes(use: str) -> None:
+    check = """
+import json, sys
+assert "py_ecc" in sys.modules
+try:
+    json.loads("[" * 99_999)
+except RecursionError:
+    print("refused")
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", USES[use] + check], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (0, "refused\n"), ran.stderr
