@@ -194,8 +194,10 @@ def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
     harmless = {
         "chain.base",
         "chain.base.clean_text",
+        "chain.base.errors",
         "chain.base.home",
         "chain.base.locks",
+        "chain.base.loopback_http",
         "chain.contracts",
         "chain.contracts.networks",
         "chain.devnet",
