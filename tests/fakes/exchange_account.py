@@ -18,16 +18,16 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 
 from chain.base.sqlite import open_database, transaction
-from chain.exchange.ccxt_client import VenueKeys
-from chain.exchange.order import OrderSide, OrderState, OrderType, VenueOrder
-from chain.exchange.paper_account import MarketMoment, PaperAccount, cancelled, placed
+from chain.exchange.orders.ccxt_client import VenueKeys
+from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
+from chain.exchange.orders.paper_account import MarketMoment, PaperAccount, cancelled, placed
 from chain.exchange.public.market import BookLevel, ContractRules, OrderBook
 from tests.fakes.exchange import ExchangeDouble, Refusal
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from chain.exchange.order import OrderProgress
+    from chain.exchange.orders.order import OrderProgress
 
 KEYS = VenueKeys("the-key", "the-secret")
 _KINDS = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from chain.exchange.ccxt_client import VenueKeys
+from chain.exchange.orders.ccxt_client import VenueKeys
 from tests.fakes.exchange import ExchangeDouble, Refusal
 
 KEYS = VenueKeys("the-key", "the-secret")

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from agents.bus.payload import Payload
     from agents.trade.plan import TradePlan
-    from chain.exchange.order import OrderProgress
+    from chain.exchange.orders.order import OrderProgress
     from zuno_tui.commands.apply import Apply
     from zuno_tui.commands.approve import Approve
     from zuno_tui.commands.hedge import Hedge

@@ -13,17 +13,17 @@ from agents.trade.risk_rules import RiskFacts, Sizing, judge_risk
 from agents.trade.terms import TradeDecision
 from chain.base.canonical import canonical, digest
 from chain.base.locks import locked
-from chain.exchange.hedge import HedgeStart, TakenOver
-from chain.exchange.journal import APPROVED_SECONDS, ApprovalUsedError, TradeApproval
-from chain.exchange.order import OrderSide, OrderType, VenueOrder
-from chain.exchange.venue import send_orders
+from chain.exchange.orders.hedge import HedgeStart, TakenOver
+from chain.exchange.orders.journal import APPROVED_SECONDS, ApprovalUsedError, TradeApproval
+from chain.exchange.orders.order import OrderSide, OrderType, VenueOrder
+from chain.exchange.orders.venue import send_orders
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agents.trade.plan import TradePlan
-    from chain.exchange.order import OrderProgress
+    from chain.exchange.orders.order import OrderProgress
     from zuno_tui.gate.trading import Trading
 
 _NEW_PLAN = "Ask for a new plan: zuno trade {coin}"

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.trade.facts import DeskSettings
-    from chain.exchange.journal import TradeJournal
-    from chain.exchange.paper_account import PaperFees
+    from chain.exchange.orders.journal import TradeJournal
+    from chain.exchange.orders.paper_account import PaperFees
+    from chain.exchange.orders.venue import Venue
     from chain.exchange.public.binance import BinancePublic
-    from chain.exchange.venue import Venue
 
 
 class Trading(Struct, frozen=True):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agents.memory.post_mortem import EndedTrade
     from agents.trade.data_set import DataSetRow
     from agents.trade.plan import TradePlan
-    from chain.exchange.order import OrderProgress
+    from chain.exchange.orders.order import OrderProgress
     from zuno_tui.session.session import Session
 
 

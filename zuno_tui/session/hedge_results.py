@@ -9,7 +9,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from chain.exchange.hedge import PositionHedge
+    from chain.exchange.orders.hedge import PositionHedge
     from chain.positions.overview import Overview, Sources
     from zuno_tui.session.hedges import HedgedResult
     from zuno_tui.session.session import Session
@@ -27,7 +27,7 @@ async def read_hedge_results(
     """Of positions that are held and were ever hedged; without trades nothing is asked for."""
     if not session.home.trades.exists():
         return HedgeResults()
-    from chain.exchange.hedge import HedgeKey
+    from chain.exchange.orders.hedge import HedgeKey
     from zuno_tui.session.hedges import hedged_result, read_hedges
     from zuno_tui.session.venue import (
         CLOSED_TO_LOOKERS,

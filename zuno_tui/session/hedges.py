@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.quantity import Unknown
-from chain.exchange.hedge import HedgeKey, PositionHedge, position_hedges
+from chain.exchange.orders.hedge import HedgeKey, PositionHedge, position_hedges
+from chain.exchange.orders.venue import current_orders
 from chain.exchange.public.market import contract_symbol
-from chain.exchange.venue import current_orders
 from chain.positions.batch_reader import BatchReader
 from chain.positions.change_memory import ChangeMemory
 from chain.positions.change_reader import ChangeReader
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from agents.trade.facts import HedgeFacts
     from chain.contracts.networks import Address
-    from chain.exchange.hedge import HedgeAccount, HedgeStart
-    from chain.exchange.journal import TradeJournal
-    from chain.exchange.venue import Venue
+    from chain.exchange.orders.hedge import HedgeAccount, HedgeStart
+    from chain.exchange.orders.journal import TradeJournal
+    from chain.exchange.orders.venue import Venue
     from chain.positions.circumstances import LiquidityChange
     from chain.positions.overview import Sources
     from chain.positions.snapshot import PositionSnapshot

@@ -11,9 +11,9 @@ from agents.memory.lesson_writing import kind_records, worded
 from agents.memory.memory import TradeMemory
 from agents.memory.post_mortem import EndedTrade, TradeSetup, written
 from agents.trade.facts import DeskRecord, Lesson, SetupRecord
-from chain.exchange.closing import closings
-from chain.exchange.order import OrderType
-from chain.exchange.venue import current_orders
+from chain.exchange.orders.closing import closings
+from chain.exchange.orders.order import OrderType
+from chain.exchange.orders.venue import current_orders
 from zuno_tui.session.data_set import keep_ended
 from zuno_tui.session.trade_plans import stored_trade
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agents.memory.post_mortem import ExitKind, PostMortem
     from agents.model.interface import Model
     from agents.trade.plan import TradePlan
-    from chain.exchange.closing import TradeClosing
+    from chain.exchange.orders.closing import TradeClosing
     from zuno_tui.gate.trading import Trading
     from zuno_tui.session.session import Session
 

@@ -15,7 +15,7 @@ from agents.trade.observe.outside import (
     OptionsReader,
 )
 from agents.trade.terms import SectionName
-from chain.exchange.ccxt_client import VenuePackageError
+from chain.exchange.orders.ccxt_client import VenuePackageError
 from chain.exchange.public.binance import BASE_URL
 from chain.exchange.public.book_stream import BookStream
 from chain.exchange.public.deribit import DeribitPublic
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from agents.model.interface import Model
     from agents.trade.observe.sections import SectionReader
-    from chain.exchange.other_venues import OtherVenues
+    from chain.exchange.orders.other_venues import OtherVenues
     from chain.exchange.public.binance import BinancePublic
     from zuno_tui.session.session import Session
 
@@ -69,7 +69,7 @@ async def other_venues(session: Session) -> AsyncIterator[OtherVenues | None]:
     if session.network.clock == "head" or session.settings.trade.url is not None:
         yield None
         return
-    from chain.exchange.other_venues import OtherVenues
+    from chain.exchange.orders.other_venues import OtherVenues
 
     try:
         venues = OtherVenues()

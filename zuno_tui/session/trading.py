@@ -22,8 +22,8 @@ from agents.trade.plan_document import trade_document
 from agents.trade.terms import Objective
 from chain.base.locks import locked_if_free
 from chain.base.redaction import Redactor
+from chain.exchange.orders.venue import reconcile
 from chain.exchange.public.market import contract_symbol
-from chain.exchange.venue import reconcile
 from zuno_tui.gate.trading import Trading
 from zuno_tui.session.lessons import (
     desk_record,

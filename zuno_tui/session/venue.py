@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from chain.base.errors import Failure, ZunoError
 from chain.devnet.defaults import control_url
-from chain.exchange.ccxt_client import VenueKeys, VenuePackageError
-from chain.exchange.journal import TradeJournal
-from chain.exchange.paper_account import PaperFees
-from chain.exchange.paper_venue import PaperTerms, PaperVenue
+from chain.exchange.orders.ccxt_client import VenueKeys, VenuePackageError
+from chain.exchange.orders.journal import TradeJournal
+from chain.exchange.orders.paper_account import PaperFees
+from chain.exchange.orders.paper_venue import PaperTerms, PaperVenue
 from chain.exchange.public.binance import BASE_URL, SOURCE, BinancePublic, ExchangeAddress
 from chain.prices.market_http import MarketError
 from chain.wallet.errors import WalletError
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from chain.base.home import Home
-    from chain.exchange.binance_venue import BinanceVenue
-    from chain.exchange.upbit_venue import UpbitVenue
-    from chain.exchange.venue import Venue
+    from chain.exchange.orders.binance_venue import BinanceVenue
+    from chain.exchange.orders.upbit_venue import UpbitVenue
+    from chain.exchange.orders.venue import Venue
     from zuno_tui.session.session import Session
 
 CLOSED_TO_LOOKERS = (VenuePackageError, WalletError, sqlite3.Error)
@@ -130,9 +130,9 @@ def _account(
     mode: str, market: BinancePublic, keys: VenueKeys, address: ExchangeAddress
 ) -> BinanceVenue | UpbitVenue:
     if mode == "upbit":
-        from chain.exchange.upbit_venue import UpbitVenue
+        from chain.exchange.orders.upbit_venue import UpbitVenue
 
         return UpbitVenue(f"upbit:{market.name}", market, keys)
-    from chain.exchange.binance_venue import BinanceVenue
+    from chain.exchange.orders.binance_venue import BinanceVenue
 
     return BinanceVenue(f"{mode}:{market.name}", market, keys, base_url=address.base_url)

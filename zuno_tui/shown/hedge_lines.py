@@ -8,7 +8,7 @@ from agents.monitor.alerts.alert import iso_time
 from zuno_tui.shown.words import dollar_gain
 
 if TYPE_CHECKING:
-    from chain.exchange.hedge import PositionHedge
+    from chain.exchange.orders.hedge import PositionHedge
     from zuno_tui.session.hedge_results import HedgeResults
     from zuno_tui.session.hedges import HedgedResult
     from zuno_tui.shown.output import Json

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.exchange.journal import JournalState, TradeApproval, TradeJournal
-from chain.exchange.order import OrderSide, OrderState, OrderType, VenueOrder
+from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
+from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
+from chain.exchange.orders.venue import OrderUnansweredError, reconcile, send_orders
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
-from chain.exchange.venue import OrderUnansweredError, reconcile, send_orders
 from tests.chain.exchange.markets import ETH, order
 from tests.fakes.exchange import Refusal
 from tests.fakes.exchange_account import KEYS, SILENT, AccountDouble, error
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from chain.exchange.binance_venue import BinanceVenue
-    from chain.exchange.order import OrderProgress
+    from chain.exchange.orders.binance_venue import BinanceVenue
+    from chain.exchange.orders.order import OrderProgress
 
 pytest.importorskip("aiodns", reason="the extra trade is not installed")
 
@@ -35,7 +35,7 @@ def double(tmp_path: Path) -> AccountDouble:
 
 @asynccontextmanager
 async def opened(double: AccountDouble) -> AsyncIterator[BinanceVenue]:
-    from chain.exchange.binance_venue import BinanceVenue
+    from chain.exchange.orders.binance_venue import BinanceVenue
 
     async with double.running() as url, BinancePublic(ExchangeAddress(url, "loopback")) as market:
         venue = BinanceVenue("demo:loopback", market, KEYS, base_url=url, between_looks=0.0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chain.exchange.closing import PlanOrders, closings
-from chain.exchange.order import OrderProgress, OrderSide, OrderState, OrderType
+from chain.exchange.orders.closing import PlanOrders, closings
+from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
 from tests.chain.exchange.markets import order
 
 BUY, SELL = OrderSide.BUY, OrderSide.SELL

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.exchange.closing import PlanOrders
-from chain.exchange.hedge import HedgeFill, HedgeKey, HedgeStart, TakenOver, position_hedges
-from chain.exchange.journal import TradeApproval, TradeJournal
-from chain.exchange.order import OrderProgress, OrderSide, OrderState, OrderType
+from chain.exchange.orders.closing import PlanOrders
+from chain.exchange.orders.hedge import HedgeFill, HedgeKey, HedgeStart, TakenOver, position_hedges
+from chain.exchange.orders.journal import TradeApproval, TradeJournal
+from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
 from chain.exchange.public.market import FundingPayment
 from tests.chain.exchange.markets import ETH, START, order
 

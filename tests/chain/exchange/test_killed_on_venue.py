@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.exchange.journal import JournalState, TradeApproval, TradeJournal
-from chain.exchange.order import OrderSide, OrderType
+from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
+from chain.exchange.orders.order import OrderSide, OrderType
+from chain.exchange.orders.venue import OrderUnansweredError, reconcile, send_orders
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
-from chain.exchange.venue import OrderUnansweredError, reconcile, send_orders
 from tests.chain.exchange.markets import ETH, order
 from tests.fakes.exchange_account import KEYS, SILENT, AccountDouble, error
 from tests.printed import printed
@@ -46,7 +46,7 @@ HABITS: dict[str, list[tuple[Refusal, bool]]] = {
 
 async def _used(folder: Path, double: AccountDouble, dies_at: int | None) -> None:
     """With a moment to die at it sends; without it finds out what happened."""
-    from chain.exchange.binance_venue import BinanceVenue
+    from chain.exchange.orders.binance_venue import BinanceVenue
 
     async with double.running() as url, BinancePublic(ExchangeAddress(url, "loopback")) as market:
         venue = BinanceVenue(VENUE, market, KEYS, base_url=url, between_looks=0.0)

@@ -13,16 +13,16 @@ import msgspec
 import pytest
 
 from chain.base.sqlite import open_database, transaction
-from chain.exchange.journal import JournalState, TradeApproval, TradeJournal
-from chain.exchange.order import OrderProgress, OrderSide, OrderType
-from chain.exchange.paper_account import PaperAccount, placed
-from chain.exchange.venue import VenueAccount, reconcile, send_orders
+from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
+from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType
+from chain.exchange.orders.paper_account import PaperAccount, placed
+from chain.exchange.orders.venue import VenueAccount, reconcile, send_orders
 from tests.chain.exchange.markets import START, account, moment, order
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from chain.exchange.order import VenueOrder
+    from chain.exchange.orders.order import VenueOrder
 
 APPROVAL = TradeApproval("plan_0123456789abcdef", "aa", "test", float(START))
 ORDERS = [

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from chain.exchange.journal import JournalState, TradeApproval, TradeJournal
-from chain.exchange.order import OrderProgress, OrderSide, OrderState, OrderType, VenueOrder
+from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
+from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType, VenueOrder
+from chain.exchange.orders.slicing import market_parts
+from chain.exchange.orders.venue import reconcile, send_orders
 from chain.exchange.public.market import ContractRules
-from chain.exchange.slicing import market_parts
-from chain.exchange.venue import reconcile, send_orders
 from tests.chain.exchange.markets import ETH, START, order
 from tests.chain.exchange.test_venue import Killed, MortalVenue
 

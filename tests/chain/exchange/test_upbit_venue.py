@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.exchange.journal import JournalState, TradeApproval, TradeJournal
-from chain.exchange.order import OrderSide, OrderState, OrderType, VenueOrder
+from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
+from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
+from chain.exchange.orders.venue import OrderUnansweredError, reconcile, send_orders
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
-from chain.exchange.venue import OrderUnansweredError, reconcile, send_orders
 from tests.chain.exchange.markets import ETH, order
 from tests.fakes.exchange import Refusal
 from tests.fakes.upbit import ETH_WON, KEYS, SILENT, WON, UpbitDouble, error
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from chain.exchange.upbit_venue import UpbitVenue
+    from chain.exchange.orders.upbit_venue import UpbitVenue
 
 pytest.importorskip("aiodns", reason="the extra trade is not installed")
 
@@ -31,7 +31,7 @@ ENTRY = order(BUY, OrderType.LIMIT_TAKER, 0.5, PRICE * 1.001, name="entry")
 
 @asynccontextmanager
 async def opened(double: UpbitDouble) -> AsyncIterator[UpbitVenue]:
-    from chain.exchange.upbit_venue import UpbitVenue
+    from chain.exchange.orders.upbit_venue import UpbitVenue
 
     async with double.running() as url, BinancePublic(ExchangeAddress(url, "loopback")) as market:
         venue = UpbitVenue(NAME, market, KEYS, base_url=url, between_looks=0.0)
@@ -79,7 +79,7 @@ async def test_coins_are_bought_held_and_what_is_held_is_sold() -> None:
     ],
 )
 def test_what_spot_cannot_take_is_refused_before_it_is_sent(wrong: VenueOrder) -> None:
-    from chain.exchange.upbit_orders import refusal
+    from chain.exchange.orders.upbit_orders import refusal
 
     assert refusal(wrong)
     assert not refusal(ENTRY)

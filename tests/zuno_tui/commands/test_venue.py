@@ -9,7 +9,7 @@ import pytest
 
 from chain.base.home import Home
 from chain.contracts.networks import network_named
-from chain.exchange.journal import TradeApproval, TradeJournal
+from chain.exchange.orders.journal import TradeApproval, TradeJournal
 from chain.wallet import keyring_store
 from chain.wallet.errors import KeyringUnusableError
 from chain.wallet.keyring_store import Keyring

@@ -16,9 +16,9 @@ from agents.trade.plan_document import trade_document
 from agents.trade.terms import TradeDecision
 from chain.base.home import Home
 from chain.contracts.networks import network_named
-from chain.exchange.journal import TradeJournal
-from chain.exchange.order import OrderState
-from chain.exchange.paper_venue import PaperTerms, PaperVenue
+from chain.exchange.orders.journal import TradeJournal
+from chain.exchange.orders.order import OrderState
+from chain.exchange.orders.paper_venue import PaperTerms, PaperVenue
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from tests.agents.trade.cases import HEDGED, NOW, question
 from tests.agents.trade.desks import Seen, argue

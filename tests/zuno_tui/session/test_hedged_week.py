@@ -21,10 +21,10 @@ from chain.contracts.networks import network_named
 from chain.devnet.defaults import control_url
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_CURRENCY, WETH_USDC
-from chain.exchange.hedge import HedgeStart
-from chain.exchange.journal import TradeApproval
-from chain.exchange.order import OrderSide, OrderState, OrderType, VenueOrder
-from chain.exchange.venue import send_orders
+from chain.exchange.orders.hedge import HedgeStart
+from chain.exchange.orders.journal import TradeApproval
+from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
+from chain.exchange.orders.venue import send_orders
 from chain.positions.overview import read_one, read_overview
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves

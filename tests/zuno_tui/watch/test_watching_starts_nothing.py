@@ -17,8 +17,8 @@ from agents.monitor.rules.held_hedge import HeldHedge
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from chain.base.home import Home
 from chain.contracts.networks import network_named
-from chain.exchange.hedge import HedgeStart
-from chain.exchange.journal import TradeApproval, TradeJournal
+from chain.exchange.orders.hedge import HedgeStart
+from chain.exchange.orders.journal import TradeApproval, TradeJournal
 from tests.agents.monitor.made_up_alerts import NOW, WALLET
 from tests.agents.monitor.made_up_positions import KEY, NETWORK, UPPER, position
 from tests.agents.monitor.made_up_readings import MadeUpChain

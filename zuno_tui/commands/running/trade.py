@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agents.trade.terms import TradeMode
-from chain.exchange.hedge import HedgeKey
+from chain.exchange.orders.hedge import HedgeKey
 from chain.positions.overview import read_one
 from zuno_tui.commands.running.confirming import may_have_sent, require_typed
 from zuno_tui.commands.running.inspect import MissingPositionError
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from agents.trade.facts import HedgeFacts
     from agents.trade.plan import TradePlan
-    from chain.exchange.order import OrderProgress
+    from chain.exchange.orders.order import OrderProgress
     from chain.positions.overview import OnePosition, Sources
     from zuno_tui.gate.trades import ApprovedTrade
     from zuno_tui.gate.trading import Trading

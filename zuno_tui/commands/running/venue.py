@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from chain.exchange.ccxt_client import VenueKeys
+from chain.exchange.orders.ccxt_client import VenueKeys
 from chain.wallet.errors import KeyringUnusableError
 from zuno_tui.session.session import Session, say
 from zuno_tui.session.venue import keyring_name

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chain.exchange.order import OrderType
+from chain.exchange.orders.order import OrderType
 
 if TYPE_CHECKING:
-    from chain.exchange.order import VenueOrder
+    from chain.exchange.orders.order import VenueOrder
     from chain.exchange.public.market import ContractRules
 
 _ROUNDING = 1e-9

@@ -9,19 +9,25 @@ import msgspec
 from msgspec import Struct
 
 from chain.base.sqlite import open_database, transaction
-from chain.exchange.paper_account import MarketMoment, PaperAccount, PaperFees, cancelled, placed
-from chain.exchange.paper_course import MarketCourse, settled
+from chain.exchange.orders.paper_account import (
+    MarketMoment,
+    PaperAccount,
+    PaperFees,
+    cancelled,
+    placed,
+)
+from chain.exchange.orders.paper_course import MarketCourse, settled
+from chain.exchange.orders.venue import VenueAccount
 from chain.exchange.public.binance import INTERVAL_SECONDS, MOST_CANDLES
 from chain.exchange.public.book_walk import BASIS_POINTS, slippage_bips
 from chain.exchange.public.market import closed_candles
-from chain.exchange.venue import VenueAccount
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
     from pathlib import Path
 
-    from chain.exchange.order import OrderProgress, VenueOrder
+    from chain.exchange.orders.order import OrderProgress, VenueOrder
     from chain.exchange.public.binance import BinancePublic, CandleInterval
 
 NAME = "paper"

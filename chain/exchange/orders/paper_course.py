@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.exchange.order import OrderProgress, OrderSide, OrderState, OrderType
-from chain.exchange.paper_account import Execution, PaperFees, filled, funded, without_orphans
+from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
+from chain.exchange.orders.paper_account import (
+    Execution,
+    PaperFees,
+    filled,
+    funded,
+    without_orphans,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chain.exchange.paper_account import PaperAccount
+    from chain.exchange.orders.paper_account import PaperAccount
     from chain.exchange.public.market import Candle, FundingPayment
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from chain.exchange.order import OrderProgress, OrderSide, OrderState, OrderType, VenueOrder
+from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType, VenueOrder
 
 if TYPE_CHECKING:
     from chain.exchange.public.fields import VenueAnswer

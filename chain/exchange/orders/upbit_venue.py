@@ -8,13 +8,11 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from chain.exchange.ccxt_asking import BETWEEN_LOOKS, CcxtAsking, NotThereError, refused
-from chain.exchange.ccxt_client import open_client
-from chain.exchange.order import OrderSide, OrderType, PerpetualPosition
-from chain.exchange.public.fields import VenueAnswer
-from chain.exchange.public.market import ContractRules
-from chain.exchange.slicing import market_parts
-from chain.exchange.upbit_orders import (
+from chain.exchange.orders.ccxt_asking import BETWEEN_LOOKS, CcxtAsking, NotThereError, refused
+from chain.exchange.orders.ccxt_client import open_client
+from chain.exchange.orders.order import OrderSide, OrderType, PerpetualPosition
+from chain.exchange.orders.slicing import market_parts
+from chain.exchange.orders.upbit_orders import (
     DOLLAR,
     order_request,
     progress_of,
@@ -22,11 +20,13 @@ from chain.exchange.upbit_orders import (
     seen_order,
     spot_market,
 )
-from chain.exchange.venue import VenueAccount
+from chain.exchange.orders.venue import VenueAccount
+from chain.exchange.public.fields import VenueAnswer
+from chain.exchange.public.market import ContractRules
 
 if TYPE_CHECKING:
-    from chain.exchange.ccxt_client import VenueKeys
-    from chain.exchange.order import OrderProgress, VenueOrder
+    from chain.exchange.orders.ccxt_client import VenueKeys
+    from chain.exchange.orders.order import OrderProgress, VenueOrder
     from chain.exchange.public.binance import BinancePublic
 
 SOURCE = "Upbit"

@@ -9,7 +9,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from chain.exchange.order import OrderProgress, OrderSide, OrderType
+    from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType
 
 _DUST = 1e-9
 

@@ -8,24 +8,24 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from chain.exchange.binance_orders import (
+from chain.exchange.orders.binance_orders import (
     CONDITIONAL,
     FUTURES,
     order_request,
     progress_of,
     seen_order,
 )
-from chain.exchange.ccxt_asking import BETWEEN_LOOKS, CcxtAsking, NotThereError, refused
-from chain.exchange.ccxt_client import RECEIVE_MILLISECONDS, open_client
-from chain.exchange.order import OrderType, PerpetualPosition
+from chain.exchange.orders.ccxt_asking import BETWEEN_LOOKS, CcxtAsking, NotThereError, refused
+from chain.exchange.orders.ccxt_client import RECEIVE_MILLISECONDS, open_client
+from chain.exchange.orders.order import OrderType, PerpetualPosition
+from chain.exchange.orders.resting import resting, would_take
+from chain.exchange.orders.slicing import market_parts
+from chain.exchange.orders.venue import VenueAccount
 from chain.exchange.public.fields import VenueAnswer
-from chain.exchange.resting import resting, would_take
-from chain.exchange.slicing import market_parts
-from chain.exchange.venue import VenueAccount
 
 if TYPE_CHECKING:
-    from chain.exchange.ccxt_client import VenueKeys
-    from chain.exchange.order import OrderProgress, VenueOrder
+    from chain.exchange.orders.ccxt_client import VenueKeys
+    from chain.exchange.orders.order import OrderProgress, VenueOrder
     from chain.exchange.public.binance import BinancePublic
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from chain.exchange.order import (
+from chain.exchange.orders.order import (
     OrderProgress,
     OrderSide,
     OrderState,
@@ -20,8 +20,8 @@ from chain.exchange.order import (
     PerpetualPosition,
     VenueOrder,
 )
+from chain.exchange.orders.resting import resting
 from chain.exchange.public.book_walk import walk_book
-from chain.exchange.resting import resting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from chain.base.errors import Failure, ZunoError
-from chain.exchange.closing import PlanOrders
-from chain.exchange.journal import JournalState
-from chain.exchange.order import OrderState, OrderType
+from chain.exchange.orders.closing import PlanOrders
+from chain.exchange.orders.journal import JournalState
+from chain.exchange.orders.order import OrderState, OrderType
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Sequence
 
-    from chain.exchange.hedge import HedgeStart
-    from chain.exchange.journal import JournalEntry, TradeApproval, TradeJournal
-    from chain.exchange.order import OrderProgress, PerpetualPosition, VenueOrder
+    from chain.exchange.orders.hedge import HedgeStart
+    from chain.exchange.orders.journal import JournalEntry, TradeApproval, TradeJournal
+    from chain.exchange.orders.order import OrderProgress, PerpetualPosition, VenueOrder
 
 
 class OrderUnansweredError(ZunoError):

@@ -6,7 +6,7 @@ from datetime import datetime
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
-from chain.exchange.order import OrderProgress, OrderSide, OrderState, OrderType, VenueOrder
+from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType, VenueOrder
 
 if TYPE_CHECKING:
     from chain.exchange.public.fields import VenueAnswer

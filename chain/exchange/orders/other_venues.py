@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chain.base.clean_text import clean_text
-from chain.exchange.ccxt_client import ccxt_errors, open_client
+from chain.exchange.orders.ccxt_client import ccxt_errors, open_client
 from chain.exchange.public.fields import VenueAnswer
 from chain.exchange.public.market import VenueReading
 from chain.prices.market_http import MarketError

@@ -15,8 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.sqlite import open_database, transaction
-from chain.exchange.hedge import HedgeStart
-from chain.exchange.order import OrderProgress, VenueOrder
+from chain.exchange.orders.hedge import HedgeStart
+from chain.exchange.orders.order import OrderProgress, VenueOrder
 
 if TYPE_CHECKING:
     import sqlite3

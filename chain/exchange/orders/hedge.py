@@ -13,7 +13,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from chain.exchange.closing import PlanOrders
+    from chain.exchange.orders.closing import PlanOrders
     from chain.exchange.public.market import FundingPayment
 
 _DUST = 1e-9

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chain.exchange.order import OrderSide, OrderType
+from chain.exchange.orders.order import OrderSide, OrderType
 
 if TYPE_CHECKING:
-    from chain.exchange.order import VenueOrder
+    from chain.exchange.orders.order import VenueOrder
     from chain.exchange.public.market import OrderBook
 
 

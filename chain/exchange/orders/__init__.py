@@ -1,0 +1,1 @@
+"""Everything that trades: orders, venues that take them, and their journal."""
