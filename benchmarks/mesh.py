@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chain.devnet.launch import DevnetReady
-    from zuno_tui.session.session import Session
+    from zuno_tui.app.session import Session
 
 ROUNDS = 8
 DESKS, AGENTS, ROLES = 1_000, 40, 4

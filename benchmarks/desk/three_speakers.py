@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from zuno_tui.desk.events import DebateChanged
 from zuno_tui.desk.prose import SpeakerProse
+from zuno_tui.present.views import DebateView
 from zuno_tui.screen.app.app import ZunoApp
-from zuno_tui.shown.views import DebateView
 
 if TYPE_CHECKING:
     from chain.wallet.secrets import Passphrase

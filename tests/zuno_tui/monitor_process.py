@@ -98,7 +98,7 @@ class MonitorProcess:
 
 
 def main() -> int:
-    from zuno_tui.commands.running import monitor
+    from zuno_tui.app import monitor
 
     interval, *arguments = sys.argv[1:]
     chosen = build_parser(registry().on_command_line()).parse_args(

@@ -84,8 +84,7 @@ def test_looking_at_alerts_asks_no_network(tmp_path: Path) -> None:
 
 def test_the_desk_paints_before_it_imports_what_is_heavy() -> None:
     desk = (
-        "zuno_tui.cli.desk, zuno_tui.session.session, "
-        "zuno_tui.screen.look, zuno_tui.screen.app.running"
+        "zuno_tui.cli.desk, zuno_tui.app.session, zuno_tui.screen.look, zuno_tui.screen.app.running"
     )
     told = f"import sys, {desk}; print(*sys.modules)"
     done = subprocess.run(

@@ -17,7 +17,7 @@ from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.cli import main
 from zuno_tui.commands.wallet import UseWallet
 from zuno_tui.desk.events import PositionsChanged, Said
-from zuno_tui.shown.exit_codes import DONE, FAILED, USAGE
+from zuno_tui.present.exit_codes import DONE, FAILED, USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

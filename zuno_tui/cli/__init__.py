@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from zuno_tui.cli.output import flush_output
-from zuno_tui.shown.exit_codes import DONE, FAILED
+from zuno_tui.present.exit_codes import DONE, FAILED
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -47,11 +47,11 @@ def _commands_for(words: Sequence[str]) -> Iterable[Command]:
 
 
 def _run(parsed: Namespace) -> int:
-    from zuno_tui.shown.failures import explain
+    from zuno_tui.present.failures import explain
 
     try:
         if parsed.address is not None and "." in parsed.address:
-            from zuno_tui.session.names import address_flag
+            from zuno_tui.app.names import address_flag
 
             parsed.address = address_flag(parsed)
         return _run_command(parsed.chosen, _at_demo(parsed))
@@ -71,8 +71,8 @@ def _at_demo(parsed: Namespace) -> Namespace:
     import os
 
     from chain.base.home import Home
-    from zuno_tui.session.demo_place import at_running_demo
-    from zuno_tui.session.session import say
+    from zuno_tui.app.demo_place import at_running_demo
+    from zuno_tui.app.session import say
 
     found = at_running_demo(parsed, Home.locate(os.environ, parsed.home), os.environ)
     if found is None:
@@ -94,7 +94,7 @@ def _run_command(command: Command | None, parsed: Namespace) -> int:
         return demo.run(parsed)
     if command.run is not None:
         return command.run(parsed)
-    from zuno_tui.commands.running.session import run_in_session
+    from zuno_tui.commands.run_in_session import run_in_session
 
     return run_in_session(command, parsed)
 

@@ -22,10 +22,10 @@ from chain.devnet.launch import (
     devnet_process,
     running_devnet,
 )
+from zuno_tui.app.demo_place import DemoPlace, genesis_at, registered_demo
+from zuno_tui.app.session import Session, say
 from zuno_tui.cli.terminal_check import no_desk_here
-from zuno_tui.session.demo_place import DemoPlace, genesis_at, registered_demo
-from zuno_tui.session.session import Session, say
-from zuno_tui.shown.exit_codes import DONE, FAILED
+from zuno_tui.present.exit_codes import DONE, FAILED
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -156,7 +156,7 @@ def _home_of_its_own(chosen: Path | None) -> Iterator[Path]:
 
 def _print(arguments: Namespace) -> int:
     from zuno_tui.commands.positions import COMMAND
-    from zuno_tui.commands.running.session import run_in_session
+    from zuno_tui.commands.run_in_session import run_in_session
 
     if arguments.fork:
         return asyncio.run(_print_copy(arguments))
@@ -166,8 +166,8 @@ def _print(arguments: Namespace) -> int:
 
 
 async def _print_copy(arguments: Namespace) -> int:
-    from zuno_tui.commands.running.positions import wallet_positions
-    from zuno_tui.shown.answer import print_answer
+    from zuno_tui.app.positions import wallet_positions
+    from zuno_tui.present.answer import print_answer
 
     with _home_of_its_own(None) as home:
         async with _copied_session(arguments, home, say) as session:

@@ -8,17 +8,17 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from zuno_tui.cli.terminal_check import no_desk_here
-from zuno_tui.shown.exit_codes import USAGE
+from zuno_tui.present.exit_codes import USAGE
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import AsyncIterator, Callable
 
+    from zuno_tui.app.session import Session
     from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.events import Event
     from zuno_tui.screen.app.running import Opening
     from zuno_tui.screen.screens.first_run import FirstChoice
-    from zuno_tui.session.session import Session
 
 
 def run(arguments: Namespace, *, asks: bool = False) -> int:
@@ -26,9 +26,9 @@ def run(arguments: Namespace, *, asks: bool = False) -> int:
     if (refusal := no_desk_here()) is not None:
         sys.stderr.write(refusal)
         return USAGE
+    from zuno_tui.app.session import Session
     from zuno_tui.screen.app.running import run_desk
     from zuno_tui.screen.look import read_look
-    from zuno_tui.session.session import Session
 
     session = Session.start(arguments)
     session.home.prepare()
@@ -47,8 +47,8 @@ def run(arguments: Namespace, *, asks: bool = False) -> int:
 def _opening(arguments: Namespace) -> Opening:
     @asynccontextmanager
     async def opening(_tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
+        from zuno_tui.app.session import Session, flags_of
         from zuno_tui.desk.context import DeskOpening
-        from zuno_tui.session.session import Session, flags_of
 
         # Read here, since the first run may have written them a moment ago.
         session = Session.start(arguments)

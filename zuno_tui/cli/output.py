@@ -12,7 +12,7 @@ import stat
 import sys
 from typing import TYPE_CHECKING
 
-from zuno_tui.shown.exit_codes import DONE, FAILED
+from zuno_tui.present.exit_codes import DONE, FAILED
 
 if TYPE_CHECKING:
     from typing import TextIO

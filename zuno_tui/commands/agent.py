@@ -25,7 +25,7 @@ class RunAgent(Intent, frozen=True):
 
 
 def _run(arguments: Namespace) -> int:
-    from zuno_tui.commands.running.agent import run
+    from zuno_tui.app.agent import run
 
     return run(arguments)
 

@@ -10,10 +10,10 @@ from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 LIST, REMOVE = "list", "remove"
 _EXAMPLE = "alert ETH below 3000"
@@ -51,7 +51,7 @@ class SetPriceAlert(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: SetPriceAlert) -> CommandAnswer:
-    from zuno_tui.commands.running.alert import kept, removed, told
+    from zuno_tui.app.alert import kept, removed, told
 
     match intent.symbol:
         case None | "list":

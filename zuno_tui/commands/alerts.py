@@ -10,9 +10,9 @@ from zuno_tui.commands.possible import with_alerts
 from zuno_tui.commands.show import Show
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 ALL_ALERTS = "all"
 _MUTED_SECONDS = 3600
@@ -71,19 +71,19 @@ class MuteAlert(Intent, frozen=True):
 
 
 async def _list(session: Session, intent: ListAlerts) -> CommandAnswer:
-    from zuno_tui.commands.running.alerts import listed
+    from zuno_tui.app.alerts import listed
 
     return listed(session, ended=intent.ended)
 
 
 async def _acknowledge(session: Session, intent: Acknowledge) -> CommandAnswer:
-    from zuno_tui.commands.running.alerts import acknowledged
+    from zuno_tui.app.alerts import acknowledged
 
     return acknowledged(session, intent.alert_id)
 
 
 async def _mute(session: Session, intent: MuteAlert) -> CommandAnswer:
-    from zuno_tui.commands.running.alerts import muted
+    from zuno_tui.app.alerts import muted
 
     return muted(session, intent.alert_id, intent.seconds, intent.until)
 

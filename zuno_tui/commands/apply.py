@@ -37,7 +37,7 @@ class Apply(Intent, frozen=True):
 
 
 def _run(arguments: Namespace) -> int:
-    from zuno_tui.commands.running.apply import run
+    from zuno_tui.app.apply import run
 
     return run(arguments)
 

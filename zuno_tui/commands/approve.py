@@ -11,11 +11,11 @@ from zuno_tui.commands.possible import with_plan
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from zuno_tui.app.session import Session
     from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 
 class Approve(Intent, frozen=True):
@@ -28,19 +28,19 @@ class Approve(Intent, frozen=True):
 
 
 def _order(session: Session, intent: Approve) -> OrderMaker | None:
-    from zuno_tui.commands.running.plans import is_trade_plan
+    from zuno_tui.app.plans import is_trade_plan
 
     if is_trade_plan(session, intent.plan_id):
         return None  # it is sent to a venue, not signed: approved by its answer
-    from zuno_tui.commands.running.approve import order_of_candidate
-    from zuno_tui.commands.running.plans import stored_plan
+    from zuno_tui.app.approve import order_of_candidate
+    from zuno_tui.app.plans import stored_plan
 
     plan = stored_plan(session, intent.plan_id).plan
     return order_of_candidate(session, plan, intent.candidate)
 
 
 async def _answer(session: Session, intent: Approve) -> CommandAnswer:
-    from zuno_tui.commands.running.trade import approved
+    from zuno_tui.app.trade import approved
 
     return await approved(session, intent.plan_id)
 

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from pathlib import Path
 
-    from zuno_tui.commands.running.backtest import BacktestOptions
+    from zuno_tui.app.backtest import BacktestOptions
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 _DEFAULT_DAYS = 30
 _HOURS = {"h": 1, "d": 24, "w": 168}
@@ -150,11 +150,11 @@ class RunBacktest(Intent, frozen=True):
 def _run(arguments: Namespace) -> int:
     """A file is read without the settings, alike wherever it lies; a pool needs its network."""
     if arguments.bars is None:
-        from zuno_tui.commands.running.session import run_in_session
+        from zuno_tui.commands.run_in_session import run_in_session
 
         return run_in_session(COMMAND, arguments)
-    from zuno_tui.commands.running.backtest import backtest_of_file
-    from zuno_tui.shown.answer import print_answer
+    from zuno_tui.app.backtest import backtest_of_file
+    from zuno_tui.present.answer import print_answer
 
     answer = backtest_of_file(arguments.bars, _options(arguments))
     return print_answer(answer, as_json=bool(arguments.json))
@@ -163,7 +163,7 @@ def _run(arguments: Namespace) -> int:
 async def _answer(session: Session, intent: RunBacktest) -> CommandAnswer:
     import asyncio
 
-    from zuno_tui.commands.running.backtest import backtest_of_file, backtest_of_pool
+    from zuno_tui.app.backtest import backtest_of_file, backtest_of_pool
 
     if intent.bars is not None:
         return await asyncio.to_thread(backtest_of_file, intent.bars, _options(intent))
@@ -171,7 +171,7 @@ async def _answer(session: Session, intent: RunBacktest) -> CommandAnswer:
 
 
 def _options(asked: Namespace | RunBacktest) -> BacktestOptions:
-    from zuno_tui.commands.running.backtest import BacktestOptions
+    from zuno_tui.app.backtest import BacktestOptions
 
     return BacktestOptions(
         **{name: getattr(asked, name) for name in BacktestOptions.__struct_fields__}

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from pathlib import Path
 
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 _PERIOD = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 
@@ -58,8 +58,8 @@ class Calibrate(Intent, frozen=True):
 
 def _run(arguments: Namespace) -> int:
     """Without the settings: a file is judged alike wherever it lies."""
-    from zuno_tui.commands.running.calibrate import calibrated
-    from zuno_tui.shown.answer import print_answer
+    from zuno_tui.app.calibrate import calibrated
+    from zuno_tui.present.answer import print_answer
 
     scored = calibrated(arguments.hours, arguments.begin, arguments.end, arguments.png)
     return print_answer(scored, as_json=bool(arguments.json))
@@ -68,7 +68,7 @@ def _run(arguments: Namespace) -> int:
 async def _answer(_session: Session, intent: Calibrate) -> CommandAnswer:
     import asyncio
 
-    from zuno_tui.commands.running.calibrate import calibrated
+    from zuno_tui.app.calibrate import calibrated
 
     return await asyncio.to_thread(calibrated, intent.hours, intent.begin, intent.end, intent.png)
 

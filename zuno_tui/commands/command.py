@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 
     from chain.positions.overview import Sources
+    from zuno_tui.app.session import Session
     from zuno_tui.gate.orders.order import Order
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
     OrderMaker: TypeAlias = Callable[[Sources], Awaitable[Order]]
     """Makes an order of the chain as it is when it is read."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from zuno_tui.commands.command import Argument, Command, Group, Intent
 
 if TYPE_CHECKING:
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
 
 _SHELLS = ("bash", "zsh", "fish", "ids")
 
@@ -23,7 +23,7 @@ class CompleteShell(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: CompleteShell) -> CommandAnswer:
-    from zuno_tui.commands.running.completion import completion_script, known_positions
+    from zuno_tui.commands.shell_completion import completion_script, known_positions
 
     if intent.shell == "ids":
         return known_positions(session)

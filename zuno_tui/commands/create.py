@@ -32,7 +32,7 @@ class CreatePosition(Intent, frozen=True):
 
 
 def _run(arguments: Namespace) -> int:
-    from zuno_tui.commands.running.create import run
+    from zuno_tui.app.create import run
 
     return run(arguments)
 

@@ -10,9 +10,9 @@ from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 _SITUATIONS = 5
 _TIMES = 2
@@ -54,7 +54,7 @@ class CheckDebates(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: CheckDebates) -> CommandAnswer:
-    from zuno_tui.commands.running.debate_check import DebateCheckOptions, checked_debates
+    from zuno_tui.app.debate_check import DebateCheckOptions, checked_debates
 
     options = DebateCheckOptions(intent.record, intent.situations, intent.times, intent.records)
     return await checked_debates(session, options)

@@ -9,9 +9,9 @@ from zuno_tui.commands.command import Command, Group, Intent, Verb
 from zuno_tui.commands.possible import of_plan, with_plan
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 
 class DiffPlan(Intent, frozen=True):
@@ -23,7 +23,7 @@ class DiffPlan(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: DiffPlan) -> CommandAnswer:
-    from zuno_tui.commands.running.diff import plan_difference
+    from zuno_tui.app.diff import plan_difference
 
     return await plan_difference(session, intent.plan_id, intent.candidate)
 

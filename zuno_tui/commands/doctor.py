@@ -9,9 +9,9 @@ from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 from zuno_tui.commands.possible import always
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 
 class Doctor(Intent, frozen=True):
@@ -29,7 +29,7 @@ class Doctor(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: Doctor) -> CommandAnswer:
-    from zuno_tui.commands.running.doctor import checked, forgotten
+    from zuno_tui.app.doctor import checked, forgotten
 
     if intent.forget is not None:
         return forgotten(session, intent.forget)

@@ -8,10 +8,10 @@ from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 from zuno_tui.commands.possible import with_positions
 
 if TYPE_CHECKING:
-    from zuno_tui.commands.running.earned import EarningPeriod
+    from zuno_tui.app.earned import EarningPeriod
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 _PERIODS: tuple[EarningPeriod, ...] = ("today", "week", "month", "all")
 
@@ -26,7 +26,7 @@ class ShowEarned(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: ShowEarned) -> CommandAnswer:
-    from zuno_tui.commands.running.earned import wallet_earned
+    from zuno_tui.app.earned import wallet_earned
 
     return await wallet_earned(session, intent.period or "week")
 

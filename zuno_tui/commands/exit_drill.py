@@ -8,9 +8,9 @@ from zuno_tui.commands.command import Command, Group, Intent, Verb
 from zuno_tui.commands.possible import always
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 
 class ExitDrill(Intent, frozen=True):
@@ -18,7 +18,7 @@ class ExitDrill(Intent, frozen=True):
 
 
 async def _answer(session: Session, _asked: ExitDrill) -> CommandAnswer:
-    from zuno_tui.commands.running.exit_drill import exit_drill
+    from zuno_tui.app.exit_drill import exit_drill
 
     return await exit_drill(session)
 

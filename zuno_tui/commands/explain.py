@@ -9,9 +9,9 @@ from zuno_tui.commands.command import Command, Group, Intent, Verb
 from zuno_tui.commands.possible import with_plan
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 
 class ExplainPlan(Intent, frozen=True):
@@ -22,8 +22,8 @@ class ExplainPlan(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: ExplainPlan) -> CommandAnswer:
-    from zuno_tui.commands.running.explain import explanation
-    from zuno_tui.commands.running.plans import stored_plan
+    from zuno_tui.app.explain import explanation
+    from zuno_tui.app.plans import stored_plan
 
     return explanation(stored_plan(session, intent.plan_id))
 

@@ -9,9 +9,9 @@ from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 from zuno_tui.commands.possible import of_plan, with_plan
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 _SAFE = "safe"
 
@@ -33,7 +33,7 @@ class ExportPlan(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: ExportPlan) -> CommandAnswer:
-    from zuno_tui.commands.running.export import exported
+    from zuno_tui.app.export import exported
 
     return await exported(session, intent.plan_id, for_safe=intent.format == _SAFE)
 

@@ -8,9 +8,9 @@ from zuno_tui.commands.command import Command, Group, Intent, Verb
 from zuno_tui.commands.possible import always
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 
 class ShowGas(Intent, frozen=True):
@@ -18,7 +18,7 @@ class ShowGas(Intent, frozen=True):
 
 
 async def _answer(session: Session, _asked: ShowGas) -> CommandAnswer:
-    from zuno_tui.commands.running.gas import gas_now
+    from zuno_tui.app.gas import gas_now
 
     return await gas_now(session)
 

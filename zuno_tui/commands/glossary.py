@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 
 class LookUpTerm(Intent, frozen=True):
@@ -24,13 +24,13 @@ class LookUpTerm(Intent, frozen=True):
 
 
 async def _answer(_session: Session, intent: LookUpTerm) -> CommandAnswer:
-    from zuno_tui.commands.running.glossary import glossary_answer
+    from zuno_tui.app.glossary import glossary_answer
 
     return glossary_answer(intent.term)
 
 
 def _read(said: Remaining) -> LookUpTerm:
-    from zuno_tui.shown.glossary import term_named
+    from zuno_tui.present.glossary import term_named
 
     if not said:
         return LookUpTerm()

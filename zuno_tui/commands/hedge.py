@@ -10,9 +10,9 @@ from zuno_tui.commands.possible import of_selected, with_positions
 from zuno_tui.commands.trade import EMERGENCIES, EMERGENCY, MODE, ModeName
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 
 class Hedge(Intent, frozen=True):
@@ -25,7 +25,7 @@ class Hedge(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: Hedge) -> CommandAnswer:
-    from zuno_tui.commands.running.trade import hedged
+    from zuno_tui.app.trade import hedged
 
     return await hedged(session, intent.token_id, intent.mode, emergency=intent.emergency)
 

@@ -8,10 +8,10 @@ from zuno_tui.commands.arguments import read_token_id
 from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
+    from zuno_tui.present.history_csv import CsvFormat
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
-    from zuno_tui.shown.history_csv import CsvFormat
 
 _FORMATS: tuple[CsvFormat, ...] = ("csv", "koinly", "cointracking")
 
@@ -42,7 +42,7 @@ class ShowHistory(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: ShowHistory) -> CommandAnswer:
-    from zuno_tui.commands.running.history import history_filter, told_history
+    from zuno_tui.app.history import history_filter, told_history
 
     named = () if intent.wallet is None else (intent.wallet,)
     form = intent.form or ("csv" if intent.csv else None)

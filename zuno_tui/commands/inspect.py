@@ -9,9 +9,9 @@ from zuno_tui.commands.command import Command, Group, Intent, Verb
 from zuno_tui.commands.possible import of_selected, with_positions
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 
 class Inspect(Intent, frozen=True):
@@ -22,7 +22,7 @@ class Inspect(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: Inspect) -> CommandAnswer:
-    from zuno_tui.commands.running.inspect import position_answer
+    from zuno_tui.app.inspect import position_answer
 
     return await position_answer(session, intent.token_id)
 

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from chain.base.home import Home
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 
 class Locate(Intent, frozen=True):
@@ -24,7 +24,7 @@ def _run(arguments: Namespace) -> int:
     import os
 
     from chain.base.home import Home
-    from zuno_tui.shown.answer import print_answer
+    from zuno_tui.present.answer import print_answer
 
     places = _places(Home.locate(os.environ, arguments.home))
     return print_answer(places, as_json=bool(arguments.json))
@@ -35,7 +35,7 @@ async def _answer(session: Session, _asked: Locate) -> CommandAnswer:
 
 
 def _places(home: Home) -> CommandAnswer:
-    from zuno_tui.shown.answer import CommandAnswer
+    from zuno_tui.present.answer import CommandAnswer
 
     places = {
         "home": home.root,

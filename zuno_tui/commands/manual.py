@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from zuno_tui.commands.command import Command, Group, Intent
 
 if TYPE_CHECKING:
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
 
 
 class PrintManual(Intent, frozen=True):
@@ -16,7 +16,7 @@ class PrintManual(Intent, frozen=True):
 
 
 async def _answer(_session: Session, _asked: PrintManual) -> CommandAnswer:
-    from zuno_tui.commands.running.manual import manual_page
+    from zuno_tui.commands.manual_pages import manual_page
 
     return manual_page()
 

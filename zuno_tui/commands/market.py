@@ -10,11 +10,11 @@ from zuno_tui.commands.possible import with_market
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from zuno_tui.app.market_clock import MarketAction
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.market_clock import MarketAction
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 _ACTIONS: tuple[MarketAction, ...] = ("pause", "resume", "step", "faster", "slower")
 
@@ -33,7 +33,7 @@ class SetMarketClock(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: SetMarketClock) -> CommandAnswer:
-    from zuno_tui.commands.running.market import market_turned
+    from zuno_tui.app.market import market_turned
 
     return await market_turned(session, intent.action)
 

@@ -12,9 +12,9 @@ from zuno_tui.commands.possible import always
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 _LOWEST_PORT, _HIGHEST_PORT = 1024, 65_000
 _MOST_CRITICS = 5
@@ -88,19 +88,19 @@ class RunMesh(Intent, frozen=True):
 
 
 async def _answer(session: Session, _asked: ShowMesh) -> CommandAnswer:
-    from zuno_tui.commands.running.mesh_status import mesh_status
+    from zuno_tui.app.mesh_status import mesh_status
 
     return await mesh_status(session)
 
 
 def _init(arguments: Namespace) -> int:
-    from zuno_tui.commands.running.mesh_init import run
+    from zuno_tui.app.mesh_init import run
 
     return run(arguments)
 
 
 def _up(arguments: Namespace) -> int:
-    from zuno_tui.commands.running.mesh_up import run
+    from zuno_tui.app.mesh_up import run
 
     return run(arguments)
 

@@ -10,9 +10,9 @@ from zuno_tui.commands.possible import always
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 _ROLE = Argument("--role", "that of one role alone", metavar="ROLE")
 
@@ -36,19 +36,19 @@ class KeepModelKey(Intent, frozen=True):
 
 
 async def _list(session: Session, _asked: ListModels) -> CommandAnswer:
-    from zuno_tui.commands.running.model import listed
+    from zuno_tui.app.model import listed
 
     return listed(session)
 
 
 async def _test(session: Session, intent: AskModels) -> CommandAnswer:
-    from zuno_tui.commands.running.model_test import tested
+    from zuno_tui.app.model_test import tested
 
     return await tested(session, intent.role)
 
 
 def _keep(arguments: Namespace) -> int:
-    from zuno_tui.commands.running.model import keep_key
+    from zuno_tui.app.model import keep_key
 
     return keep_key(arguments)
 

@@ -29,7 +29,7 @@ class Monitor(Intent, frozen=True):
 
 
 def _run(arguments: Namespace) -> int:
-    from zuno_tui.commands.running.monitor import run
+    from zuno_tui.app.monitor import run
 
     return run(arguments)
 

@@ -35,7 +35,7 @@ class MovePosition(Intent, frozen=True):
 
 
 def _run(arguments: Namespace) -> int:
-    from zuno_tui.commands.running.move import run
+    from zuno_tui.app.move import run
 
     return run(arguments)
 

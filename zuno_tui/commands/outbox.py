@@ -42,7 +42,7 @@ class OpenOutbox(Intent, frozen=True):
 
 
 def _run(arguments: Namespace) -> int:
-    from zuno_tui.commands.running.outbox import run
+    from zuno_tui.app.outbox import run
 
     return run(arguments)
 

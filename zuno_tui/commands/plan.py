@@ -9,9 +9,9 @@ from zuno_tui.commands.command import Command, Group, Intent, Verb
 from zuno_tui.commands.show import Show
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 
 class ShowPlan(Intent, frozen=True):
@@ -22,13 +22,13 @@ class ShowPlan(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: ShowPlan) -> CommandAnswer:
-    from zuno_tui.commands.running.plans import is_trade_plan, stored_plan
+    from zuno_tui.app.plans import is_trade_plan, stored_plan
 
     if is_trade_plan(session, intent.plan_id):
-        from zuno_tui.commands.running.trade import shown
+        from zuno_tui.app.trade import shown
 
         return shown(session, intent.plan_id)
-    from zuno_tui.shown.plan_card import plan_answer
+    from zuno_tui.present.plan_card import plan_answer
 
     argued = stored_plan(session, intent.plan_id)
     with session.open_store() as store:

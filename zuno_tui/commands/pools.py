@@ -8,9 +8,9 @@ from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 from zuno_tui.commands.possible import always
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 
 class ListPools(Intent, frozen=True):
@@ -27,7 +27,7 @@ class ListPools(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: ListPools) -> CommandAnswer:
-    from zuno_tui.commands.running.pools import surveyed_pools
+    from zuno_tui.app.pools import surveyed_pools
 
     return await surveyed_pools(session, intent.token, refresh=intent.refresh, pays=intent.pays)
 

@@ -8,9 +8,9 @@ from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 from zuno_tui.commands.possible import always
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 
 class ShowPortfolio(Intent, frozen=True):
@@ -29,7 +29,7 @@ class ShowPortfolio(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: ShowPortfolio) -> CommandAnswer:
-    from zuno_tui.commands.running.portfolio import whole_portfolio
+    from zuno_tui.app.portfolio import whole_portfolio
 
     return await whole_portfolio(session, intent.wallets)
 

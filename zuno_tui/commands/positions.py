@@ -8,9 +8,9 @@ from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 from zuno_tui.commands.show import Show
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 
 class ListPositions(Intent, frozen=True):
@@ -23,7 +23,7 @@ class ListPositions(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: ListPositions) -> CommandAnswer:
-    from zuno_tui.commands.running.positions import wallet_positions
+    from zuno_tui.app.positions import wallet_positions
 
     return await wallet_positions(session, since_entry=intent.since_entry)
 

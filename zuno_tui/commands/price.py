@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 
 class ShowPrice(Intent, frozen=True):
@@ -22,7 +22,7 @@ class ShowPrice(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: ShowPrice) -> CommandAnswer:
-    from zuno_tui.commands.running.price import token_price
+    from zuno_tui.app.price import token_price
 
     return await token_price(session, intent.symbol)
 

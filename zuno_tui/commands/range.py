@@ -11,13 +11,13 @@ from zuno_tui.commands.possible import of_selected
 
 if TYPE_CHECKING:
     from agents.numbers.edges import TickRange
+    from zuno_tui.app.range import RangeQuestion
+    from zuno_tui.app.session import Session
     from zuno_tui.commands.create import CreatePosition
     from zuno_tui.commands.move import MovePosition
-    from zuno_tui.commands.running.range import RangeQuestion
+    from zuno_tui.present.answer import CommandAnswer
+    from zuno_tui.present.range_form import RangeForm
     from zuno_tui.prompt.remaining import ProfileName, Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
-    from zuno_tui.shown.range_form import RangeForm
 
 _POSITION = re.compile(r"#?[0-9]{1,77}", re.ASCII)
 DEICTIC = ("it", "this", "that")
@@ -44,7 +44,7 @@ class ChooseRange(Intent, frozen=True):
 
     @property
     def question(self) -> RangeQuestion:
-        from zuno_tui.commands.running.range import RangeQuestion
+        from zuno_tui.app.range import RangeQuestion
 
         prices = (self.low, self.high) if self.low and self.high else None
         phrase = self.what if self.token_id is None else ""
@@ -58,16 +58,16 @@ class ChooseRange(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: ChooseRange) -> CommandAnswer:
-    from zuno_tui.commands.running.range import range_answer
+    from zuno_tui.app.range import range_answer
 
     return await range_answer(session, intent.question, lambda *of: planning(*of).twin)
 
 
 def planning(form: RangeForm, ticks: TickRange) -> MovePosition | CreatePosition:
     """What asks for the plan of just this range, in words that anybody can type."""
+    from zuno_tui.app.range import chosen_prices, with_prices
     from zuno_tui.commands.create import CreatePosition
     from zuno_tui.commands.move import MovePosition
-    from zuno_tui.commands.running.range import chosen_prices, with_prices
 
     prices = chosen_prices(form, ticks)
     if form.token_id is not None:

@@ -26,7 +26,7 @@ class Recommend(Intent, frozen=True):
 
 
 def _run(arguments: Namespace) -> int:
-    from zuno_tui.commands.running.recommend import run
+    from zuno_tui.app.recommend import run
 
     return run(arguments)
 

@@ -9,9 +9,9 @@ from zuno_tui.commands.command import Command, Group, Intent, Verb
 from zuno_tui.commands.possible import of_plan, with_plan
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 
 class RehearsePlan(Intent, frozen=True):
@@ -25,7 +25,7 @@ async def _answer(session: Session, intent: RehearsePlan) -> CommandAnswer:
     from chain.execution.outbox.outbox import Outbox
     from zuno_tui.gate.apply import unused_approval
     from zuno_tui.gate.rehearsal import rehearse
-    from zuno_tui.shown.rehearsal_report import rehearsal_answer
+    from zuno_tui.present.rehearsal_report import rehearsal_answer
 
     async with session.sources() as sources:
         with Outbox.open(session.home.outbox) as outbox:

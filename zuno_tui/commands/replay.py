@@ -20,7 +20,7 @@ class Replay(Intent, frozen=True):
 
 
 def _run(arguments: Namespace) -> int:
-    from zuno_tui.commands.running.replay import run
+    from zuno_tui.app.replay import run
 
     return run(arguments)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
     from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 
 class Revoke(Intent, frozen=True):
@@ -40,7 +40,7 @@ class Revoke(Intent, frozen=True):
 
 
 async def _answer(session: Session, _asked: Revoke) -> CommandAnswer:
-    from zuno_tui.commands.running.revoke import allowances
+    from zuno_tui.app.revoke import allowances
 
     return await allowances(session)
 
@@ -48,7 +48,7 @@ async def _answer(session: Session, _asked: Revoke) -> CommandAnswer:
 def _order(session: Session, intent: Revoke) -> OrderMaker | None:
     if intent == Revoke():
         return None
-    from zuno_tui.commands.running.revoke import order_to_take_back
+    from zuno_tui.app.revoke import order_to_take_back
 
     return order_to_take_back(session, intent.token, intent.spender, everything=intent.everything)
 

@@ -8,8 +8,8 @@ from zuno_tui.commands.arguments import read_without_key
 from zuno_tui.commands.command import Argument, Command, Group, Intent
 
 if TYPE_CHECKING:
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
 
 _HIDDEN = (
     "telegram.token",
@@ -47,7 +47,7 @@ class ChangeSetting(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: ChangeSetting) -> CommandAnswer:
-    from zuno_tui.commands.running.setting import settings_answer
+    from zuno_tui.app.setting import settings_answer
 
     return settings_answer(session, intent.name, intent.value)
 

@@ -10,8 +10,8 @@ from zuno_tui.commands.possible import always
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from zuno_tui.present.views import ViewName
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.shown.views import ViewName
 
 _COMMANDS = {
     "debate": "explain",

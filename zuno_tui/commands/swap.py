@@ -9,9 +9,9 @@ from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
     from chain.base.numerals import Numeral
+    from zuno_tui.app.session import Session
     from zuno_tui.commands.command import OrderMaker
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
 
 
 class SwapTokens(Intent, frozen=True):

@@ -15,7 +15,7 @@ class TakeTour(Intent, frozen=True):
 
 
 def _run(arguments: Namespace) -> int:
-    from zuno_tui.commands.running.tour import run
+    from zuno_tui.app.tour import run
 
     return run(arguments)
 

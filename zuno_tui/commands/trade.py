@@ -11,9 +11,9 @@ from zuno_tui.commands.possible import always
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 ModeName = Literal["swing", "position"]
 ASKED = ("status", "report", "memory", "why")
@@ -52,7 +52,7 @@ class Trade(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: Trade) -> CommandAnswer:
-    from zuno_tui.commands.running import trade
+    from zuno_tui.app import trade
 
     match intent.subject:
         case "status":

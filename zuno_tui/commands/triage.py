@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from pathlib import Path
 
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 
 class CountSpikes(Intent, frozen=True):
@@ -37,8 +37,8 @@ class CountSpikes(Intent, frozen=True):
 
 def _run(arguments: Namespace) -> int:
     """Without the settings: a file is counted alike wherever it lies."""
-    from zuno_tui.commands.running.triage import counted
-    from zuno_tui.shown.answer import print_answer
+    from zuno_tui.app.triage import counted
+    from zuno_tui.present.answer import print_answer
 
     return print_answer(counted(arguments.hours), as_json=bool(arguments.json))
 
@@ -46,7 +46,7 @@ def _run(arguments: Namespace) -> int:
 async def _answer(_session: Session, intent: CountSpikes) -> CommandAnswer:
     import asyncio
 
-    from zuno_tui.commands.running.triage import counted
+    from zuno_tui.app.triage import counted
 
     return await asyncio.to_thread(counted, intent.hours)
 

@@ -25,7 +25,7 @@ class KeepVenueKeys(Intent, frozen=True):
 
 
 def _run(arguments: Namespace) -> int:
-    from zuno_tui.commands.running.venue import run
+    from zuno_tui.app.venue import run
 
     return run(arguments)
 

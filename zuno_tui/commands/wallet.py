@@ -130,7 +130,7 @@ class RemoveWallet(Intent, frozen=True):
 
 def _running(action: str) -> Callable[[Namespace], int]:
     def run(arguments: Namespace) -> int:
-        from zuno_tui.commands.running.wallet import run_action
+        from zuno_tui.app.wallet import run_action
 
         return run_action(action, arguments)
 

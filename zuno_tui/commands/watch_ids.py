@@ -10,9 +10,9 @@ from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 from zuno_tui.commands.possible import with_positions
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 _NUMBER = re.compile(r"#?[0-9]{1,77}", re.ASCII)
 
@@ -29,7 +29,7 @@ class WatchIds(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: WatchIds) -> CommandAnswer:
-    from zuno_tui.commands.running.watch_ids import remember_ids
+    from zuno_tui.app.watch_ids import remember_ids
 
     return await remember_ids(session, intent.token_ids)
 

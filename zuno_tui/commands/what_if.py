@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
 
 _CHANGE = re.compile(r"[+-]?[0-9]{1,4}(?:\.[0-9]{1,4})?%?", re.ASCII)
 _LEVEL = re.compile(r"\$?[0-9][0-9.,]*[kK]?", re.ASCII)
@@ -53,7 +53,7 @@ class WhatIf(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: WhatIf) -> CommandAnswer:
-    from zuno_tui.commands.running.what_if import positions_at
+    from zuno_tui.app.what_if import positions_at
 
     return await positions_at(session, intent.symbol, intent.change, intent.at)
 

@@ -12,10 +12,10 @@ from chain.execution.decode.parties import parties_of
 from chain.execution.decode.words import names_on
 from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.demo import DEMO_NETWORK
-from zuno_tui.shown import signing
-from zuno_tui.shown.approval_card import outcome_lines
-from zuno_tui.shown.receipt import ReceiptFacts, receipt_of, step_brief
-from zuno_tui.shown.views import ApprovalView, StepView
+from zuno_tui.present import signing
+from zuno_tui.present.approval_card import outcome_lines
+from zuno_tui.present.receipt import ReceiptFacts, receipt_of, step_brief
+from zuno_tui.present.views import ApprovalView, StepView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.lp.option_letters import option_index, option_letter
-from zuno_tui.commands.running.approve import dry_run_made, order_of_candidate
-from zuno_tui.commands.running.plans import stored_plan
+from zuno_tui.app.approve import dry_run_made, order_of_candidate
+from zuno_tui.app.plans import stored_plan
 from zuno_tui.desk.approval_views import approved_view, signing_key
 from zuno_tui.desk.debates import show_plan
 from zuno_tui.desk.events import DebateChanged, Said, ViewAsked
 from zuno_tui.desk.prose import turn_view
 from zuno_tui.gate.dry_run import approve
-from zuno_tui.shown.argued_plan import recorded_turns
-from zuno_tui.shown.plan_card import edited_words, record_words
-from zuno_tui.shown.views import DebateView
+from zuno_tui.present.argued_plan import recorded_turns
+from zuno_tui.present.plan_card import edited_words, record_words
+from zuno_tui.present.views import DebateView
 
 if TYPE_CHECKING:
     from zuno_tui.commands.approve import Approve
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.market import EmbeddedMarket
     from zuno_tui.gate.dry_run import DryRun
-    from zuno_tui.shown.argued_plan import ArguedPlan
-    from zuno_tui.shown.views import PlanView
+    from zuno_tui.present.argued_plan import ArguedPlan
+    from zuno_tui.present.views import PlanView
 
 APPROVE = "approve"
 _PATIENCE = 120.0

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from chain.contracts.networks import Address
     from chain.positions.overview import Sources
+    from zuno_tui.app.session import Session
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.jobs import Jobs
     from zuno_tui.desk.status import StatusBoard
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.views import ViewName
+    from zuno_tui.present.views import ViewName
 
     Tell = Callable[[Event], None]
     from collections.abc import Callable, Mapping

@@ -9,8 +9,8 @@ from zuno_tui.desk.events import Said
 from zuno_tui.desk.hearing import DebateHearing
 from zuno_tui.desk.judging import judge_earlier, shown_plan
 from zuno_tui.desk.prose import ending
+from zuno_tui.present.views import DebateView
 from zuno_tui.settings.transport import TransportChoice
-from zuno_tui.shown.views import DebateView
 
 if TYPE_CHECKING:
     from agents.lp.payloads import FlowCreateStart, FlowStart
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from zuno_tui.commands.recommend import Recommend
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
+    from zuno_tui.present.argued_plan import ArguedPlan
     from zuno_tui.settings.debates import DebateSettings
-    from zuno_tui.shown.argued_plan import ArguedPlan
 
 DEBATE = "debate"
 _PATIENCE = 60.0
@@ -35,7 +35,7 @@ class Debates:
 
     def introduce(self) -> None:
         """Who will speak and from where, told before anybody is asked to."""
-        from zuno_tui.session.agents_elsewhere import mesh_not_asked
+        from zuno_tui.app.agents_elsewhere import mesh_not_asked
 
         settings = self._settings(None)
         if settings.transport is not TransportChoice.LOCAL:
@@ -111,7 +111,7 @@ class Debates:
         subject: str,
         twin: str,
     ) -> None:
-        from zuno_tui.session.debate import longest_debate
+        from zuno_tui.app.debate_setup import longest_debate
 
         self._desk_context.jobs.start(
             DEBATE,
@@ -127,8 +127,8 @@ class Debates:
         subject: str,
         twin: str,
     ) -> None:
-        from zuno_tui.session.debate import Debating, debate
-        from zuno_tui.shown.argued_plan import just_argued
+        from zuno_tui.app.debate_setup import Debating, debate
+        from zuno_tui.present.argued_plan import just_argued
 
         desk_context = self._desk_context
         request_id = desk_context.opening.new_request_id()

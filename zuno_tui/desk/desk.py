@@ -32,9 +32,9 @@ from zuno_tui.desk.events import (
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.guide import Guide
 from zuno_tui.desk.workspace import Workspace
+from zuno_tui.present.outage import OutageView, endpoint_words
+from zuno_tui.present.views import AlertsView, PositionsView, StatusView
 from zuno_tui.settings import SettingsError
-from zuno_tui.shown.outage import OutageView, endpoint_words
-from zuno_tui.shown.views import AlertsView, PositionsView, StatusView
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
     from chain.contracts.networks import Address
     from chain.wallet.secrets import Passphrase
+    from zuno_tui.app.session import Session
     from zuno_tui.commands.command import Intent
     from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.jobs import Jobs
-    from zuno_tui.session.session import Session
 
 _SIGNING = "apply"
 _READ_ANEW = ("screen.", "monitor.", "telegram.", "webhook.")
@@ -169,8 +169,8 @@ class Desk:
 
     async def _change(self, place: str, intent: ChangeSetting) -> None:
         """Where the desk must open anew for it, nothing may be under way."""
-        from zuno_tui.session.settings_change import session_after
-        from zuno_tui.shown.settings_change import change_words
+        from zuno_tui.app.settings_change import session_after
+        from zuno_tui.present.settings_change import change_words
 
         opening = self._opening
         jobs = () if self._post is None else self._post.desk_context.jobs.views
@@ -202,13 +202,13 @@ class Desk:
 
     async def _examine(self, intent: Doctor) -> None:
         """What a desk that is not open can still be told: why, and what is missing."""
-        from zuno_tui.commands.running.doctor import checked
+        from zuno_tui.app.doctor import checked
         from zuno_tui.desk.pages import page_of
 
         self._tell(await page_of(lambda session, _: checked(session), self._session, intent))
 
     def _show_settings(self) -> None:
-        from zuno_tui.shown.settings_rows import setting_rows
+        from zuno_tui.present.settings_rows import setting_rows
 
         opening = self._opening
         rows = setting_rows(self._session, opening.environment, opening.by_flags)
@@ -237,7 +237,7 @@ class Desk:
     async def _address(self, text: str) -> Address:
         from chain.names.ens import is_name
         from chain.wallet.address_book import parsed_address
-        from zuno_tui.session.names import looked_up, name_words
+        from zuno_tui.app.names import looked_up, name_words
 
         if not is_name(text):
             return parsed_address(text)

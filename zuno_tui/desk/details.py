@@ -26,14 +26,14 @@ from chain.prices.price import WorthUnit
 from chain.read.block_reader import OneBlock
 from chain.read.storage_words import read_slots
 from chain.tokens.pair import pair_of
-from zuno_tui.commands.running.inspect import PositionPage
+from zuno_tui.app.inspect import PositionPage
+from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.desk.events import DetailReady, Said
-from zuno_tui.session.reading_progress import reading_progress
-from zuno_tui.shown.detail_view import DetailView, KeyFigure
-from zuno_tui.shown.drawing.active_liquidity import liquidity_points
-from zuno_tui.shown.position_rows import gain_tone
-from zuno_tui.shown.range_chart import range_chart
-from zuno_tui.shown.words import UNKNOWN, amount_of, short_gain
+from zuno_tui.present.detail_view import DetailView, KeyFigure
+from zuno_tui.present.drawing.active_liquidity import liquidity_points
+from zuno_tui.present.position_rows import gain_tone
+from zuno_tui.present.range_chart import range_chart
+from zuno_tui.present.words import UNKNOWN, amount_of, short_gain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from zuno_tui.commands.inspect import Inspect
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.jobs import Progress
-    from zuno_tui.shown.views import ChartView
+    from zuno_tui.present.views import ChartView
 
 T = TypeVar("T")
 

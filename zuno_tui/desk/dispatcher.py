@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from zuno_tui.app.market_clock import MarketClockError
+from zuno_tui.app.plans import is_trade_plan
+from zuno_tui.app.retention import let_go_when_due
 from zuno_tui.commands.alerts import Acknowledge, MuteAlert
 from zuno_tui.commands.apply import Apply
 from zuno_tui.commands.approve import Approve
@@ -26,7 +29,6 @@ from zuno_tui.commands.range import ChooseRange
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.commands.registry import registry
 from zuno_tui.commands.replay import Replay
-from zuno_tui.commands.running.plans import is_trade_plan
 from zuno_tui.commands.say import SayPhrase
 from zuno_tui.commands.show import Show
 from zuno_tui.commands.simulate import SimulatePlan
@@ -46,8 +48,6 @@ from zuno_tui.desk.range_forms import RangeForms
 from zuno_tui.desk.records import Records
 from zuno_tui.desk.signing import Signing
 from zuno_tui.desk.watching import Watching
-from zuno_tui.session.market_clock import MarketClockError
-from zuno_tui.session.retention import let_go_when_due
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from zuno_tui.commands.range import ChooseRange
-    from zuno_tui.shown.detail_view import DetailView
-    from zuno_tui.shown.outage import OutageView
-    from zuno_tui.shown.portfolio_view import PortfolioView
-    from zuno_tui.shown.range_form import RangeForm
-    from zuno_tui.shown.trade.views import TradeApprovalView, TradeRunView
-    from zuno_tui.shown.views import (
+    from zuno_tui.present.detail_view import DetailView
+    from zuno_tui.present.outage import OutageView
+    from zuno_tui.present.portfolio_view import PortfolioView
+    from zuno_tui.present.range_form import RangeForm
+    from zuno_tui.present.trade.views import TradeApprovalView, TradeRunView
+    from zuno_tui.present.views import (
         AlertRow,
         AlertsView,
         ApprovalView,

@@ -6,7 +6,7 @@ import logging
 
 from chain.base.store import StoreError
 from chain.rpc.errors import RpcError
-from zuno_tui.shown.failures import foreseen, unforeseen
+from zuno_tui.present.failures import foreseen, unforeseen
 
 _LOG = logging.getLogger("zuno.desk")
 

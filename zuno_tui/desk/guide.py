@@ -11,7 +11,7 @@ from zuno_tui.desk.events import DebateChanged, PlanChanged, PositionsChanged
 
 if TYPE_CHECKING:
     from zuno_tui.desk.events import Event
-    from zuno_tui.shown.views import PlanView, PositionRow, PositionsView, Standing
+    from zuno_tui.present.views import PlanView, PositionRow, PositionsView, Standing
 
 # What is to be typed stands whole on a line of 80 columns: 76 of them are left for a hint.
 _READING = "Reading the chain: the demo wallet and a week of its market."

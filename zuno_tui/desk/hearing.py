@@ -13,9 +13,9 @@ from zuno_tui.desk.prose import SpeakerProse, turn_view
 if TYPE_CHECKING:
     from agents.bus.envelope import Role
     from agents.bus.run import Listener, SpokenTurn
+    from zuno_tui.app.agents_elsewhere import AgentPlaces
     from zuno_tui.desk.context import DeskContext
-    from zuno_tui.session.agents_elsewhere import AgentPlaces
-    from zuno_tui.shown.views import DebateView
+    from zuno_tui.present.views import DebateView
 
 
 class DebateHearing:

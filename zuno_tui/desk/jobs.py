@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from zuno_tui.desk.events import Said
 from zuno_tui.desk.faults import fault_words
-from zuno_tui.shown.views import JobView
+from zuno_tui.present.views import JobView
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

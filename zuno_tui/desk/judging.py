@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from agents.scorecard.track_record import track_record
 from chain.rpc.errors import RpcError
 from zuno_tui.desk.card import plan_view
-from zuno_tui.shown.plan_pools import plan_pools
+from zuno_tui.present.plan_pools import plan_pools
 
 if TYPE_CHECKING:
     from agents.scorecard.scoring import DecidedPlan
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
-    from zuno_tui.shown.argued_plan import ArguedPlan
-    from zuno_tui.shown.views import PlanView
+    from zuno_tui.present.argued_plan import ArguedPlan
+    from zuno_tui.present.views import PlanView
 
 JUDGING = "scorecard"
 _PATIENCE = 600.0
@@ -63,7 +63,7 @@ async def _judge(
     desk_context: DeskContext, card: Card, argued: ArguedPlan, plans: tuple[DecidedPlan, ...]
 ) -> None:
     from agents.scorecard.judging import judge_due
-    from zuno_tui.session.reading_progress import reading_progress
+    from zuno_tui.app.reading_progress import reading_progress
 
     try:
         judged = await judge_due(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from zuno_tui.app.market_clock import MarketClock, MarketClockError, open_approvals
 from zuno_tui.desk.events import Said
-from zuno_tui.session.market_clock import MarketClock, MarketClockError, open_approvals
 
 if TYPE_CHECKING:
+    from zuno_tui.app.market_clock import MarketTrading
     from zuno_tui.commands.market import SetMarketClock as Asked
     from zuno_tui.desk.context import DeskContext
-    from zuno_tui.session.market_clock import MarketTrading
 
 _BETWEEN_LOOKS = 3.0
 _REAL_TIME = 1.0

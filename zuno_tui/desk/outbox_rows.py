@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.resume import ResumeChoice, StepSituation
-from zuno_tui.commands.running.outbox import resolve_half_done
+from zuno_tui.app.outbox import resolve_half_done
 from zuno_tui.desk.events import OutboxReady, Said
 from zuno_tui.gate.approvals import read_approval
 from zuno_tui.gate.results import look_at_outbox, remember_heard, stands
-from zuno_tui.shown.views import DispatchView
+from zuno_tui.present.views import DispatchView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

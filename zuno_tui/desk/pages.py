@@ -10,10 +10,10 @@ from zuno_tui.desk.events import PageReady
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from zuno_tui.app.session import Session
     from zuno_tui.commands.command import Intent
     from zuno_tui.desk.context import DeskContext
-    from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import CommandAnswer
+    from zuno_tui.present.answer import CommandAnswer
 
     Answering = Callable[[Session, Intent], Awaitable[CommandAnswer]]
 

@@ -18,8 +18,8 @@ from zuno_tui.prompt.context import held_positions
 
 if TYPE_CHECKING:
     from zuno_tui.desk.events import Event
+    from zuno_tui.present.views import PlanView
     from zuno_tui.prompt.context import PhraseContext
-    from zuno_tui.shown.views import PlanView
 
 
 def context_after(context: PhraseContext, event: Event) -> PhraseContext:

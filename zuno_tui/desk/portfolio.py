@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING, NamedTuple
 from chain.base.quantity import Unknown
 from chain.contracts.checksum import shortened
 from chain.prices.price import WorthUnit
+from zuno_tui.app.earnings import known_sum, read_whole_earnings
+from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.desk.events import PortfolioChanged
-from zuno_tui.session.reading_progress import reading_progress
-from zuno_tui.shown.portfolio_report import wallet_words
-from zuno_tui.shown.portfolio_view import (
+from zuno_tui.present.portfolio_report import wallet_words
+from zuno_tui.present.portfolio_view import (
     EarnedRow,
     PortfolioView,
     ResultLine,
     idle_row,
     summed_lines,
 )
-from zuno_tui.shown.position_rows import gain_tone
-from zuno_tui.shown.words import UNKNOWN, fee_text, money, short_gain
-from zuno_tui.watch.earnings import known_sum, read_whole_earnings
+from zuno_tui.present.position_rows import gain_tone
+from zuno_tui.present.words import UNKNOWN, fee_text, money, short_gain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from chain.base.quantity import Quantity
+    from zuno_tui.app.earnings import PositionEarnings, WalletEarnings
     from zuno_tui.commands.portfolio import ShowPortfolio
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.jobs import Progress
-    from zuno_tui.watch.earnings import PositionEarnings, WalletEarnings
 
 _PATIENCE = 1_800.0
 _TODAY, _WEEK, _MONTH = 1, 7, 30

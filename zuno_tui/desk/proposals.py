@@ -42,9 +42,9 @@ class PhraseProposals:
 
     async def _ask(self, settings: DebateSettings, typed: str) -> None:
         from agents.bus.run import Listener
+        from zuno_tui.app.debate_setup import live_model, with_keys
         from zuno_tui.commands.registry import registry
         from zuno_tui.prompt.model_phrase import phrase_of_model
-        from zuno_tui.session.debate import live_model, with_keys
 
         settings = replace(settings, model=await with_keys(settings.model))
         store = self._desk_context.sources.store

@@ -9,8 +9,8 @@ from agents.lp.option_letters import option_letter
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
 from zuno_tui.desk.cleaning import clean_in_place
 from zuno_tui.desk.events import ProseHeard
-from zuno_tui.shown.transcript import WHY_STRUCK
-from zuno_tui.shown.views import Struck, TurnView
+from zuno_tui.present.transcript import WHY_STRUCK
+from zuno_tui.present.views import Struck, TurnView
 
 if TYPE_CHECKING:
     from agents.bus.run import SpokenTurn

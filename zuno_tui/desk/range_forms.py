@@ -26,7 +26,7 @@ class RangeForms:
 
     async def _read(self, intent: ChooseRange, progress: Progress) -> None:
         # What a debate is made of takes a while to import, and is needed for the first form.
-        from zuno_tui.commands.running.range import read_range_forms
+        from zuno_tui.app.range import read_range_forms
 
         desk_context = self._desk_context
         forms = await read_range_forms(

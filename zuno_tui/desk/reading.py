@@ -14,12 +14,12 @@ from chain.positions.overview import read_overview
 from zuno_tui.desk.events import OutageChanged, PositionsChanged, Said
 from zuno_tui.desk.faults import fault_words, sentences_of
 from zuno_tui.desk.worth_history import WorthHistory
+from zuno_tui.present.glance import WorthSample, glance_of
+from zuno_tui.present.outage import OutageView, endpoint_words
+from zuno_tui.present.position_rows import Won, positions_view, won_by_position
+from zuno_tui.present.search_words import search_words
+from zuno_tui.present.views import PositionsView
 from zuno_tui.settings.monitor import monitor_settings
-from zuno_tui.shown.glance import WorthSample, glance_of
-from zuno_tui.shown.outage import OutageView, endpoint_words
-from zuno_tui.shown.position_rows import Won, positions_view, won_by_position
-from zuno_tui.shown.search_words import search_words
-from zuno_tui.shown.views import PositionsView
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from chain.positions.overview import Overview
     from chain.positions.search_state import SearchProgress
     from zuno_tui.desk.context import DeskContext
-    from zuno_tui.shown.views import ChartView
+    from zuno_tui.present.views import ChartView
 
 _NAMESPACE = "desk-positions"
 _KEPT_ROWS = 1_000
@@ -230,7 +230,7 @@ class PositionReader:
 
     async def _read_gains(self, overview: Overview) -> None:
         from chain.positions.performance import read_performance
-        from zuno_tui.shown.past_day import day_charts, day_samples
+        from zuno_tui.present.past_day import day_charts, day_samples
 
         desk_context = self._desk_context
         try:

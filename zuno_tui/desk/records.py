@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from agents.lp.debate import DebateEnd
 from agents.lp.record_summary import summarise
-from zuno_tui.commands.running.replay import record_path
+from zuno_tui.app.record_replay import replayed
+from zuno_tui.app.replay import record_path
 from zuno_tui.desk.events import DebateChanged, RecordsReady, Said, ViewAsked
 from zuno_tui.desk.prose import ending, turn_view
-from zuno_tui.session.replay import replayed
-from zuno_tui.shown.views import DebateView, RecordRow
+from zuno_tui.present.views import DebateView, RecordRow
 
 if TYPE_CHECKING:
     from pathlib import Path

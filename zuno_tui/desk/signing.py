@@ -12,7 +12,7 @@ from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import STOPPED, SUCCEEDED
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
-from zuno_tui.commands.running.apply import step_words
+from zuno_tui.app.apply import step_words
 from zuno_tui.desk.approval_views import replacement_view, signing_key, waiting_view
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, Said
 from zuno_tui.desk.faults import fault_words
@@ -24,9 +24,9 @@ from zuno_tui.gate.replace import replacement_of, send_replacement, waiting_disp
 from zuno_tui.gate.results import read_result
 from zuno_tui.gate.resume import prepare_resume, resume_plan
 from zuno_tui.gate.worth import read_worth
-from zuno_tui.shown import signing
-from zuno_tui.shown.result_card import result_headline, result_notes, sent_transactions
-from zuno_tui.shown.views import ApprovalView, ResultView, StepProgress, StepView
+from zuno_tui.present import signing
+from zuno_tui.present.result_card import result_headline, result_notes, sent_transactions
+from zuno_tui.present.views import ApprovalView, ResultView, StepProgress, StepView
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec.structs import replace
 
 from zuno_tui.desk.events import StatusChanged
-from zuno_tui.shown.views import JobView, StatusView
+from zuno_tui.present.views import JobView, StatusView
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,13 +12,17 @@ from msgspec.structs import replace
 from agents.trade.limits import DeskLimits
 from agents.trade.payloads import TradePlanReady
 from agents.trade.terms import TradeMode
-from zuno_tui.commands.running.trade import (
+from zuno_tui.app.data_set import keep_run, keep_sent
+from zuno_tui.app.market_clock import MarketClockError
+from zuno_tui.app.trade import (
     TRADE_WORD,
     progress_words,
     read_hedged,
     waiting_lines,
 )
-from zuno_tui.commands.running.trade_report import report_run
+from zuno_tui.app.trade_plans import stored_trade
+from zuno_tui.app.trade_report import report_run
+from zuno_tui.app.trading import argue_trade, open_trading
 from zuno_tui.desk.events import (
     ConfirmationEnded,
     Said,
@@ -29,13 +33,9 @@ from zuno_tui.desk.events import (
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.hearing import DebateHearing
 from zuno_tui.gate.trades import apply_trade, approve_trade, waiting_trade
-from zuno_tui.session.data_set import keep_run, keep_sent
-from zuno_tui.session.market_clock import MarketClockError
-from zuno_tui.session.trade_plans import stored_trade
-from zuno_tui.session.trading import argue_trade, open_trading
-from zuno_tui.shown.trade.run_view import run_begun, run_failed, run_heard, run_of_plan
-from zuno_tui.shown.trade.views import TradeApprovalView
-from zuno_tui.shown.views import DebateView
+from zuno_tui.present.trade.run_view import run_begun, run_failed, run_heard, run_of_plan
+from zuno_tui.present.trade.views import TradeApprovalView
+from zuno_tui.present.views import DebateView
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.market import EmbeddedMarket
     from zuno_tui.gate.trades import ApprovedTrade
-    from zuno_tui.shown.trade.views import TradeRunView
+    from zuno_tui.present.trade.views import TradeRunView
 
 RUN, SENDING = "trade", "send"
 _PATIENCE = 900.0

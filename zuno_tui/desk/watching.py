@@ -21,15 +21,15 @@ from agents.monitor.service import run_monitor
 from chain.base.store import StoreError
 from chain.contracts.checksum import shortened
 from chain.contracts.networks import UnknownNetworkError, network_named
+from zuno_tui.app.health import undelivered
+from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
 from zuno_tui.commands.alerts import ALL_ALERTS
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 from zuno_tui.desk.faults import fault_words
+from zuno_tui.present.views import AlertRow, AlertsView
+from zuno_tui.present.words import age_text
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import Flags
-from zuno_tui.shown.views import AlertRow, AlertsView
-from zuno_tui.shown.words import age_text
-from zuno_tui.watch.health import undelivered
-from zuno_tui.watch.watchlist import HomeWatchlist, SettingsSource
 
 if TYPE_CHECKING:
     from agents.monitor.alerts.alert import Alert

@@ -16,16 +16,16 @@ from zuno_tui.desk.events import Said
 from zuno_tui.desk.jobs import Jobs
 from zuno_tui.desk.reading import EMBEDDED, LIVE, PositionReader
 from zuno_tui.desk.status import StatusBoard
-from zuno_tui.shown.views import StatusView
-from zuno_tui.shown.words import subscription_words
+from zuno_tui.present.views import StatusView
+from zuno_tui.present.words import subscription_words
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address
     from chain.positions.overview import Overview
     from chain.rpc.errors import RpcError
+    from zuno_tui.app.session import Session
     from zuno_tui.desk.context import DeskOpening, Tell
     from zuno_tui.desk.dispatcher import Dispatcher
-    from zuno_tui.session.session import Session
 
 _HEAD_START = 2.0
 """Seconds the first read gets before the heavy parts are loaded."""

@@ -8,7 +8,7 @@ from msgspec import Struct, to_builtins
 
 from chain.base.store import read_as
 from chain.base.units import HOUR
-from zuno_tui.shown.glance import WorthSample  # noqa: TC001 - read back by its type
+from zuno_tui.present.glance import WorthSample  # noqa: TC001 - read back by its type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from zuno_tui.shown.views import PositionRow
+    from zuno_tui.present.views import PositionRow
 
 _SHOWN_NUMBER = re.compile(
     r"(?P<sign>[+-]?)<?[^0-9.]?(?P<digits>[0-9]+(?:\.[0-9]+)?)(?P<scale>[kM]?)(?: [A-Z]+)?"

@@ -13,6 +13,7 @@ from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.base.numerals import Numeral, written
 from chain.contracts.networks import NATIVE
+from zuno_tui.present.words import fee_text
 from zuno_tui.prompt.create_parts import (
     Exposure,
     Fee,
@@ -28,7 +29,6 @@ from zuno_tui.prompt.create_words import known_symbols, vocabulary
 from zuno_tui.prompt.named_networks import take_networks
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.prompt.pieces import LONGEST_PHRASE, choose_one, cut, listed, unknown
-from zuno_tui.shown.words import fee_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -5,15 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+from zuno_tui.present.glossary import term_named
 from zuno_tui.prompt.slots import symbol_of
 from zuno_tui.prompt.words import plain
-from zuno_tui.shown.glossary import term_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from zuno_tui.present.glossary import GlossaryTerm
     from zuno_tui.prompt.slots import Sentence
-    from zuno_tui.shown.glossary import GlossaryTerm
 
 _LONGEST_TERM = 3
 _WHOLE = 100

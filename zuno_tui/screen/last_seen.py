@@ -14,12 +14,12 @@ from zuno_tui.desk.events import (
     PositionsChanged,
     StatusChanged,
 )
-from zuno_tui.shown.views import AlertsView, PositionsView, StatusView
+from zuno_tui.present.views import AlertsView, PositionsView, StatusView
 
 if TYPE_CHECKING:
     from zuno_tui.desk.events import Event
-    from zuno_tui.shown.outage import OutageView
-    from zuno_tui.shown.views import DebateView, PlanView
+    from zuno_tui.present.outage import OutageView
+    from zuno_tui.present.views import DebateView, PlanView
 
 
 class LastSeen(Struct):

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from chain.base.home import Home
 from chain.devnet.launch import running_devnet
+from zuno_tui.app.session import Session
 from zuno_tui.charts.screen_picture import save_picture
 from zuno_tui.commands.apply import Apply
 from zuno_tui.commands.approve import Approve
@@ -26,7 +27,6 @@ from zuno_tui.screen.recording import ScreenRecording
 from zuno_tui.screen.screens.confirm import ConfirmScreen
 from zuno_tui.screen.screens.position import PositionScreen
 from zuno_tui.screen.themes import COLOURLESS, DEFAULT
-from zuno_tui.session.session import Session
 from zuno_tui.settings import Flags, load_settings
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import DOLLAR_DOLLAR, TOKEN0, TOKEN1, Market
 from tests.agents.lp.made_up_markets import create_context, market_context
 from tests.agents.lp.test_prompts import Stubborn
-from zuno_tui.shown.transcript import readable
+from zuno_tui.present.transcript import readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

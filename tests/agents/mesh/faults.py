@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from agents.mesh.peers import Peer
     from agents.numbers.profiles import RiskProfile
     from tests.agents.mesh.processes import Held, Mesh
-    from zuno_tui.session.agents_elsewhere import AgentPlaces
-    from zuno_tui.session.session import Session
+    from zuno_tui.app.agents_elsewhere import AgentPlaces
+    from zuno_tui.app.session import Session
 
 BURST = 250
 WAYS = {

@@ -25,8 +25,8 @@ from chain.base.canonical import canonical
 from chain.base.home import Home, cache_folder
 from chain.contracts.networks import network_named
 from tests.fork_server import fork_server
-from zuno_tui.session.debate import Debating, debate
-from zuno_tui.session.session import Session
+from zuno_tui.app.debate_setup import Debating, debate
+from zuno_tui.app.session import Session
 from zuno_tui.settings import Settings
 from zuno_tui.settings.debates import debate_settings
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from agents.bus.run import SpokenTurn
     from chain.devnet.launch import DevnetReady
     from tests.fork_server import ForkedProcess
-    from zuno_tui.session.agents_elsewhere import AgentPlaces
-    from zuno_tui.session.debate import Debated
+    from zuno_tui.app.agents_elsewhere import AgentPlaces
+    from zuno_tui.app.debate_setup import Debated
 
 _PATIENCE = 60.0
 

@@ -36,13 +36,13 @@ from tests.agents.mesh.processes import (
 )
 from tests.fakes.model_endpoint import says
 from tests.fakes.model_in_a_thread import model_in_a_thread
-from zuno_tui.shown.exit_codes import NETWORK
+from zuno_tui.present.exit_codes import NETWORK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chain.devnet.launch import DevnetReady
-    from zuno_tui.session.agents_elsewhere import AgentPlaces
+    from zuno_tui.app.agents_elsewhere import AgentPlaces
 
 ROOT = Path(__file__).parents[3]
 NOBODY = 65_534
@@ -61,7 +61,7 @@ DEADLINE = 240.0
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that does much else is slow to answer, and that is not what is tried here."""
     monkeypatch.setattr("agents.mesh.gathering.GATHER_SECONDS", 40.0)
-    monkeypatch.setattr("zuno_tui.session.debate._QUIET_ELSEWHERE", 30.0)
+    monkeypatch.setattr("zuno_tui.app.debate_setup._QUIET_ELSEWHERE", 30.0)
 
 
 @pytest.fixture(params=ENGINES, scope="module")
@@ -181,7 +181,7 @@ async def test_a_models_words_are_heard_on_the_desk_while_it_speaks(
 async def test_nodes_that_die_in_the_middle_end_the_debate_by_name(
     mesh: Mesh, devnet: DevnetReady, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zuno_tui.session.debate._QUIET_ELSEWHERE", 2.0)
+    monkeypatch.setattr("zuno_tui.app.debate_setup._QUIET_ELSEWHERE", 2.0)
     session = session_on(mesh.home, devnet)
     token_id = min(positions_by_state(devnet.url).values())
 
@@ -258,7 +258,7 @@ async def test_two_hundred_debates_end_in_the_right_plan_or_a_named_failure(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Ten of each engine's hundred, through every fault in turn, as patient as a person's desk."""
-    monkeypatch.setattr("zuno_tui.session.debate._QUIET_ELSEWHERE", 5.0)
+    monkeypatch.setattr("zuno_tui.app.debate_setup._QUIET_ELSEWHERE", 5.0)
     expected = Expected(tmp_path, devnet)
     faults = faults_of(mesh.engine)
     ended: Counter[str] = Counter()

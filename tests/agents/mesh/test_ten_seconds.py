@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from chain.devnet.launch import DevnetReady
     from tests.agents.mesh.processes import Held
-    from zuno_tui.session.agents_elsewhere import AgentPlaces
+    from zuno_tui.app.agents_elsewhere import AgentPlaces
 
 pytestmark = pytest.mark.soak
 """Seconds of the clock say nothing on a machine that does much else."""

@@ -24,7 +24,7 @@ from tests.fakes.model_endpoint import drips, never_answers
 from tests.fakes.model_servers import hosted, local
 from tests.fakes.model_servers.shapes import THINKING, bad_request
 from tests.fakes.skipping_loop import run_skipping
-from zuno_tui.commands.running.model import ability_words
+from zuno_tui.app.model import ability_words
 
 if TYPE_CHECKING:
     from pathlib import Path

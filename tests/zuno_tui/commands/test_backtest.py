@@ -15,7 +15,7 @@ from tests import node_rpc
 from zuno_tui.charts import installed
 from zuno_tui.cli import main
 from zuno_tui.commands.backtest import RunBacktest, read_hours
-from zuno_tui.shown.exit_codes import DONE, FAILED, USAGE
+from zuno_tui.present.exit_codes import DONE, FAILED, USAGE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ import pytest
 from agents.numbers.sigma import SIGMA_SCATTER
 from zuno_tui.charts import installed
 from zuno_tui.cli import main
-from zuno_tui.shown.exit_codes import DONE, FAILED, USAGE
+from zuno_tui.present.exit_codes import DONE, FAILED, USAGE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,7 +23,7 @@ from tests.agents.scorecard.test_summary import scored
 from tests.fakes.model_endpoint import fails, says
 from tests.fakes.model_in_a_thread import model_in_a_thread
 from zuno_tui.cli import main
-from zuno_tui.shown.exit_codes import DONE, FAILED, USAGE
+from zuno_tui.present.exit_codes import DONE, FAILED, USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

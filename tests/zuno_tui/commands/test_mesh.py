@@ -10,7 +10,7 @@ import pytest
 from zuno_tui.cli import main
 from zuno_tui.commands.mesh import ShowMesh
 from zuno_tui.commands.registry import registry
-from zuno_tui.shown.exit_codes import DONE, FAILED, NETWORK, USAGE
+from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK, USAGE
 
 if TYPE_CHECKING:
     from pathlib import Path

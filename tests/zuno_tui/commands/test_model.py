@@ -14,12 +14,12 @@ from chain.wallet.keyring_store import Keyring
 from tests.fakes.model_endpoint import fails, says
 from tests.fakes.model_in_a_thread import model_in_a_thread
 from tests.fakes.model_servers.shapes import bad_request
+from zuno_tui.app import wallet_secrets
+from zuno_tui.app.debate_setup import debate_limits
 from zuno_tui.cli import main
-from zuno_tui.session import wallet_secrets
-from zuno_tui.session.debate import debate_limits
+from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK, USAGE
 from zuno_tui.settings import Flags, load_settings
 from zuno_tui.settings.debates import debate_settings
-from zuno_tui.shown.exit_codes import DONE, FAILED, NETWORK, USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,16 +11,16 @@ from chain.base.spelling import one_slip_apart
 from chain.base.units import DAY
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.by_day import DayOfRange
+from zuno_tui.app.earnings import earned_in
+from zuno_tui.app.glossary import glossary_answer
+from zuno_tui.app.what_if import moved_sqrt_price
 from zuno_tui.commands.registry import registry
-from zuno_tui.commands.running.glossary import glossary_answer
-from zuno_tui.commands.running.say import interpretation_document
-from zuno_tui.commands.running.what_if import moved_sqrt_price
+from zuno_tui.commands.saying import interpretation_document
 from zuno_tui.commands.what_if import read_change, read_level
+from zuno_tui.present.glossary import GLOSSARY, term_named
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.interpret import interpret
 from zuno_tui.prompt.phrase_error import PhraseError
-from zuno_tui.shown.glossary import GLOSSARY, term_named
-from zuno_tui.watch.earnings import earned_in
 
 
 def test_a_price_moves_by_the_square_of_its_root() -> None:

@@ -33,12 +33,12 @@ from zuno_tui.commands.revoke import Revoke
 from zuno_tui.commands.unwrap import UnwrapEth
 from zuno_tui.commands.wallet import UseWallet
 from zuno_tui.desk.events import PageReady
+from zuno_tui.present.exit_codes import DONE
 from zuno_tui.prompt.completion import completions
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.interpret import understand
 from zuno_tui.screen.app.palette import DeskCommands
 from zuno_tui.screen.screens.help import HelpScreen
-from zuno_tui.shown.exit_codes import DONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,7 @@ class Greet(Intent, frozen=True):
 
 
 async def _answer(session, asked):
-    from zuno_tui.shown.answer import CommandAnswer
+    from zuno_tui.present.answer import CommandAnswer
 
     words = f"Hello {asked.person}"
     words = words.upper() if asked.loudly else words

@@ -23,7 +23,7 @@ from tests.zuno_tui.gate.test_waiting import include, sent
 from zuno_tui.cli import main
 from zuno_tui.commands.registry import command_named
 from zuno_tui.commands.scorecard import ShowScorecard
-from zuno_tui.shown.exit_codes import DONE, NETWORK
+from zuno_tui.present.exit_codes import DONE, NETWORK
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,14 +12,14 @@ from tests.agents.trade.desks import REQUEST, argue, observer
 from tests.fakes.exchange import ExchangeDouble
 from tests.fakes.telegram import CHAT, TOKEN, Conduct, TelegramDouble
 from tests.fakes.telegram_in_a_thread import telegram_served
+from zuno_tui.app.session import Session
+from zuno_tui.app.trade_report import report_files, report_run, send_waiting
 from zuno_tui.cli import main
 from zuno_tui.commands.chat.answering import KeptOffset
 from zuno_tui.commands.chat.answers import chat_answer
-from zuno_tui.commands.running.trade_report import report_files, report_run, send_waiting
-from zuno_tui.session.session import Session
+from zuno_tui.present.exit_codes import DONE, NETWORK, USAGE
 from zuno_tui.settings import Flags, load_settings
 from zuno_tui.settings.channels import channel_settings
-from zuno_tui.shown.exit_codes import DONE, NETWORK, USAGE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from chain.base.home import Home
+from zuno_tui.app.session import Session
 from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.desk import Desk
-from zuno_tui.session.session import Session
 from zuno_tui.settings import Flags, load_settings
 
 if TYPE_CHECKING:

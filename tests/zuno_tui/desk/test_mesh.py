@@ -19,6 +19,8 @@ from agents.numbers.rules import JudgmentVerdict
 from tests.agents.mesh.wired import WiredMesh
 from tests.fakes.mesh_wire import Wire
 from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.app import debate_setup as held
+from zuno_tui.app.second_opinions import SECOND
 from zuno_tui.commands.mesh import ShowMesh
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.desk.events import (
@@ -29,8 +31,6 @@ from zuno_tui.desk.events import (
     StatusChanged,
     TurnEnded,
 )
-from zuno_tui.session import debate as held
-from zuno_tui.session.second_opinions import SECOND
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -67,8 +67,8 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     assert GATHER_SECONDS <= 5
     assert 2 * held._QUIET_ELSEWHERE <= 10
     monkeypatch.setattr("agents.mesh.gathering.GATHER_SECONDS", 40.0)
-    monkeypatch.setattr("zuno_tui.commands.running.mesh_status._SECONDS", 40.0)
-    monkeypatch.setattr("zuno_tui.session.debate._QUIET_ELSEWHERE", 30.0)
+    monkeypatch.setattr("zuno_tui.app.mesh_status._SECONDS", 40.0)
+    monkeypatch.setattr("zuno_tui.app.debate_setup._QUIET_ELSEWHERE", 30.0)
 
 
 def at_desk(mesh: WiredMesh, devnet: DevnetReady, transport: str | None = None) -> DeskOpening:
@@ -158,7 +158,7 @@ def cutting(mesh: WiredMesh, role: Role, when: asyncio.Event) -> dict[str, FlowS
 async def test_a_mesh_that_dies_before_a_word_was_said_is_left_for_this_process(
     mesh: WiredMesh, devnet: DevnetReady, token_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zuno_tui.session.debate._QUIET_ELSEWHERE", 0.5)
+    monkeypatch.setattr("zuno_tui.app.debate_setup._QUIET_ELSEWHERE", 0.5)
     at_once = asyncio.Event()
     at_once.set()
     async with (
@@ -175,7 +175,7 @@ async def test_a_mesh_that_dies_before_a_word_was_said_is_left_for_this_process(
 async def test_a_mesh_that_dies_in_the_middle_ends_the_debate_by_name(
     mesh: WiredMesh, devnet: DevnetReady, token_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zuno_tui.session.debate._QUIET_ELSEWHERE", 3.0)
+    monkeypatch.setattr("zuno_tui.app.debate_setup._QUIET_ELSEWHERE", 3.0)
     heard = asyncio.Event()
     async with (
         mesh.agents(devnet.url, specs=cutting(mesh, CRITIC, heard)),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from zuno_tui.app.market_clock import next_speed
 from zuno_tui.desk.cleaning import cleaned
 from zuno_tui.desk.events import (
     DebateChanged,
@@ -21,9 +22,7 @@ from zuno_tui.desk.faults import one_line
 from zuno_tui.desk.guide import Guide
 from zuno_tui.desk.jobs import Jobs
 from zuno_tui.desk.prose import SpeakerProse
-from zuno_tui.session.market_clock import next_speed
-from zuno_tui.settings import SettingsError
-from zuno_tui.shown.views import (
+from zuno_tui.present.views import (
     ApprovalView,
     DebateView,
     OptionView,
@@ -33,6 +32,7 @@ from zuno_tui.shown.views import (
     ResultView,
     StatusView,
 )
+from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from zuno_tui.desk.events import Event

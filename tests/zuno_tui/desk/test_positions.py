@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.desk.events import PositionsChanged, StatusChanged
-from zuno_tui.shown.drawing.pieces import figure
-from zuno_tui.shown.words import round_usd
+from zuno_tui.present.drawing.pieces import figure
+from zuno_tui.present.words import round_usd
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from chain.devnet.launch import DevnetReady
     from tests.zuno_tui.desk.conftest import Node
-    from zuno_tui.shown.views import ApprovalView, PlanView
+    from zuno_tui.present.views import ApprovalView, PlanView
 
 pytestmark = pytest.mark.usefixtures("changed_world")
 

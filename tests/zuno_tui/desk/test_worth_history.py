@@ -5,8 +5,8 @@ from __future__ import annotations
 from chain.base.store import Store
 from chain.base.units import HOUR
 from zuno_tui.desk.worth_history import WorthHistory
-from zuno_tui.shown.drawing.pieces import sparkline
-from zuno_tui.shown.glance import WorthSample, ether_change
+from zuno_tui.present.drawing.pieces import sparkline
+from zuno_tui.present.glance import WorthSample, ether_change
 
 BEGIN = 1_768_003_200
 

@@ -18,7 +18,7 @@ from tests.embedded_chain import embedded_chain
 from tests.fork_server import fork_server
 from tests.zuno_tui.conftest import CommandLine, Spoken
 from tests.zuno_tui.gate.desk import REFUSED, Desk
-from zuno_tui.shown.exit_codes import DONE, NETWORK
+from zuno_tui.present.exit_codes import DONE, NETWORK
 
 if TYPE_CHECKING:
     import random

@@ -12,8 +12,8 @@ from chain.tokens import listed_token
 from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk, assert_nothing_left, assert_within_bounds
-from zuno_tui.shown.output import OutputColumn, table
-from zuno_tui.shown.words import amount_of
+from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.words import amount_of
 
 if TYPE_CHECKING:
     from pathlib import Path

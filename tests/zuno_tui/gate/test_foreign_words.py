@@ -25,7 +25,7 @@ from tests.zuno_tui.gate.desk import REFUSED, Desk
 from tests.zuno_tui.gate.hostile_world import UPGRADEABLE, HostileWorld, hostile_world
 from zuno_tui.commands.close import ClosePosition
 from zuno_tui.desk.events import Said
-from zuno_tui.shown.failures import unforeseen
+from zuno_tui.present.failures import unforeseen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

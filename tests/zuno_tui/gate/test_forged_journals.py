@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
-    from zuno_tui.shown.views import ApprovalView
+    from zuno_tui.present.views import ApprovalView
 
 DONE, FAILED = 0, 1
 KINDS = (

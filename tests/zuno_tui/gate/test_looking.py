@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from zuno_tui.shown.views import ApprovalView, DispatchView
+    from zuno_tui.present.views import ApprovalView, DispatchView
 
 FAILED = 1
 
@@ -292,7 +292,7 @@ def test_a_failure_nobody_foresaw_does_not_say_that_nothing_was_sent(
         raise RuntimeError("broken in the middle")
 
     place = {"cancel": "outbox_replacing.send_replacement", "resume": "outbox_resuming.resume_plan"}
-    monkeypatch.setattr(f"zuno_tui.commands.running.{place[action]}", breaks)
+    monkeypatch.setattr(f"zuno_tui.app.{place[action]}", breaks)
     failed = desk.here("outbox", action, *_confirmed(approval))
 
     assert failed.code == FAILED

@@ -14,7 +14,7 @@ from zuno_tui.screen.screens.confirm import ConfirmScreen
 if TYPE_CHECKING:
     from textual.pilot import Pilot
 
-    from zuno_tui.shown.views import ApprovalView
+    from zuno_tui.present.views import ApprovalView
 
 KEYLESS = replace(APPROVAL, needs_passphrase=False)
 

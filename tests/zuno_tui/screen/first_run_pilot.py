@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from textual.events import Paste
 from textual.widgets import Static
 
+from zuno_tui.app import first_steps
 from zuno_tui.screen.screens.first_run import FirstRunScreen
-from zuno_tui.session import first_steps
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot

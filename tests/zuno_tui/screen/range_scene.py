@@ -12,11 +12,11 @@ from chain.tokens.pair import Pair
 from tests.agents.lp.made_up import Market
 from zuno_tui.commands.range import ChooseRange
 from zuno_tui.desk.events import RangeReady
-from zuno_tui.shown.range_form import range_form
+from zuno_tui.present.range_form import range_form
 
 if TYPE_CHECKING:
     from agents.lp.facts import MarketContext
-    from zuno_tui.shown.range_form import RangeForm
+    from zuno_tui.present.range_form import RangeForm
 
 _HOURS = 168
 _STEP = 200

@@ -17,9 +17,7 @@ from zuno_tui.desk.events import (
     Said,
     StatusChanged,
 )
-from zuno_tui.screen.app.app import ZunoApp
-from zuno_tui.screen.themes import DEFAULT
-from zuno_tui.shown.views import (
+from zuno_tui.present.views import (
     AlertRow,
     AlertsView,
     ApprovalView,
@@ -42,6 +40,8 @@ from zuno_tui.shown.views import (
     Struck,
     TurnView,
 )
+from zuno_tui.screen.app.app import ZunoApp
+from zuno_tui.screen.themes import DEFAULT
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from chain.wallet.secrets import Passphrase
     from zuno_tui.commands.command import Intent
     from zuno_tui.desk.events import Event
-    from zuno_tui.shown.views import Standing, Tone
+    from zuno_tui.present.views import Standing, Tone
 
 NOW = 1_790_000_000.0
 

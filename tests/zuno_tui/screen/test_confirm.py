@@ -26,14 +26,14 @@ from tests.zuno_tui.screen.scenes import (
     play,
 )
 from zuno_tui.desk.events import ConfirmationEnded, PlanChanged, Said
+from zuno_tui.present.views import RangeView, ReceiptLine, ReceiptView, StepView
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.panes.typed_word import TypedWord
 from zuno_tui.screen.screens.confirm import ConfirmScreen
-from zuno_tui.shown.views import RangeView, ReceiptLine, ReceiptView, StepView
 
 if TYPE_CHECKING:
     from chain.wallet.secrets import Passphrase
-    from zuno_tui.shown.views import ApprovalView
+    from zuno_tui.present.views import ApprovalView
 
 SIZES = [(80, 24), (120, 36), (200, 50)]
 

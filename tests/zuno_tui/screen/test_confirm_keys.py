@@ -19,7 +19,7 @@ from zuno_tui.screen.screens.confirm import ConfirmScreen
 if TYPE_CHECKING:
     from textual.pilot import Pilot
 
-    from zuno_tui.shown.views import ApprovalView
+    from zuno_tui.present.views import ApprovalView
 
 DRAWN = 1_000.0
 """When the page was whole on the screen, by the clock that stamps keys."""

@@ -18,7 +18,7 @@ from tests.zuno_tui.screen.scenes import (
     play,
 )
 from zuno_tui.desk.events import PlanChanged
-from zuno_tui.shown.views import StepProgress
+from zuno_tui.present.views import StepProgress
 
 
 async def test_progress_and_result_are_followed() -> None:

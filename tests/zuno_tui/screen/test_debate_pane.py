@@ -12,9 +12,9 @@ from agents.bus.run import SpokenTurn
 from tests.zuno_tui.screen.scenes import DEBATE, TURNS, desk_app, play, text_of
 from zuno_tui.desk.events import DebateChanged, ProseHeard, ThinkingHeard, TurnEnded
 from zuno_tui.desk.prose import turn_view
+from zuno_tui.present.views import DebateView, Struck, TurnView
 from zuno_tui.screen.panes.debate import FLUSH_SECONDS, MOST_TURNS, DebatePane
 from zuno_tui.screen.panes.turn import turn_text
-from zuno_tui.shown.views import DebateView, Struck, TurnView
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot

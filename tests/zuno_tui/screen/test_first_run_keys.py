@@ -27,7 +27,7 @@ from tests.zuno_tui.screen.first_run_pilot import (
     settled,
 )
 from tests.zuno_tui.screen.scenes import desk_app
-from zuno_tui.session import first_steps
+from zuno_tui.app import first_steps
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -52,12 +52,12 @@ from zuno_tui.desk.events import (
     TradeConfirmationAsked,
     TradeOpened,
 )
+from zuno_tui.present.outage import OutageView
+from zuno_tui.present.views import AlertsView, PositionsView
 from zuno_tui.screen.panes.debate import FLUSH_SECONDS
 from zuno_tui.screen.screens.confirm import ConfirmScreen
 from zuno_tui.screen.screens.trade_confirm import TradeConfirmScreen
 from zuno_tui.screen.themes import COLOURLESS, THEME_NAMES
-from zuno_tui.shown.outage import OutageView
-from zuno_tui.shown.views import AlertsView, PositionsView
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot

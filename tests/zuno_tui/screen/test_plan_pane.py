@@ -25,7 +25,7 @@ from zuno_tui.screen.panes.plan_card import comparison
 from zuno_tui.screen.panes.prompt import PromptPane
 
 if TYPE_CHECKING:
-    from zuno_tui.shown.views import PlanView
+    from zuno_tui.present.views import PlanView
 
 
 def _lines(plan: PlanView, chosen: int, width: int) -> list[str]:

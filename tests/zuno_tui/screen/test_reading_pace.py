@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from agents.bus.payload import SpokenCell, SpokenRow, SpokenTable
 from tests.zuno_tui.screen.scenes import PLAN, TURNS, desk_app, play
 from zuno_tui.desk.events import DebateChanged, PlanChanged, ProseHeard, TurnEnded, ViewAsked
+from zuno_tui.present.views import DebateView, TurnView
 from zuno_tui.screen.panes.debate import DebatePane
 from zuno_tui.screen.panes.reading_pace import LEAST_SECONDS, MOST_SECONDS, ReadingPace
 from zuno_tui.screen.screens.desk import DeskScreen
-from zuno_tui.shown.views import DebateView, TurnView
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from tests.zuno_tui.screen.scenes import APPLIED, APPROVAL
+from zuno_tui.present.views import StepProgress
 from zuno_tui.screen.panes.receipt import receipt_lines, receipt_width, step_lines
 from zuno_tui.screen.panes.result import applied_lines, copied_hashes
-from zuno_tui.shown.views import StepProgress
 
 PROGRESS = tuple(
     StepProgress(f"{step.name}: included in block {place}", "done", 31_204_118 + place)

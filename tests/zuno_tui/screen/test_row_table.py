@@ -23,13 +23,13 @@ from tests.zuno_tui.screen.scenes import (
 from zuno_tui.commands.alerts import Acknowledge
 from zuno_tui.commands.inspect import Inspect
 from zuno_tui.desk.events import AlertsChanged, OutageChanged, PositionsChanged
+from zuno_tui.present.outage import OutageView
+from zuno_tui.present.views import PositionsView
 from zuno_tui.screen.panes.alerts import AlertsPane, alert_cells, gathered
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.panes.table_layout import ColumnPlace, TableLayout
 from zuno_tui.screen.screens.portfolio import spread
-from zuno_tui.shown.outage import OutageView
-from zuno_tui.shown.views import PositionsView
 
 if TYPE_CHECKING:
     import pytest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tests.zuno_tui.screen.scenes import NOW
-from zuno_tui.shown.trade.views import (
+from zuno_tui.present.trade.views import (
     ConflictLine,
     ConflictMapView,
     ExpertCard,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from tests.zuno_tui.screen.scenes import NOW
-from zuno_tui.shown.detail_view import DetailView, KeyFigure, RangeStanding
-from zuno_tui.shown.views import (
+from zuno_tui.present.detail_view import DetailView, KeyFigure, RangeStanding
+from zuno_tui.present.views import (
     ChartView,
     DebateView,
     DispatchView,

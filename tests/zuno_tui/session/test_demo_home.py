@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from zuno_tui.cli import main
-from zuno_tui.shown.exit_codes import DONE, FAILED
+from zuno_tui.present.exit_codes import DONE, FAILED
 
 if TYPE_CHECKING:
     from pathlib import Path

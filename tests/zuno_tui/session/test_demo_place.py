@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.base.home import Home
-from zuno_tui.session.demo_place import (
+from zuno_tui.app.demo_place import (
     DemoPlace,
     at_running_demo,
     genesis_at,
@@ -33,7 +33,7 @@ def home(tmp_path: Path) -> Home:
 
 @pytest.fixture
 def answering(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zuno_tui.session.demo_place.genesis_at", lambda _url: GENESIS)
+    monkeypatch.setattr("zuno_tui.app.demo_place.genesis_at", lambda _url: GENESIS)
 
 
 def _place(pid: int | None = None, genesis: str = GENESIS) -> DemoPlace:

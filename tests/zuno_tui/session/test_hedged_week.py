@@ -28,13 +28,13 @@ from chain.exchange.orders.venue import send_orders
 from chain.positions.overview import read_one, read_overview
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
-from zuno_tui.session.hedge_results import read_hedge_results
-from zuno_tui.session.hedges import read_hedges
-from zuno_tui.session.position_exposure import hedge_facts
-from zuno_tui.session.session import Session
-from zuno_tui.session.trading import open_trading
+from zuno_tui.app.hedge_results import read_hedge_results
+from zuno_tui.app.hedges import read_hedges
+from zuno_tui.app.position_exposure import hedge_facts
+from zuno_tui.app.session import Session
+from zuno_tui.app.trading import open_trading
+from zuno_tui.app.watched_hedges import HomeHedges
 from zuno_tui.settings import Settings
-from zuno_tui.watch.hedges import HomeHedges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

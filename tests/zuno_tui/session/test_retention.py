@@ -19,7 +19,7 @@ from chain.history.hours import KeptHours, Landmark
 from chain.math.fees import ProtocolFee
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
-from zuno_tui.session.retention import KeptFile, let_go, let_go_when_due, surplus
+from zuno_tui.app.retention import KeptFile, let_go, let_go_when_due, surplus
 from zuno_tui.settings.schema import RetentionSettings
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.zuno_tui.screen.scenes import MORNING, desk_app, play, text_of
 from zuno_tui.commands.registry import registry
+from zuno_tui.present.card_terms import ALERT_TERMS, PLAN_TERMS, POSITION_TERMS
+from zuno_tui.present.plan_card import FIGURES
 from zuno_tui.screen.panes.alerts import AlertsPane
 from zuno_tui.screen.panes.positions import PositionsPane
-from zuno_tui.shown.card_terms import ALERT_TERMS, PLAN_TERMS, POSITION_TERMS
-from zuno_tui.shown.plan_card import FIGURES
 
 
 def test_every_figure_of_a_plan_is_explained() -> None:

@@ -22,17 +22,17 @@ from chain.bookkeeping.entry import (
 from chain.bookkeeping.wallet_history import WalletHistory
 from chain.contracts.networks import NATIVE, network_named
 from chain.tokens import Token
-from zuno_tui.commands.running.history import history_filter
+from zuno_tui.app.history import history_filter
+from zuno_tui.present.history_csv import history_csv
+from zuno_tui.present.history_rows import history_rows
+from zuno_tui.present.whole_history import HistoryChapter, HistoryFilter, WholeHistory
+from zuno_tui.present.whole_portfolio import PortfolioEntry
 from zuno_tui.settings import SettingsError
-from zuno_tui.shown.history_csv import history_csv
-from zuno_tui.shown.history_rows import history_rows
-from zuno_tui.shown.whole_history import HistoryChapter, HistoryFilter, WholeHistory
-from zuno_tui.shown.whole_portfolio import PortfolioEntry
 
 if TYPE_CHECKING:
     from chain.bookkeeping.entry import LedgerEntry
     from chain.bookkeeping.facts import WalletFacts
-    from zuno_tui.shown.history_csv import CsvFormat
+    from zuno_tui.present.history_csv import CsvFormat
 
 WALLET = "0x" + "ab" * 20
 ETH = Token(NATIVE, "ETH", 18, verified=True, suspicious=False)

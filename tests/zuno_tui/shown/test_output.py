@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from zuno_tui.shown.output import OutputColumn, print_json, table
+from zuno_tui.present.output import OutputColumn, print_json, table
 
 
 def test_columns_line_up_whatever_is_in_them() -> None:

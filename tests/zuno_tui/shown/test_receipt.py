@@ -16,8 +16,8 @@ from chain.execution.transaction import UnsignedTransaction
 from chain.math.ticks import sqrt_price_at_tick
 from chain.tokens.token import Token
 from tests.chain.execution.made_up_plans import NETWORK
+from zuno_tui.present.receipt import ReceiptFacts, receipt_of, step_brief
 from zuno_tui.screen.links import can_link
-from zuno_tui.shown.receipt import ReceiptFacts, receipt_of, step_brief
 
 WETH, USDC, YOU = (f"0x{digit * 40}" for digit in "124")
 TOKENS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from chain.positions.search_state import SearchProgress
-from zuno_tui.shown.search_words import search_words
+from zuno_tui.present.search_words import search_words
 
 SOON = SearchProgress(
     found=3,

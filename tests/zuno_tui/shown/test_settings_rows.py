@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from chain.base.home import Home
 from chain.contracts.networks import network_named
 from tests.zuno_tui.desk.sitting import opening
-from zuno_tui.session.session import Session
-from zuno_tui.session.settings_change import session_after
+from zuno_tui.app.session import Session
+from zuno_tui.app.settings_change import session_after
+from zuno_tui.present.settings_change import change_words
+from zuno_tui.present.settings_rows import setting_rows
 from zuno_tui.settings import Flags, Settings, load_settings
-from zuno_tui.shown.settings_change import change_words
-from zuno_tui.shown.settings_rows import setting_rows
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,8 +15,8 @@ from agents.monitor.alerts.store import AlertStore
 from agents.monitor.notes import SubscriptionChanged, Troubled
 from chain.base.home import Home
 from tests.fakes.tcp_line import tcp_line
+from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
 from zuno_tui.settings import Flags, SettingsError
-from zuno_tui.watch.watchlist import HomeWatchlist, SettingsSource
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

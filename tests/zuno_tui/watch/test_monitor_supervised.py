@@ -27,8 +27,8 @@ from chain.devnet.world.pools import WETH_USDC
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
 from tests.zuno_tui.monitor_process import command
+from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
 from zuno_tui.settings import Flags
-from zuno_tui.watch.watchlist import HomeWatchlist, SettingsSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from chain.wallet.address_book import AddressBook, KeyStorage, Wallet
+from zuno_tui.app.watchlist import targets
 from zuno_tui.settings import Flags, Settings, SettingsError
 from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.schema import TelegramTable, WebhookTable
-from zuno_tui.watch.watchlist import targets
 
 MINE = "0x" + "11" * 20
 OTHER = "0x" + "22" * 20

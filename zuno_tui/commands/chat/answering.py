@@ -18,13 +18,13 @@ from chain.base.home import write_atomically
 from chain.base.locks import locked_if_free
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.base.units import DAY
+from zuno_tui.app.session import Session, say
+from zuno_tui.app.trade_report import report_channel, send_waiting
 from zuno_tui.commands.chat.answers import chat_answer
-from zuno_tui.commands.running.trade_report import report_channel, send_waiting
-from zuno_tui.session.session import Session, say
+from zuno_tui.present.exit_codes import DONE, NETWORK, REFUSED
+from zuno_tui.present.output import json_text, print_json_line
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.channels import channel_settings
-from zuno_tui.shown.exit_codes import DONE, NETWORK, REFUSED
-from zuno_tui.shown.output import json_text, print_json_line
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.monitor.deliver.telegram import TelegramSettings
-    from zuno_tui.shown.output import Json
+    from zuno_tui.present.output import Json
 
 _COUNTS_SECONDS = 6 * DAY
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

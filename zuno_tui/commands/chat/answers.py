@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError
 from agents.monitor.chat.bot import ChatReply
 from agents.monitor.deliver.delivery import unclickable
+from zuno_tui.app.trade_plans import stored_trade
+from zuno_tui.app.trade_report import chart_of
 from zuno_tui.commands.alerts import ListAlerts
 from zuno_tui.commands.balances import ShowBalances
 from zuno_tui.commands.chat.model_words import answered_by_model
@@ -23,23 +25,21 @@ from zuno_tui.commands.portfolio import ShowPortfolio
 from zuno_tui.commands.positions import ListPositions
 from zuno_tui.commands.price import ShowPrice
 from zuno_tui.commands.registry import registry
-from zuno_tui.commands.running.trade_report import chart_of
 from zuno_tui.commands.scorecard import ShowScorecard
 from zuno_tui.commands.show import Show
 from zuno_tui.commands.trade import ASKED, Trade
 from zuno_tui.commands.what_if import WhatIf
+from zuno_tui.present.failures import foreseen, unforeseen
+from zuno_tui.present.trade.card import message_lines, run_title
+from zuno_tui.present.trade.fact_lines import fact_lines
+from zuno_tui.present.trade.run_view import run_of_plan
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.interpret import FilledLine, understand
 from zuno_tui.prompt.phrase_error import Misunderstood
-from zuno_tui.session.trade_plans import stored_trade
-from zuno_tui.shown.failures import foreseen, unforeseen
-from zuno_tui.shown.trade.card import message_lines, run_title
-from zuno_tui.shown.trade.fact_lines import fact_lines
-from zuno_tui.shown.trade.run_view import run_of_plan
 
 if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
     from zuno_tui.commands.command import Intent
-    from zuno_tui.session.session import Session
 
 _ANSWER_SECONDS = 60.0
 _HELP = (

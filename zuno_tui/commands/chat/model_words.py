@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agents.model.interface import Model
-    from zuno_tui.session.session import Session
+    from zuno_tui.app.session import Session
 
 CHAT = Role(RouteName.CHAT.value)
 _MOST_WORDS, _MOST_FACTS = 400, 8
@@ -54,7 +54,7 @@ async def worded_by_model(text: str, facts: Sequence[str], model: Model) -> list
 
 async def answered_by_model(session: Session, text: str, facts: Sequence[str]) -> list[str] | None:
     """By the model that is set; None where none is."""
-    from zuno_tui.session.trade_models import open_models
+    from zuno_tui.app.trade_models import open_models
 
     async with open_models(session) as models:
         return None if models.chat is None else await worded_by_model(text, facts, models.chat)

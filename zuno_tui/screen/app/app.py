@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
+    from zuno_tui.present.views import AlertRow
     from zuno_tui.screen.graphics.way import PictureWay
     from zuno_tui.screen.panes.reading_pace import ReadingPace
     from zuno_tui.screen.prompt_history import PhraseHistory
-    from zuno_tui.shown.views import AlertRow
 
 
 def crash_page(error: BaseException, log: Path | None) -> str:

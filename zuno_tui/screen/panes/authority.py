@@ -6,15 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from chain.base.units import ADDRESS
+from zuno_tui.present.words import NOBODY
 from zuno_tui.screen.panes.receipt import LABEL, wrapped
-from zuno_tui.shown.words import NOBODY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from textual.content import Content
 
-    from zuno_tui.shown.views import ApprovalView
+    from zuno_tui.present.views import ApprovalView
 
 _WORD = re.compile(r"[a-z][a-z-]{3,15}", re.ASCII)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.timer import Timer
 
-    from zuno_tui.shown.views import DebateView, TurnView
+    from zuno_tui.present.views import DebateView, TurnView
 
 
 class SearchField(Input):

@@ -11,7 +11,7 @@ from chain.base.clean_text import DROP
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from zuno_tui.shown.drawing.pieces import Line
+    from zuno_tui.present.drawing.pieces import Line
 
 _STYLES = {
     "plain": "",

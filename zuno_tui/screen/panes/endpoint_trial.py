@@ -10,10 +10,10 @@ from textual.content import Content
 from textual.message import Message
 
 from chain.base.clean_text import DROP
+from zuno_tui.app import first_steps
+from zuno_tui.app.endpoint_trial import CHECK_MARKS, CheckState
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.plain_text import PlainText
-from zuno_tui.session import first_steps
-from zuno_tui.session.endpoint_trial import CHECK_MARKS, CheckState
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from chain.contracts.networks import Network
-    from zuno_tui.session.endpoint_trial import Check
+    from zuno_tui.app.endpoint_trial import Check
 
 TRY_AFTER_SECONDS = 0.6
 """Of quiet at the field before an endpoint is tried."""

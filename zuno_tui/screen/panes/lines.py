@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.content import Content
 from textual.message import Message
 
+from zuno_tui.present.drawing.pieces import sparkline
 from zuno_tui.screen.panes.alerts import open_rows
 from zuno_tui.screen.panes.frame import coarse_age, joined, literal
 from zuno_tui.screen.panes.plain_text import PlainText
-from zuno_tui.shown.drawing.pieces import sparkline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from textual.events import Click
 
     from zuno_tui.desk.events import Said
+    from zuno_tui.present.views import GlanceView, PlanView, StatusView
     from zuno_tui.screen.last_seen import LastSeen
-    from zuno_tui.shown.views import GlanceView, PlanView, StatusView
 
 _TONES = {"plain": "", "good": "$success", "warn": "$warning", "bad": "$error"}
 _TONE_MARKS = {"plain": "", "good": "✓ ", "warn": "▲ ", "bad": "✗ "}

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from zuno_tui.present.outage import outage_facts
 from zuno_tui.screen.panes.frame import frame, literal
 from zuno_tui.screen.panes.lines import TextLine
-from zuno_tui.shown.outage import outage_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from zuno_tui.shown.outage import OutageView
+    from zuno_tui.present.outage import OutageView
 
 _LABEL = 10
 _DO = {

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.geometry import Size
 
-    from zuno_tui.shown.views import ApprovalView, OptionView, PlanView, ResultView, StepProgress
+    from zuno_tui.present.views import ApprovalView, OptionView, PlanView, ResultView, StepProgress
 
 PlanTopic = Literal["diff", "simulate", "rehearse"]
 _ALL, _WHY, _BRIEF = (True, True), (False, True), (False, False)

@@ -9,13 +9,13 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from chain.base.clean_text import DROP
+from zuno_tui.present.drawing.pieces import survival_bar
 from zuno_tui.screen.panes.table_layout import fitted
-from zuno_tui.shown.drawing.pieces import survival_bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from zuno_tui.shown.views import OptionView, PlanView
+    from zuno_tui.present.views import OptionView, PlanView
 
 _MARGIN = 0.08
 _FARTHEST = 4

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from zuno_tui.shown.views import TurnView
+    from zuno_tui.present.views import TurnView
 
 LEAST_SECONDS = 0.5
 MOST_SECONDS = 5.0

@@ -11,13 +11,13 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from chain.base.clean_text import DROP
+from zuno_tui.present.drawing.pieces import wide_gauge
 from zuno_tui.screen.panes.frame import heading, literal
-from zuno_tui.shown.drawing.pieces import wide_gauge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from zuno_tui.shown.views import ApprovalView, ReceiptView, StepProgress, StepView
+    from zuno_tui.present.views import ApprovalView, ReceiptView, StepProgress, StepView
 
 _PARTS = {"give": "you give", "get": "you get", "swap": "", "wallet": "wallet", "pay": "it costs"}
 LABEL = 11

@@ -17,7 +17,7 @@ from zuno_tui.screen.panes.table_layout import fitted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from zuno_tui.shown.views import PlanView, ResultView, SentTransaction
+    from zuno_tui.present.views import PlanView, ResultView, SentTransaction
 
 _HASH_ENDS = 6, 4
 _GAP = 2

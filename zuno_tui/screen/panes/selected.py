@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from textual.containers import VerticalScroll
 from textual.content import Content
 
+from zuno_tui.present.drawing.chart import price_chart
+from zuno_tui.present.drawing.pieces import wide_gauge
 from zuno_tui.screen.panes.drawn import drawn
 from zuno_tui.screen.panes.frame import frame, literal, pane_title
 from zuno_tui.screen.panes.plain_text import PlainText
-from zuno_tui.shown.drawing.chart import price_chart
-from zuno_tui.shown.drawing.pieces import wide_gauge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.geometry import Size
 
-    from zuno_tui.shown.views import PositionRow
+    from zuno_tui.present.views import PositionRow
 
 _FACT = 22
 _LABEL = 11

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from textual.content import Content
 from textual.widget import Widget
 
+from zuno_tui.present.spoken_table import FAILED, PASSED, table_lines
+from zuno_tui.present.table import TableRow
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.plain_text import PlainText
-from zuno_tui.shown.spoken_table import FAILED, PASSED, table_lines
-from zuno_tui.shown.table import TableRow
 
 if TYPE_CHECKING:
-    from zuno_tui.shown.views import TurnView
+    from zuno_tui.present.views import TurnView
 
 _FOLDED = 60
 _COLOURS = 6

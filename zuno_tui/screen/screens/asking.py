@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from zuno_tui.commands.command import Intent
     from zuno_tui.desk.events import PhraseProposed
     from zuno_tui.desk.link import DeskLink
+    from zuno_tui.present.views import OptionView, ViewName
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.screen.last_seen import LastSeen
     from zuno_tui.screen.panes.plan import PlanPane
     from zuno_tui.screen.panes.row_table import RowTable
-    from zuno_tui.shown.views import OptionView, ViewName
 
 
 class Asking(Screen[None]):

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from chain.wallet.secrets import Passphrase
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
-    from zuno_tui.shown.views import ApprovalView, PlanView
+    from zuno_tui.present.views import ApprovalView, PlanView
 
 _APPROVAL_SECONDS = 600.0
 _LEAVES = "escape leaves, and nothing is signed"

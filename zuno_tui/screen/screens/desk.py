@@ -57,12 +57,12 @@ if TYPE_CHECKING:
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
+    from zuno_tui.present.outage import OutageView
+    from zuno_tui.present.views import PlanView, StatusView
     from zuno_tui.screen.last_seen import LastSeen
     from zuno_tui.screen.panes.reading_pace import ReadingPace
     from zuno_tui.screen.panes.row_table import RowTable
     from zuno_tui.screen.prompt_history import PhraseHistory
-    from zuno_tui.shown.outage import OutageView
-    from zuno_tui.shown.views import PlanView, StatusView
 
 PaneName = Literal["positions", "alerts", "debate", "plan"]
 PANES: tuple[PaneName, ...] = ("positions", "alerts", "debate", "plan")

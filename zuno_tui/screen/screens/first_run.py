@@ -16,6 +16,7 @@ from textual.widgets import Input, OptionList
 from chain.base.clean_text import DROP
 from chain.base.secrecy import looks_secret
 from chain.contracts.checksum import checksummed
+from zuno_tui.app import first_steps
 from zuno_tui.screen.panes.endpoint_trial import EndpointTrial
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.hidden_field import HiddenField
@@ -37,7 +38,6 @@ from zuno_tui.screen.screens.first_run_steps import (
     network_rows,
     welcome,
 )
-from zuno_tui.session import first_steps
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         if failure is not None:
             self._say(failure)
             return
-        from zuno_tui.session.names import name_words
+        from zuno_tui.app.names import name_words
 
         self.query_one(Input).value = checksummed(found[0].address)
         self._say(f"{name_words(found[0])} Enter takes that address.")
@@ -273,7 +273,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
 
     def _take_passphrase(self, typed: bytes) -> None:
         from chain.wallet.secrets import Passphrase
-        from zuno_tui.session.wallet_secrets import SHORTEST_PASSPHRASE
+        from zuno_tui.app.wallet_secrets import SHORTEST_PASSPHRASE
 
         self._brought.passphrase = Passphrase(typed)
         if self._brought.knows_passphrase:

@@ -17,7 +17,7 @@ class BroughtKeys:
     @property
     def knows_passphrase(self) -> bool:
         """Whether there is one that is long enough to keep a key under."""
-        from zuno_tui.session.wallet_secrets import is_long_enough
+        from zuno_tui.app.wallet_secrets import is_long_enough
 
         return self.passphrase is not None and is_long_enough(self.passphrase)
 

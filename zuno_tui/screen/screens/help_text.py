@@ -9,8 +9,8 @@ from textual.content import Content
 
 from zuno_tui.commands.command import Group
 from zuno_tui.commands.registry import registry
+from zuno_tui.present.card_terms import ALERT_TERMS, PLAN_TERMS, POSITION_TERMS
 from zuno_tui.screen.panes.frame import heading, literal
-from zuno_tui.shown.card_terms import ALERT_TERMS, PLAN_TERMS, POSITION_TERMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.shown.views import JobView
+    from zuno_tui.present.views import JobView
 
 
 class LeavingScreen(ModalScreen[bool]):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
-    from zuno_tui.shown.views import DispatchView
+    from zuno_tui.present.views import DispatchView
 
 _COLUMNS = (
     TableColumn("PLAN", 1, 22),

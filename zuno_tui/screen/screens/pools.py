@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
-    from zuno_tui.shown.views import PoolRow
+    from zuno_tui.present.views import PoolRow
 
 _COLUMNS = (
     TableColumn("POOL", 0, 24),

@@ -8,6 +8,9 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from zuno_tui.desk.events import PortfolioChanged
+from zuno_tui.present.drawing.chart import result_chart
+from zuno_tui.present.drawing.pieces import sparkline
+from zuno_tui.present.words import UNKNOWN
 from zuno_tui.screen.keys import SUMMING
 from zuno_tui.screen.panes.drawn import drawn
 from zuno_tui.screen.panes.frame import heading, joined, literal
@@ -16,9 +19,6 @@ from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable
 from zuno_tui.screen.panes.table_layout import TableColumn, TableLayout
 from zuno_tui.screen.screens.sub_screen import SubScreen
-from zuno_tui.shown.drawing.chart import result_chart
-from zuno_tui.shown.drawing.pieces import sparkline
-from zuno_tui.shown.words import UNKNOWN
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
-    from zuno_tui.shown.portfolio_view import EarnedRow, PortfolioView
+    from zuno_tui.present.portfolio_view import EarnedRow, PortfolioView
 
 _TREND = 24
 _COLUMNS = (

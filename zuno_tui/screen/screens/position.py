@@ -11,16 +11,16 @@ from textual.content import Content
 from zuno_tui.commands.range import ChooseRange
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.desk.events import DetailReady
+from zuno_tui.present.drawing.chart import price_chart
+from zuno_tui.present.drawing.days import day_bars
+from zuno_tui.present.drawing.depth import depth_picture
+from zuno_tui.present.drawing.pieces import plain, wide_gauge
 from zuno_tui.screen.keys import DETAIL
 from zuno_tui.screen.panes.drawn import drawn
 from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.lines import KeyLine
 from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.screens.sub_screen import SubScreen
-from zuno_tui.shown.drawing.chart import price_chart
-from zuno_tui.shown.drawing.days import day_bars
-from zuno_tui.shown.drawing.depth import depth_picture
-from zuno_tui.shown.drawing.pieces import plain, wide_gauge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
-    from zuno_tui.shown.detail_view import DetailView
+    from zuno_tui.present.detail_view import DetailView
 
 _WITH_CHART, _WITH_BOTH = 1, 3
 """Headings, and the blank line between the pictures."""

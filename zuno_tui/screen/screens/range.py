@@ -9,6 +9,8 @@ from textual.containers import Container, Vertical
 from textual.content import Content
 
 from zuno_tui.desk.events import RangeReady, StatusChanged
+from zuno_tui.present.drawing.chart import price_chart
+from zuno_tui.present.drawing.depth import depth_picture
 from zuno_tui.screen.keys import CHOOSING
 from zuno_tui.screen.long_lived import spare_the_long_lived
 from zuno_tui.screen.panes.drawn import drawn
@@ -17,8 +19,6 @@ from zuno_tui.screen.panes.lines import KeyLine
 from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.settings import SettingsError
-from zuno_tui.shown.drawing.chart import price_chart
-from zuno_tui.shown.drawing.depth import depth_picture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from zuno_tui.commands.move import MovePosition
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
-    from zuno_tui.shown.range_form import RangeForm
-    from zuno_tui.shown.views import RangePreview
+    from zuno_tui.present.range_form import RangeForm
+    from zuno_tui.present.views import RangePreview
 
 EdgeName = Literal["low", "high", "both"]
 _EDGES: tuple[EdgeName, ...] = ("low", "high", "both")

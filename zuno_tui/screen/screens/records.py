@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
-    from zuno_tui.shown.views import RecordRow
+    from zuno_tui.present.views import RecordRow
 
 _COLUMNS = (
     TableColumn("WHEN (UTC)", 1, 16),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from zuno_tui.desk.link import DeskLink
-    from zuno_tui.shown.views import DebateView
+    from zuno_tui.present.views import DebateView
 
 
 class ReplayScreen(SubScreen):

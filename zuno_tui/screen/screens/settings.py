@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
+    from zuno_tui.present.views import SettingRow
     from zuno_tui.screen.panes.row_table import RowTable
-    from zuno_tui.shown.views import SettingRow
 
 _COLUMNS = (
     TableColumn("SETTING", 0, 24),

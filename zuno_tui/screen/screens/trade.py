@@ -11,13 +11,13 @@ from textual.content import Content
 from zuno_tui.charts.installed import ChartError, require_chart_packages
 from zuno_tui.commands.trade import Trade
 from zuno_tui.desk.events import TradeChanged, TradeOpened
+from zuno_tui.present.trade.drawing import chip_lines, sections, verdict_lines
 from zuno_tui.screen.keys import TRADING
 from zuno_tui.screen.panes.drawn import drawn
 from zuno_tui.screen.panes.frame import SEPARATOR, heading, literal
 from zuno_tui.screen.panes.lines import KeyLine
 from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.screens.sub_screen import SubScreen
-from zuno_tui.shown.trade.drawing import chip_lines, sections, verdict_lines
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
+    from zuno_tui.present.trade.views import TradeRunView
     from zuno_tui.screen.graphics.way import PictureWay
-    from zuno_tui.shown.trade.views import TradeRunView
 
 _NARROWEST = 40
 

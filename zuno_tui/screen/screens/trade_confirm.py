@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
-    from zuno_tui.shown.trade.views import TradeApprovalView
+    from zuno_tui.present.trade.views import TradeApprovalView
 
 _OVER = "The approval is over. Nothing was sent. Ask for a new plan."
 _LEAVES = "escape leaves, and nothing is sent"

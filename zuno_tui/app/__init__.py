@@ -1,0 +1,1 @@
+"""What can be done, under the desk and the command line alike: a topic a file."""

@@ -1,0 +1,225 @@
+"""`zuno alerts`: what stands, since when, what to type about it; and to acknowledge or mute it."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, cast
+
+from agents.monitor.alerts.alert import AlertState, alert_document, iso_time
+from agents.monitor.alerts.lifecycle import AlertMute
+from agents.monitor.alerts.store import AlertStore
+from chain.contracts.networks import network_named
+from zuno_tui.app.health import undelivered, watch_health
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.exit_codes import DONE, FAILED
+from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.settings import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agents.monitor.alerts.alert import Alert
+    from zuno_tui.app.health import WatchHealth
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.output import Json
+    from zuno_tui.settings import Flags
+
+ALL = "all"
+_COLUMNS = (
+    OutputColumn("ID", "right"),
+    OutputColumn("STATE"),
+    OutputColumn("SEVERITY"),
+    OutputColumn("POSITION"),
+    OutputColumn("SINCE (UTC)"),
+    OutputColumn("WHAT"),
+    OutputColumn("NEXT"),
+)
+
+
+def listed(session: Session, *, ended: bool) -> CommandAnswer:
+    now = time.time()
+    with _open_store(session, now) as store:
+        return _list(session, store, ended=ended, now=now)
+
+
+def acknowledged(session: Session, alert_id: str) -> CommandAnswer:
+    now = time.time()
+    with _open_store(session, now) as store:
+        return _changed(store, _acked(session, store, alert_id, now), "acknowledged")
+
+
+def muted(session: Session, alert_id: str, seconds: int, until: str | None) -> CommandAnswer:
+    now = time.time()
+    end = now + seconds if until is None else _read_moment(until, now)
+    done = f"muted until {_moment(end)} UTC"
+    with _open_store(session, now) as store:
+        silenced = store.mute(_mute(session, store, alert_id, end), now)
+        if alert_id != ALL:
+            return _changed(store, silenced, done)
+        session.narrate(f"What comes until {_moment(end)} UTC is muted, too.")
+        return _changed(store, tuple(one for one in silenced if one.active), done)
+
+
+def standing_alerts(session: Session, now: float) -> tuple[tuple[str, int], ...]:
+    """Those of the network that are about positions, each with its position."""
+    with _open_store(session, now) as store:
+        return tuple(
+            (str(one.id), one.position_id)
+            for one in store.current()
+            if one.active
+            and one.position_id is not None
+            and one.chain_id == session.network.chain_id
+            and _is_meant(one, session.flags)
+        )
+
+
+@contextmanager
+def _open_store(session: Session, now: float) -> Iterator[AlertStore]:
+    session.home.prepare()
+    with closing(AlertStore.open(session.home, now=now)) as store:
+        for notice in store.notices:
+            session.narrate(notice)
+        yield store
+
+
+def _acked(session: Session, store: AlertStore, alert_id: str, now: float) -> tuple[Alert, ...]:
+    if alert_id != ALL:
+        return (store.ack(int(alert_id), now),)
+    waiting = {
+        one.id
+        for one in store.current()
+        if one.active and one.state is not AlertState.ACKED and _is_meant(one, session.flags)
+    }
+    if not waiting:
+        session.narrate("No alert waits to be acknowledged.")
+    return store.ack_all(waiting, now)
+
+
+def _mute(session: Session, store: AlertStore, alert_id: str, until: float) -> AlertMute:
+    if alert_id != ALL:
+        return AlertMute.of(store.find(int(alert_id)).subject, until)
+    flags = session.flags
+    chain_id = network_named(flags.network).chain_id if flags.network else None
+    return AlertMute(until, chain_id, flags.address.strip().lower() if flags.address else None)
+
+
+def _list(session: Session, store: AlertStore, *, ended: bool, now: float) -> CommandAnswer:
+    health = watch_health(session.home, now=now)
+    alerts = [one for one in store.current() if _is_meant(one, session.flags)]
+    shown = alerts if ended else [one for one in alerts if one.active]
+    nothing = "There never was an alert." if ended else "No alert stands."
+    return CommandAnswer(
+        heading=() if shown else (nothing,),
+        lines=tuple(table(_COLUMNS, [_row(one, now) for one in shown])) if shown else (),
+        document=_document(shown, store, health),
+        remarks=() if session.as_json else _remarks(store, health, len(alerts) - len(shown)),
+    )
+
+
+def _remarks(store: AlertStore, health: WatchHealth, more: int) -> tuple[str, ...]:
+    words = (
+        f"{more} more are over: zuno alerts --all" if more else "",
+        health.sentence,
+        *health.troubles,
+        health.next_step,
+        *undelivered(health.channels),
+        store.trouble or "",
+    )
+    return tuple(dict.fromkeys(filter(None, words)))
+
+
+def _is_meant(alert: Alert, flags: Flags) -> bool:
+    """All networks and wallets, unless one was named."""
+    if flags.network and network_named(flags.network).chain_id != alert.chain_id:
+        return False
+    return not flags.address or flags.address.strip().lower() == alert.wallet_address
+
+
+def _changed(store: AlertStore, alerts: tuple[Alert, ...], done: str) -> CommandAnswer:
+    words = [
+        f"Alert {one.id} ({_about(one)}, {_kind(one)}) is {done}."
+        + ("" if one.active else " It is over already.")
+        for one in alerts
+    ]
+    if store.trouble is not None:
+        words.append(f"{store.trouble} What you said is lost when this ends: try again then.")
+    return CommandAnswer(
+        lines=(),
+        document={"alerts": [_told(one) for one in alerts], "trouble": store.trouble},
+        remarks=tuple(words),
+        code=DONE if store.trouble is None else FAILED,
+    )
+
+
+def _read_moment(text: str, now: float) -> float:
+    try:
+        # Without a zone it is the person's own time.
+        moment = datetime.fromisoformat(text).astimezone().timestamp()
+    except (ValueError, OverflowError):
+        raise SettingsError(
+            f"{text!r} is no date or time. Write it like: --until 2026-12-01T08:00"
+        ) from None
+    if moment <= now:
+        raise SettingsError(f"{text} has already passed. A mute ends in the future.")
+    return moment
+
+
+def _row(alert: Alert, now: float) -> tuple[str, ...]:
+    state = alert.state.value + (", muted" if alert.muted(now) else "")
+    what = alert.message if alert.active else f"{alert.message} Over: {alert.resolution}."
+    next_command = alert.next_command if alert.active else ""
+    return (
+        str(alert.id),
+        state,
+        alert.severity.value,
+        _about(alert),
+        _moment(alert.since),
+        what,
+        next_command,
+    )
+
+
+def _about(alert: Alert) -> str:
+    position = "" if alert.position_id is None else f" #{alert.position_id}"
+    return alert.network + position
+
+
+def _kind(alert: Alert) -> str:
+    return alert.kind.value.replace("_", " ")
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def _document(alerts: list[Alert], store: AlertStore, health: WatchHealth) -> Json:
+    beat, holder = health.beat, health.holder
+    return {
+        "alerts": [_told(one) for one in alerts],
+        "monitor": {
+            "state": health.state.value,
+            "pid": None if holder is None else holder.pid,
+            "host": None if holder is None else holder.host,
+            "lastSeen": None if beat is None else iso_time(beat.at),
+            "trouble": None if beat is None else beat.trouble,
+            "troubles": list(health.troubles),
+        },
+        "channels": [
+            {
+                "name": name,
+                "stopped": progress.stopped,
+                "trouble": progress.trouble,
+                "sentUpTo": progress.cursor,
+                "waiting": len(progress.waiting),
+                "setAside": list(progress.set_aside),
+            }
+            for name, progress in health.channels.items()
+        ],
+        "trouble": store.trouble,
+    }
+
+
+def _told(alert: Alert) -> Json:
+    return cast("dict[str, Json]", alert_document(alert))

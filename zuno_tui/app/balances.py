@@ -1,0 +1,102 @@
+"""`zuno balances`: what the wallet holds, and what it is worth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.base.quantity import Quantity, Unknown
+from chain.contracts.checksum import shortened
+from chain.prices.ladder import read_prices
+from chain.tokens import Token, every_listed_token
+from chain.tokens.balances import read_balances
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.words import amount_of, number, units, worth
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from chain.prices.price import PriceBook
+    from chain.tokens.balances import Balances
+    from zuno_tui.app.session import Session
+
+
+_COLUMNS = (
+    OutputColumn("TOKEN"),
+    OutputColumn("BALANCE", "right"),
+    OutputColumn("PRICE", "right"),
+    OutputColumn("VALUE", "right"),
+    OutputColumn("PRICE FROM"),
+)
+
+
+async def wallet_balances(session: Session) -> CommandAnswer:
+    tokens = {item.token.address: item.token for item in every_listed_token(session.network)}
+    async with session.connect() as client, session.market() as coingecko:
+        balances = await read_balances(client, session.network, session.address, tokens)
+        shown = [token for token in tokens.values() if _is_shown(balances.held[token.address])]
+        wanted = [token.address for token in shown]
+        prices = await read_prices(
+            client, session.network, wanted, coingecko=coingecko, at=balances.block.hash
+        )
+    where = f"{session.network.title} · block {balances.block.number:,}"
+    nothing = "Nothing is held of the tokens this network is known for."
+    rows = [_row(token, balances.held[token.address], prices, session) for token in shown]
+    return CommandAnswer(
+        heading=(
+            f"{where} · {shortened(balances.owner)}",
+            *(() if rows else (nothing,)),
+            *prices.dispute_words(tokens),
+        ),
+        lines=tuple(table(_COLUMNS, rows)) if rows else (),
+        document=_document(session, balances, shown, prices),
+    )
+
+
+def _is_shown(held: Quantity[int]) -> bool:
+    return isinstance(held, Unknown) or held.value > 0
+
+
+def _value(
+    token: Token, held: Quantity[int], prices: PriceBook, session: Session
+) -> Quantity[Fraction]:
+    if isinstance(held, Unknown):
+        return held
+    return prices.value(token, held.value, session.settings.unit)
+
+
+def _row(token: Token, held: Quantity[int], prices: PriceBook, session: Session) -> tuple[str, ...]:
+    unit = session.settings.unit
+    price = prices.price(token.address, unit)
+    amount = "unknown" if isinstance(held, Unknown) else amount_of(held.value, token)
+    source = price.reason if isinstance(price, Unknown) else price.source
+    value = _value(token, held, prices, session)
+    return token.label, amount, worth(price, unit), worth(value, unit), source
+
+
+def _document(session: Session, balances: Balances, shown: list[Token], prices: PriceBook) -> Json:
+    unit = session.settings.unit
+    return {
+        "network": session.network.name,
+        "chainId": session.network.chain_id,
+        "block": balances.block.number,
+        "owner": balances.owner,
+        "unit": unit.value,
+        "balances": [
+            {
+                "address": token.address,
+                "symbol": token.symbol,
+                "decimals": token.decimals,
+                "verified": token.verified,
+                "amount": units(balances.held[token.address]),
+                "value": number(_value(token, balances.held[token.address], prices, session)),
+                "price": number(prices.price(token.address, unit)),
+                "source": _source(prices.price(token.address, unit)),
+            }
+            for token in shown
+        ],
+    }
+
+
+def _source(price: Quantity[Fraction]) -> str:
+    return f"unknown: {price.reason}" if isinstance(price, Unknown) else price.source

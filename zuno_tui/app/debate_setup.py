@@ -1,0 +1,266 @@
+"""Holding a debate: the record opened, the model found, the plan kept, whoever listens."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from agents.bus.ambient import Ambient, BusLimits
+from agents.bus.payload import FailureCause
+from agents.bus.plan_store import PlanStore
+from agents.bus.record import FileSink, RecordWriter, running_versions
+from agents.lp.debate import LP_FLOW, hold_debate
+from agents.lp.observe import ChainObserver
+from agents.lp.plan_document import plan_document
+from agents.model.budget import Budget, DebateBudget
+from agents.model.settings import RoleModels
+from chain.base.redaction import Redactor
+from zuno_tui.app.agents_elsewhere import (
+    AgentPlaces,
+    Gathering,
+    gathered_agents,
+)
+from zuno_tui.app.desk_knowledge import with_desk_knowledge
+from zuno_tui.app.plans_from_elsewhere import judged_here, seen_here
+from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.retention import let_go_when_due
+from zuno_tui.app.second_opinions import with_second_opinion
+from zuno_tui.settings import SettingsError
+from zuno_tui.settings.transport import TransportChoice
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from agents.bus.envelope import Role
+    from agents.bus.plan_store import PlanDocument
+    from agents.bus.run import Listener
+    from agents.lp.debate import DebateEnd
+    from agents.lp.facts import CreateContext, MarketContext
+    from agents.lp.payloads import FlowCreateStart, FlowStart
+    from agents.model.budget import BudgetReport
+    from agents.model.interface import Model
+    from agents.model.settings import ModelSettings
+    from chain.base.store import Store
+    from chain.positions.overview import Sources
+    from zuno_tui.app.session import Session
+    from zuno_tui.settings.debates import DebateSettings
+
+_READING_SECONDS = 300.0
+_FINISHING_SECONDS = 30.0
+_QUIET_ELSEWHERE = 5.0
+"""An agent of the mesh that died is noticed within twice this."""
+
+
+class Debating(Struct, frozen=True):
+    """What a debate is held with."""
+
+    session: Session
+    settings: DebateSettings
+    request_id: str
+    listener: Listener
+    on_crash: Callable[[Role, Exception], None]
+    on_places: Callable[[AgentPlaces], None] = lambda _: None
+    """Told where the agents run, and again where they were begun anew."""
+
+
+class Debated(Struct, frozen=True):
+    ended: DebateEnd
+    document: PlanDocument | None
+    """The plan as it was put on the shelf; None when the debate ended without one."""
+    spent: BudgetReport | None
+    """None when no model was asked."""
+
+
+async def debate(
+    debating: Debating, sources: Sources, start: FlowStart | FlowCreateStart
+) -> Debated:
+    """Argue on the record and keep the plan that comes of it."""
+    start = await with_desk_knowledge(debating.session, sources, start)
+    choice = debating.settings.transport
+    async with gathered_agents(debating.session, choice) as gathering:
+        debating.on_places(gathering.places)
+        if gathering.remote is None:
+            return await _debate(debating, sources, start, gathering)
+        debated = await _debate_elsewhere(debating, sources, start, gathering)
+    failure = debated.ended.failure
+    if choice is not TransportChoice.AUTO or failure is None or not never_began(debated.ended):
+        return debated
+    here = Gathering(None, AgentPlaces(reason=failure.reason))
+    debating.on_places(here.places)
+    again = replace(debating, request_id=f"{debating.request_id}-here")
+    return await _debate(again, sources, start, here)
+
+
+def never_began(ended: DebateEnd) -> bool:
+    """Whether a debate failed before any agent had said a word, and nobody wanted it to."""
+    failure = ended.failure
+    wanted = (FailureCause.CANCELLED, FailureCause.UNREADABLE, FailureCause.UNRECORDED)
+    return failure is not None and failure.cause not in wanted and not ended.transcript
+
+
+async def _debate_elsewhere(
+    debating: Debating,
+    sources: Sources,
+    start: FlowStart | FlowCreateStart,
+    gathering: Gathering,
+) -> Debated:
+    """Listen to agents elsewhere, and read the chain meanwhile to judge what they come to."""
+    seeing = asyncio.create_task(seen_here(sources, start), name="see for oneself")
+    try:
+        return await _debate(debating, sources, start, gathering, seeing)
+    finally:
+        seeing.cancel()
+
+
+async def _debate(
+    debating: Debating,
+    sources: Sources,
+    start: FlowStart | FlowCreateStart,
+    gathering: Gathering,
+    seeing: asyncio.Task[MarketContext | CreateContext] | None = None,
+) -> Debated:
+    session, request_id = debating.session, debating.request_id
+    remote = gathering.remote
+    # Whoever is elsewhere asks a model of its own, or none.
+    model = None if remote is not None else await with_keys(debating.settings.model)
+    path = session.home.records / f"{request_id}.jsonl"
+    record = RecordWriter(
+        FileSink(path),
+        request_id,
+        running_versions(LP_FLOW.package),
+        Redactor(_secrets(session, model)),
+        flow=LP_FLOW.name,
+    )
+    try:
+        settings = replace(debating.settings, model=model)
+        async with live_model(settings, sources.store, debating.listener) as (asked, budget):
+            ended = await hold_debate(
+                start,
+                ChainObserver(sources, reading_progress(session.narrate)),
+                asked,
+                record,
+                ambient=Ambient(sources.clock, lambda: request_id),
+                request_id=request_id,
+                limits=debate_limits(settings, elsewhere=remote is not None),
+                tokens=settings.limits.debate_tokens,
+                remote=remote,
+                places=gathering.places.peers,
+                listener=debating.listener,
+                on_crash=debating.on_crash,
+            )
+            spent = None if budget is None else budget.report()
+    finally:
+        await asyncio.to_thread(record.close)
+    if seeing is not None:
+        ended = await judged_here(ended, path, start, session.network.chain_id, seeing)
+    if gathering.second is not None and ended.plan is not None:
+        ended = await with_second_opinion(
+            ended,
+            path,
+            sources,
+            gathering.second,
+            limits=debate_limits(settings, elsewhere=True),
+            tokens=settings.limits.debate_tokens,
+            listener=debating.listener,
+            tell=session.narrate,
+        )
+    if ended.plan is None:
+        return Debated(ended, None, spent)
+    document = plan_document(ended, spent, record.last_hash)
+    PlanStore(session.home.plans).keep(document)
+    retention = session.settings.retention
+    told = let_go_when_due(session.home, sources.store, retention, now=sources.clock())
+    if told is not None:
+        session.narrate(told)
+    return Debated(ended, document, spent)
+
+
+def debate_limits(settings: DebateSettings, *, elsewhere: bool = False) -> BusLimits:
+    """The clock starts when the chain was read, and the rules have time to finish behind it."""
+    usual = BusLimits()
+    return BusLimits(
+        quiet_seconds=_QUIET_ELSEWHERE if elsewhere else usual.quiet_seconds,
+        deadline_seconds=settings.seconds + _FINISHING_SECONDS,
+        reading_seconds=_READING_SECONDS,
+        finishing_seconds=_FINISHING_SECONDS,
+    )
+
+
+def longest_debate(settings: DebateSettings) -> float:
+    """Seconds after which the bus has ended a debate, whatever happened."""
+    limits = debate_limits(settings)
+    return limits.reading_seconds + limits.deadline_seconds
+
+
+async def with_keys(models: RoleModels | None) -> RoleModels | None:
+    """The same with the keys that the system's keyring keeps; it may ask a person to unlock it."""
+    if models is None or not any(one.keyring_name for one in models.each()):
+        return models
+    return await asyncio.to_thread(_from_keyring, models)
+
+
+def _from_keyring(models: RoleModels) -> RoleModels:
+    from chain.wallet.errors import KeyringUnusableError
+    from chain.wallet.keyring_store import find_keyring
+
+    try:
+        keyring = find_keyring()
+        keys = {name: keyring.text_of(name) for one in models.each() if (name := one.keyring_name)}
+    except KeyringUnusableError as error:
+        raise SettingsError(f"The key of the model cannot be read. {error}", "model.key") from None
+    missing = next((name for name, key in keys.items() if key is None), None)
+    if missing is not None:
+        raise SettingsError(
+            f"The keyring holds no key for {missing.removeprefix('model:')}. "
+            "Put it there: zuno model key",
+            "model.key",
+        )
+
+    def keyed(one: ModelSettings) -> ModelSettings:
+        return replace(one, api_key=keys.get(one.keyring_name) or one.api_key)
+
+    return RoleModels(
+        keyed(models.default), {role: keyed(one) for role, one in models.roles.items()}
+    )
+
+
+@asynccontextmanager
+async def live_model(
+    settings: DebateSettings, store: Store, listener: Listener
+) -> AsyncIterator[tuple[Model | None, DebateBudget | None]]:
+    """The person's models with this debate's own budget, or nobody."""
+    if settings.model is None:
+        yield None, None
+        return
+    from agents.model.abilities import AbilityMemory
+    from agents.model.client import OpenAIModel
+    from agents.model.connection import ModelConnections
+
+    budget = Budget(settings.limits, settings.prices, store, clock=time.time).debate()
+    async with ModelConnections() as connections:
+        model = OpenAIModel(
+            settings.model,
+            connections,
+            budget,
+            AbilityMemory(store, time.time),
+            clock=time.time,
+            on_thinking=listener.on_thinking,
+        )
+        yield model, budget
+
+
+def _secrets(session: Session, models: RoleModels | None) -> tuple[str, ...]:
+    """Everything known to be secret, so that none of it can reach the record."""
+    settings = session.settings
+    urls = [url for chosen in settings.endpoints.values() for url in chosen]
+    keys = [settings.coingecko_key, *(() if models is None else _keys(models))]
+    return tuple(secret for secret in (*urls, *keys) if secret)
+
+
+def _keys(models: RoleModels) -> tuple[str, ...]:
+    return tuple(one.api_key for one in models.each())

@@ -1,0 +1,166 @@
+"""`zuno diff PLAN`: what is held against what a plan would make of it, side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.base.number_words import usd
+from chain.math.ticks import sqrt_price_at_tick
+from chain.positions.batch_reader import read_positions
+from chain.positions.overview import tokens_at
+from chain.tokens.pair import pair_of
+from zuno_tui.app.plans import same_network, stored_plan
+from zuno_tui.gate.choosing import chosen_candidate
+from zuno_tui.gate.orders.plan import capital_of, find_pool
+from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.words import amount_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agents.lp.plan import Candidate, Plan
+    from chain.contracts.networks import Network
+    from chain.tokens import Token
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.output import Json
+
+_COLUMNS = (OutputColumn(""), OutputColumn("OLD", "right"), OutputColumn("NEW", "right"))
+
+
+class PlanDifference(Struct, frozen=True):
+    """Both sides as the plan found them at its block; amounts by currency of the pool."""
+
+    plan: Plan
+    new: Candidate
+    available: tuple[int, int]
+    """What the position holds and has earned, or the capital of a new one."""
+
+    @property
+    def shortfall(self) -> tuple[int, int]:
+        """What the new range takes beyond what is there, to be bought by the swap."""
+        if self.new.kind == "exit":
+            return 0, 0
+        taken = (self.new.amount0, self.new.amount1)
+        short = (max(0, want - there) for want, there in zip(taken, self.available, strict=True))
+        first, second = short
+        return first, second
+
+
+async def plan_difference(
+    session: Session, plan_id: str | None, candidate: str | None
+) -> CommandAnswer:
+    plan = stored_plan(session, plan_id).plan
+    difference = _difference(plan, chosen_candidate(plan, candidate))
+    if session.as_json:
+        # Programs know the tokens by their addresses, and need no network for it.
+        return CommandAnswer((), _document(difference))
+    same_network(session, plan)
+    tokens = await _tokens(session, difference)
+    return CommandAnswer(tuple(_lines(session.network, difference, tokens)), _document(difference))
+
+
+def _difference(plan: Plan, new: Candidate) -> PlanDifference:
+    if plan.exit is None:
+        return PlanDifference(plan, new, capital_of(new))
+    return PlanDifference(plan, new, (plan.exit.amount0, plan.exit.amount1))
+
+
+async def _tokens(session: Session, difference: PlanDifference) -> tuple[Token, Token]:
+    token_id = difference.plan.position
+    async with session.sources() as sources:
+        if token_id is None:
+            pool = (await find_pool(sources, difference.new.pool_id)).pool
+            return pool.token0, pool.token1
+        found = await read_positions(sources.client, session.network, sources.memory, [token_id])
+        if token_id not in found:
+            raise GateRefusedError(
+                f"Position #{token_id} is gone: there is nothing to compare. "
+                "See yours: zuno positions"
+            )
+        key = found[token_id].pool.key
+        pair = (key.currency0, key.currency1)
+        known = await tokens_at(sources, pair, "latest")
+    return known[pair[0]], known[pair[1]]
+
+
+def _lines(
+    network: Network, difference: PlanDifference, tokens: tuple[Token, Token]
+) -> Iterator[str]:
+    plan, new, old = difference.plan, difference.new, difference.plan.hold
+    what = "a new position" if plan.position is None else f"position #{plan.position}"
+    yield f"{plan.plan_id} · {what} · {new.kind} · block {plan.block:,}"
+    yield ""
+    ranges = [_prices(network, one, tokens) for one in (old, new)]
+    rows = [["prices", *ranges], ["ticks", _ticks(old), _ticks(new)]]
+    pairs = zip(tokens, difference.available, (new.amount0, new.amount1), strict=True)
+    rows += [[one.label, amount_of(was, one), amount_of(will, one)] for one, was, will in pairs]
+    rows.append(["liquidity", str(old.liquidity), str(new.liquidity)])
+    rows.append(["fees a day", usd(old.fee_yield_24h), usd(new.fee_yield_24h)])
+    yield from table(_COLUMNS, rows)
+    yield ""
+    yield f"  shortfall  {_amounts(difference.shortfall, tokens)}"
+    yield f"  residual   {_amounts((new.residual0, new.residual1), tokens)}"
+    if new.prep_action is not None:
+        sold, bought = tokens if new.prep_action.zero_for_one else tokens[::-1]
+        yield (
+            f"  swap       {amount_of(new.prep_action.amount_in, sold)} {sold.label} for "
+            f"{amount_of(new.prep_action.amount_out, bought)} {bought.label}"
+        )
+    yield f"  cost       {usd(new.cost_usd)}, of it gas {usd(new.gas_usd)}"
+
+
+def _prices(network: Network, one: Candidate, tokens: tuple[Token, Token]) -> str:
+    if one.tick_lower is None or one.tick_upper is None:
+        return "–"
+    middle = sqrt_price_at_tick((one.tick_lower + one.tick_upper) // 2)
+    low, high = pair_of(network, *tokens, middle).bounds(one.tick_lower, one.tick_upper)
+    return f"{low} – {high}"
+
+
+def _ticks(one: Candidate) -> str:
+    return "–" if one.tick_lower is None else f"{one.tick_lower}…{one.tick_upper}"
+
+
+def _amounts(amounts: tuple[int, int], tokens: tuple[Token, Token]) -> str:
+    pairs = zip(amounts, tokens, strict=True)
+    return " + ".join(f"{amount_of(amount, token)} {token.label}" for amount, token in pairs)
+
+
+def _document(difference: PlanDifference) -> Json:
+    plan, new, old = difference.plan, difference.new, difference.plan.hold
+    swap = new.prep_action
+    return {
+        "planId": plan.plan_id,
+        "position": None if plan.position is None else str(plan.position),
+        "kind": new.kind,
+        "block": plan.block,
+        "old": {
+            "tickLower": old.tick_lower,
+            "tickUpper": old.tick_upper,
+            "amount0": str(difference.available[0]),
+            "amount1": str(difference.available[1]),
+            "liquidity": str(old.liquidity),
+        },
+        "new": {
+            "tickLower": new.tick_lower,
+            "tickUpper": new.tick_upper,
+            "amount0": str(new.amount0),
+            "amount1": str(new.amount1),
+            "liquidity": str(new.liquidity),
+        },
+        "shortfall": [str(amount) for amount in difference.shortfall],
+        "residual": [str(new.residual0), str(new.residual1)],
+        "swap": None
+        if swap is None
+        else {
+            "zeroForOne": swap.zero_for_one,
+            "amountIn": str(swap.amount_in),
+            "amountOut": str(swap.amount_out),
+        },
+        "costUsd": new.cost_usd,
+        "gasUsd": new.gas_usd,
+    }

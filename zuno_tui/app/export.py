@@ -1,0 +1,114 @@
+"""`zuno export PLAN`: the approved transactions, unsigned, for a Safe or a hardware wallet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.base.times import time_text
+from chain.contracts.checksum import checksummed
+from chain.execution.decode.decoder import decode
+from chain.execution.decode.records import Execute, ModifyLiquidities
+from chain.execution.outbox.outbox import Outbox
+from zuno_tui.gate.apply import unused_approval
+from zuno_tui.gate.drift import network_time
+from zuno_tui.gate.orders.target import read_wallet
+from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.output import json_text
+
+if TYPE_CHECKING:
+    from chain.execution.outbox.records import Dispatch, PlanStep
+    from zuno_tui.app.session import Session
+    from zuno_tui.gate.approvals import Approval
+    from zuno_tui.present.output import Json
+
+
+async def exported(session: Session, plan_id: str | None, *, for_safe: bool) -> CommandAnswer:
+    async with session.sources() as sources:
+        with Outbox.open(session.home.outbox) as outbox:
+            approval, dispatch = unused_approval(outbox, plan_id, None)
+        head = (await read_wallet(sources)).block
+    if dispatch.chain_id != session.network.chain_id:
+        raise GateRefusedError(
+            f"{approval.plan_id} was approved on chain {dispatch.chain_id}, and this is "
+            f"{session.network.title}. Name its network: --network NAME"
+        )
+    if network_time(sources, head.timestamp) >= approval.bounds.expires_at:
+        raise GateRefusedError(
+            f"The approval of {approval.plan_id} has ended. Approve it again: zuno approve PLAN"
+        )
+    document = (_safe_batch if for_safe else _raw_list)(approval, dispatch)
+    return CommandAnswer(
+        lines=tuple(json_text(document).splitlines()),
+        document=document,
+        exact=True,
+        remarks=_terms(approval, dispatch),
+    )
+
+
+def _terms(approval: Approval, dispatch: Dispatch) -> tuple[str, ...]:
+    """What binds whoever signs them: zuno cannot hold another signer to it."""
+    calls = (decode(step.transaction).call for step in dispatch.steps)
+    deadlines = [call.deadline for call in calls if isinstance(call, ModifyLiquidities | Execute)]
+    refused = (
+        f"The chain refuses it after {time_text(min(deadlines))}."
+        if deadlines
+        else "Nothing in its bytes ends by itself."
+    )
+    return (
+        f"{approval.headline} · {approval.plan_id}.",
+        f"Approved as {approval.hash}.",
+        f"The approval ends at {time_text(approval.bounds.expires_at)}: after it, approve again.",
+        refused,
+        f"Only {checksummed(dispatch.sender)} may send it, in this order.",
+    )
+
+
+def _safe_batch(approval: Approval, dispatch: Dispatch) -> Json:
+    """As the Safe's Transaction Builder reads a batch; a Safe sends it whole, or not at all."""
+    return {
+        "version": "1.0",
+        "chainId": str(dispatch.chain_id),
+        "createdAt": int(dispatch.planned_at) * 1000,
+        "meta": {
+            "name": approval.headline,
+            "description": " ".join(_terms(approval, dispatch)),
+            "createdFromSafeAddress": checksummed(dispatch.sender),
+        },
+        "transactions": [
+            {
+                "to": checksummed(step.transaction.to),
+                "value": str(step.transaction.value),
+                "data": "0x" + step.transaction.data.hex(),
+                "contractMethod": None,
+                "contractInputsValues": None,
+            }
+            for step in dispatch.steps
+        ],
+    }
+
+
+def _raw_list(approval: Approval, dispatch: Dispatch) -> Json:
+    """Each transaction with every field that is signed, and what it was approved under."""
+    return [_raw(approval, step) for step in dispatch.steps]
+
+
+def _raw(approval: Approval, step: PlanStep) -> Json:
+    one = step.transaction
+    return {
+        "planId": approval.plan_id,
+        "approval": approval.hash,
+        "expiresAt": approval.bounds.expires_at,
+        "deadline": step.deadline,
+        "step": one.step,
+        "type": "0x2",
+        "chainId": hex(one.chain_id),
+        "nonce": hex(one.nonce),
+        "from": checksummed(one.sender),
+        "to": checksummed(one.to),
+        "value": hex(one.value),
+        "data": "0x" + one.data.hex(),
+        "gas": hex(one.gas),
+        "maxFeePerGas": hex(one.max_fee_per_gas),
+        "maxPriorityFeePerGas": hex(one.max_priority_fee_per_gas),
+    }

@@ -1,0 +1,216 @@
+"""`zuno inspect ID`: everything that can be known about one position."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from agents.lp.advice_words import edge_sentence
+from agents.numbers.rounding import significant
+from chain.base.errors import ZunoError
+from chain.base.quantity import Quantity, Unknown
+from chain.contracts.checksum import checksummed
+from chain.positions.overview import OnePosition, read_one
+from chain.positions.performance import Gains, Performance, gains, read_performance
+from chain.tokens.pair import Pair, pair_of
+from zuno_tui.app.pool_edges import read_edges
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.detail_view import KeyFigure, RangeStanding
+from zuno_tui.present.drawing.pieces import range_gauge
+from zuno_tui.present.position_document import performance_document, position_document
+from zuno_tui.present.position_rows import gain_tone, notes, standing, state_words, yearly_fees
+from zuno_tui.present.words import (
+    UNKNOWN,
+    age_text,
+    amount_of,
+    fee_text,
+    percent,
+    short_gain,
+    worth,
+)
+from zuno_tui.settings.monitor import monitor_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from fractions import Fraction
+
+    from chain.math.liquidity import Amounts
+    from chain.prices.price import WorthUnit
+    from zuno_tui.app.session import Session
+
+T = TypeVar("T")
+
+_LABEL_WIDTH = 14
+
+
+class MissingPositionError(ZunoError):
+    """There is no such position, or there is no longer."""
+
+
+async def position_answer(session: Session, token_id: int) -> CommandAnswer:
+    async with session.sources() as sources:
+        one = await read_one(sources, token_id, session.settings.unit)
+        if one is None:
+            raise MissingPositionError(
+                f"{session.network.title} has no position #{token_id}, or it was burned."
+            )
+        performance = await read_performance(sources, [one.snapshot])
+        pool = one.snapshot.pool
+        edge = (await read_edges(sources, [pool], unread=True))[pool.pool_id]
+    lines = (
+        *PositionPage(session, one, performance).lines(),
+        ("pays", edge_sentence(edge)),
+    )
+    return CommandAnswer(
+        heading=(f"{session.network.title} · block {one.snapshot.block.number:,}",),
+        lines=tuple(f"{label:<{_LABEL_WIDTH}}{text}".rstrip() for label, text in lines),
+        document={
+            "network": session.network.name,
+            "chainId": session.network.chain_id,
+            "block": one.snapshot.block.number,
+            **position_document(session.network, one.snapshot, one.tokens, one.prices, one.worth),
+            **performance_document(performance, one.snapshot),
+            "edge7d": None if isinstance(edge, Unknown) else significant(edge.value),
+        },
+    )
+
+
+class PositionPage:
+    """One position in words, label by label."""
+
+    def __init__(self, session: Session, one: OnePosition, performance: Performance) -> None:
+        self._unit: WorthUnit = session.settings.unit
+        self._coin = session.network.native_symbol
+        thresholds = monitor_settings(session.settings).thresholds
+        self._near_edge = thresholds(session.network.name, one.snapshot.token_id).near_edge
+        self._one = one
+        self._position = one.snapshot
+        self._account = performance.accounts[one.snapshot.token_id]
+        self._daily = performance.daily[one.snapshot.token_id]
+        key = one.snapshot.pool.key
+        self._token0, self._token1 = one.tokens[key.currency0], one.tokens[key.currency1]
+        self._pair: Pair = pair_of(
+            session.network, self._token0, self._token1, one.snapshot.pool.sqrt_price_x96
+        )
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        position, pool = self._position, self._position.pool
+        kind = " dynamic" if pool.key.has_dynamic_fee else ""
+        yield (
+            f"#{position.token_id}",
+            f"{self._pair.name} {fee_text(pool.lp_fee)}{kind} · {self._state()}",
+        )
+        yield from self._range()
+        yield from self._holdings()
+        yield from self._since_entry()
+        yield from self._pool()
+        yield from self._custody()
+
+    def _state(self) -> str:
+        return state_words(self.standing.state, notes(self._position))
+
+    def _range(self) -> Iterator[tuple[str, str]]:
+        pool, identity = self._position.pool, self._position.identity
+        ticks = identity.tick_lower, identity.tick_upper
+        low, high = self._pair.bounds(*ticks)
+        gauge = range_gauge(self._pair.progress(pool.tick, *ticks)).strip()
+        yield "range", f"{low} {gauge} {high} {self._unit_of_prices}"
+        yield "price", f"{self._pair.price_text(pool.sqrt_price_x96)} {self._unit_of_prices}"
+        told = [str(tick).replace("-", "−") for tick in (*ticks, pool.tick)]
+        yield "ticks", f"{told[0]} to {told[1]}, now {told[2]}"
+
+    @property
+    def _unit_of_prices(self) -> str:
+        return f"{self._pair.quote.label} per {self._pair.base.label}"
+
+    @property
+    def standing(self) -> RangeStanding:
+        position, identity = self._position, self._position.identity
+        ticks = identity.tick_lower, identity.tick_upper
+        progress = self._pair.progress(position.pool.tick, *ticks)
+        return RangeStanding(
+            standing(position, progress, self._near_edge),
+            *self._pair.bounds(*ticks),
+            progress,
+            self._unit_of_prices,
+        )
+
+    def key_figures(self) -> Iterator[KeyFigure]:
+        """What one looks for first."""
+        value, unit = self._one.worth, self._unit
+        won = self._gains
+        apr = yearly_fees(won.fees_a_day, value.principal)
+        yield KeyFigure("worth", worth(value.principal, unit))
+        yield KeyFigure("fees waiting", worth(value.fees, unit))
+        yield KeyFigure("fee APR", UNKNOWN if apr is None else percent(apr))
+        held = won.against_holding
+        yield KeyFigure("vs holding", short_gain(held, unit), gain_tone(held))
+
+    def _holdings(self) -> Iterator[tuple[str, str]]:
+        position, value = self._position, self._one.worth
+        holds = self._both(position.amount0, position.amount1)
+        yield "holds", f"{holds} = {worth(value.principal, self._unit)}"
+        fees = self._both(position.fees0, position.fees1)
+        yield "uncollected", f"{fees} = {worth(value.fees, self._unit)}"
+        yield "delta", f"{amount_of(position.delta, self._token0)} {self._token0.label}"
+        if position.share:
+            yield "share", f"{percent(position.share)} of the liquidity that earns fees now"
+        else:
+            yield "share", "none: it earns nothing now"
+
+    def _since_entry(self) -> Iterator[tuple[str, str]]:
+        account, unit = self._account, self._unit
+        won = self._gains
+        yield "opened", f"{_or_reason(account.age_seconds, age_text)} ago"
+        yield "put in", self._amounts(account.deposited)
+        yield "taken out", self._amounts(account.withdrawn)
+        yield "fees earned", self._amounts(account.fees_earned)
+        loss = _or_reason(account.impermanent_loss, _signed_percent)
+        yield "vs holding", f"{short_gain(won.against_holding, unit)}, impermanent loss {loss}"
+        yield (
+            "a day",
+            f"{short_gain(won.net_a_day, unit)} = fees {worth(won.fees_a_day, unit)}"
+            f" less LVR {worth(won.lvr_a_day, unit)},"
+            f" measured over {age_text(self._daily.measured_seconds)}",
+        )
+        gas = _or_reason(account.gas, lambda wei: f"{wei / 10**18:.6f} {self._coin}")
+        yield "gas spent", gas
+
+    @property
+    def _gains(self) -> Gains:
+        return gains(self._account, self._daily, self._token1, self._one.prices, self._unit)
+
+    def _pool(self) -> Iterator[tuple[str, str]]:
+        pool = self._position.pool
+        yield "pool", pool.pool_id
+        to_one, to_zero = pool.protocol_fee.zero_for_one, pool.protocol_fee.one_for_zero
+        if to_one or to_zero:
+            yield "protocol fee", f"{fee_text(to_one)} one way, {fee_text(to_zero)} the other"
+        for index, sentence in enumerate(pool.hook.sentences):
+            yield "" if index else "hook", sentence
+
+    def _custody(self) -> Iterator[tuple[str, str]]:
+        custody = self._position.custody
+        yield "owner", checksummed(custody.owner) if custody.owner else UNKNOWN
+        if custody.approved:
+            yield "approved", f"{checksummed(custody.approved)} may move this position"
+        if custody.subscriber:
+            yield "subscriber", f"{checksummed(custody.subscriber)} can refuse every change"
+
+    def _both(self, amount0: int, amount1: int) -> str:
+        return (
+            f"{amount_of(amount0, self._token0)} {self._token0.label}"
+            f" + {amount_of(amount1, self._token1)} {self._token1.label}"
+        )
+
+    def _amounts(self, amounts: Quantity[Amounts]) -> str:
+        return _or_reason(amounts, lambda both: self._both(both.amount0, both.amount1))
+
+
+def _signed_percent(part: Fraction) -> str:
+    """To hundredths: less is no loss that anybody looks for."""
+    size = round(100 * float(part), 2)
+    return f"{size:+.2f}%".replace("-", "−") if size else "0%"
+
+
+def _or_reason(value: Quantity[T], words: Callable[[T], str]) -> str:
+    return f"{UNKNOWN}: {value.reason}" if isinstance(value, Unknown) else words(value.value)

@@ -1,0 +1,252 @@
+"""`zuno model`: what is set for each role, by whom, and what it may cost."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from agents.lp.usual_tokens import USUAL_TOKENS
+from agents.model.abilities import AbilityMemory
+from agents.model.budget import NANO, Budget
+from agents.model.prices import known_prices
+from zuno_tui.app.session import Session, say
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.exit_codes import DONE
+from zuno_tui.present.output import OutputColumn, print_json, table
+from zuno_tui.settings import SettingsError
+from zuno_tui.settings.debates import debate_settings
+from zuno_tui.settings.edit import keep_setting
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable
+
+    from agents.model.abilities import ServerAbilities
+    from agents.model.budget import TokenRate
+    from zuno_tui.present.output import Json
+    from zuno_tui.settings.debates import DebateSettings
+    from zuno_tui.settings.models import ModelChoice
+
+_HOUR = 3_600.0
+_COLUMNS = ("role", "model", "server", "key", "seconds", "tokens", "a million tokens", "a debate")
+
+
+def chosen_settings(session: Session) -> DebateSettings:
+    return debate_settings(session.settings, os.environ, profile=None, deterministic=False)
+
+
+def listed(session: Session) -> CommandAnswer:
+    settings = chosen_settings(session)
+    with session.open_store() as store:
+        memory = AbilityMemory(store, time.time)
+        known = {choice.role: _known(memory, choice) for choice in settings.choices}
+        budget = Budget(settings.limits, settings.prices, store, clock=time.time)
+        spent = budget.day(budget.today())
+    rows = [_row(choice, settings) for choice in settings.choices]
+    tokens = sum(one.tokens for one in spent.values())
+    nano = sum(one.nano_usd for one in spent.values())
+    return CommandAnswer(
+        lines=(
+            *table([OutputColumn(title) for title in _COLUMNS], rows),
+            *_origins(settings.choices),
+            *(f"{role}: {words}" for role, words in known.items() if words),
+            _usual_line(settings),
+            *_budget_lines(settings, tokens, nano),
+        ),
+        document={
+            "rules": settings.model is None,
+            "debateSeconds": settings.seconds,
+            "roles": [
+                _as_json(choice, settings, known[choice.role]) for choice in settings.choices
+            ],
+            "budget": {
+                "debateTokens": settings.limits.debate_tokens,
+                "dayTokens": settings.limits.day_tokens,
+                "debateUsd": _usd(settings.limits.debate_nano_usd),
+                "dayUsd": _usd(settings.limits.day_nano_usd),
+                "usedTokensToday": tokens,
+                "usedUsdToday": _usd(nano),
+            },
+        },
+        remarks=_remarks(settings),
+    )
+
+
+def ability_words(able: ServerAbilities) -> str:
+    """What a server can do, in a line."""
+    form = {"schema": "strict schemas", "json": "JSON mode", "text": "plain text"}[able.form]
+    said = [form, "streaming" if able.streams else "no streaming"]
+    if able.thinks:
+        said.append("thinks first")
+    left_out = [
+        name
+        for name, taken in (
+            ("stream_options", able.counts_stream),
+            ("temperature", able.takes_temperature),
+            ("system messages", able.takes_system),
+            ("a limit of tokens", bool(able.limit_name)),
+            ("tools", able.calls_tools),
+        )
+        if not taken
+    ]
+    if left_out:
+        said.append(f"refuses {', '.join(left_out)}")
+    if able.most_tokens is not None:
+        said.append(f"at most {able.most_tokens:,} tokens a reply")
+    return ", ".join(said)
+
+
+def choice_of(settings: DebateSettings, role: str | None) -> tuple[ModelChoice, ...]:
+    """Those of all roles, or of the one that is named."""
+    if role is None:
+        return settings.choices
+    found = tuple(choice for choice in settings.choices if choice.role == role)
+    if not found:
+        names = ", ".join(choice.role for choice in settings.choices)
+        raise SettingsError(f"There is no role {role!r}. They are {names}.")
+    return found
+
+
+def keep_key(arguments: Namespace) -> int:
+    """Ask for a provider's key, keep it in the keyring, and let the settings say so."""
+    from chain.wallet.keyring_store import find_keyring
+    from zuno_tui.app.wallet_secrets import ask_model_key
+
+    session = Session.start(arguments)
+    choice = choice_of(chosen_settings(session), arguments.role)[0]
+    server = choice.values["server"].shown
+    keyring = find_keyring()
+    key = ask_model_key(server).strip()
+    if not key or not key.isascii() or not key.isprintable() or " " in key:
+        raise SettingsError("That holds a character that no key has. Nothing was kept.")
+    keyring.keep_text(choice.keyring_name, key)
+    table_name = "model" if arguments.role is None else f"model.roles.{arguments.role}"
+    keep_setting(session.home.settings, table_name, "key", "keyring")
+    if session.as_json:
+        print_json({"kept": choice.keyring_name, "in": keyring.title})
+    say(f"{keyring.title} keeps the key of {server}. Try it: zuno model test")
+    return DONE
+
+
+def _row(choice: ModelChoice, settings: DebateSettings) -> tuple[str, ...]:
+    values = choice.values
+    tokens = f"{values['max_tokens'].shown} + {values['thinking_tokens'].shown} thinking"
+    return (
+        choice.role,
+        values["name"].shown,
+        values["server"].shown,
+        values["key"].shown,
+        values["seconds"].shown,
+        tokens,
+        _price_words(choice, settings),
+        _debate_words(_debate_cost(choice, settings)),
+    )
+
+
+def _price_words(choice: ModelChoice, settings: DebateSettings) -> str:
+    rate = settings.prices.get(choice.settings.model)
+    if rate is None:
+        return "unknown"
+    tokens_in, tokens_out = map(_usd_per_million, (rate.tokens_in, rate.tokens_out))
+    return f"${tokens_in:g} in, ${tokens_out:g} out"
+
+
+def _debate_cost(choice: ModelChoice, settings: DebateSettings) -> int | None:
+    """What this role would usually cost a debate, in billionths of a dollar."""
+    rate = settings.prices.get(choice.settings.model)
+    return None if rate is None else rate.of(*USUAL_TOKENS[choice.role])
+
+
+def _debate_words(nano: int | None) -> str:
+    return "unknown" if nano is None else f"${nano / NANO:.4f}"
+
+
+def _usual_line(settings: DebateSettings) -> str:
+    costs = [_debate_cost(choice, settings) for choice in settings.choices]
+    known = None if None in costs else sum(cost or 0 for cost in costs)
+    tokens_in, tokens_out = map(sum, zip(*USUAL_TOKENS.values(), strict=True))
+    return (
+        f"a usual debate of two rounds: {_debate_words(known)} for {tokens_in:,} tokens in and "
+        f"{tokens_out:,} out, thinking not counted"
+    )
+
+
+def _origins(choices: Iterable[ModelChoice]) -> list[str]:
+    """Who said what, once for all roles that it was said for."""
+    by_origin: dict[str, dict[str, list[str]]] = {}
+    for choice in choices:
+        for name, value in choice.values.items():
+            by_origin.setdefault(value.origin, {}).setdefault(name, []).append(choice.role)
+    lines = []
+    for origin, names in by_origin.items():
+        said = ", ".join(names)
+        roles = {role for named in names.values() for role in named}
+        whose = "" if len(roles) == len(tuple(choices)) else f" ({', '.join(sorted(roles))})"
+        lines.append(f"by {origin}: {said}{whose}")
+    return lines
+
+
+def _known(memory: AbilityMemory, choice: ModelChoice) -> str:
+    able, age = memory.recall(choice.settings), memory.age(choice.settings)
+    if able is None or age is None:
+        return ""
+    return f"{ability_words(able)} (found out {age / _HOUR:.0f} h ago)"
+
+
+def _budget_lines(settings: DebateSettings, tokens: int, nano: int) -> tuple[str, ...]:
+    limits = settings.limits
+    return (
+        f"a debate: at most {_tokens(limits.debate_tokens)}{_dollars(limits.debate_nano_usd)}, "
+        f"{settings.seconds:g} seconds for models",
+        f"a day: at most {_tokens(limits.day_tokens)}{_dollars(limits.day_nano_usd)}; "
+        f"used today: {tokens:,} tokens, ${nano / NANO:.4f}",
+    )
+
+
+def _remarks(settings: DebateSettings) -> tuple[str, ...]:
+    said = ["Prices may be out of date; set the ones you pay under [model.prices]."]
+    if settings.model is None:
+        said.append('The rules speak alone. Set a key, or a provider: [model] provider = "ollama"')
+    return tuple(said)
+
+
+def _as_json(choice: ModelChoice, settings: DebateSettings, known: str) -> Json:
+    rate = settings.prices.get(choice.settings.model)
+    return {
+        "role": choice.role,
+        "host": choice.settings.host,
+        "hasKey": choice.has_key,
+        "values": {
+            name: {"value": value.shown, "from": value.origin}
+            for name, value in choice.values.items()
+        },
+        "usdPerMillion": None
+        if rate is None
+        else [_usd_per_million(rate.tokens_in), _usd_per_million(rate.tokens_out)],
+        "usdPerDebate": _usd(_debate_cost(choice, settings)),
+        "priceFrom": _price_origin(choice.settings.model, rate),
+        "abilities": known or None,
+    }
+
+
+def _price_origin(model: str, rate: TokenRate | None) -> str | None:
+    if rate is None:
+        return None
+    return "table" if known_prices().get(model) == rate else "settings.toml"
+
+
+def _usd_per_million(nano_per_token: int) -> float:
+    return nano_per_token / 1_000
+
+
+def _tokens(most: int | None) -> str:
+    return "any number of tokens" if most is None else f"{most:,} tokens"
+
+
+def _dollars(nano: int | None) -> str:
+    return "" if nano is None else f" and ${nano / NANO:.2f}"
+
+
+def _usd(nano: int | None) -> float | None:
+    return None if nano is None else nano / NANO

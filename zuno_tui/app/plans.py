@@ -1,0 +1,34 @@
+"""Plans that were made: the one meant, and whether it belongs to this network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.bus.plan_store import PlanStore
+from agents.lp import FLOW
+from agents.trade import FLOW as TRADE_FLOW_NAME
+from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.present.argued_plan import plan_of_document
+
+if TYPE_CHECKING:
+    from agents.lp.plan import Plan
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.argued_plan import ArguedPlan
+
+
+def stored_plan(session: Session, named: str | None) -> ArguedPlan:
+    """The plan of this id, or the newest."""
+    return plan_of_document(PlanStore(session.home.plans).find(named, FLOW))
+
+
+def is_trade_plan(session: Session, named: str | None) -> bool:
+    """Whether the plan that is meant, named or the newest, is one of the trade desk."""
+    return PlanStore(session.home.plans).flow_of(named) == TRADE_FLOW_NAME
+
+
+def same_network(session: Session, plan: Plan) -> None:
+    if plan.chain_id != session.network.chain_id:
+        raise GateRefusedError(
+            f"{plan.plan_id} was made on chain {plan.chain_id}, and this is "
+            f"{session.network.title}. Name its network: --network {plan.chain_id}"
+        )

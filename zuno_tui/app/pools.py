@@ -1,0 +1,165 @@
+"""`zuno pools`: the pools between the network's known tokens, the most valuable first."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from agents.lp.advice_words import edge_figure
+from agents.numbers.rounding import significant
+from chain.base.quantity import Unknown
+from chain.contracts.hooks import Danger
+from chain.prices.price import WorthUnit
+from chain.survey.discovery import SurveyPlan, discover_pools
+from chain.tokens.pair import pair_of
+from zuno_tui.app.pool_edges import UNREAD, read_edges
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.price_fields import price_fields
+from zuno_tui.present.words import UNKNOWN, fee_text, number, worth
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chain.base.quantity import Quantity
+    from chain.contracts.pool_key import PoolId
+    from chain.survey.discovery import PoolSurvey, SurveyedPool
+    from zuno_tui.app.session import Session
+
+_COLUMNS = (
+    OutputColumn("POOL"),
+    OutputColumn("FEE", "right"),
+    OutputColumn("PRICE", "right"),
+    OutputColumn("DEPTH ±2%", "right"),
+    OutputColumn("PAYS 7 D", "right"),
+    OutputColumn("HOOK"),
+    OutputColumn("POOL ID"),
+)
+
+
+async def surveyed_pools(
+    session: Session, token: str | None, *, refresh: bool, pays: bool
+) -> CommandAnswer:
+    plan = SurveyPlan(most_age=0.0) if refresh else SurveyPlan()
+    async with session.sources() as sources:
+        survey = await discover_pools(
+            sources.client,
+            sources.network,
+            sources.store,
+            clock=sources.clock,
+            coingecko=sources.coingecko,
+            plan=plan,
+        )
+        pools = [pool for pool in survey.pools if _holds(pool, token)]
+        edges = await read_edges(sources, (pool.state for pool in pools), unread=pays)
+    rows = [(*pool_words(survey, pool, edges), f"{pool.state.pool_id[:10]}…") for pool in pools]
+    unread = UNREAD in edges.values()
+    return CommandAnswer(
+        heading=_headline(survey, len(pools)),
+        lines=tuple(table(_COLUMNS, rows)) if rows else (),
+        remarks=(_UNREAD_WORDS,) if unread else (),
+        document=_document(survey, pools, edges),
+    )
+
+
+def _holds(pool: SurveyedPool, symbol: str | None) -> bool:
+    if symbol is None:
+        return True
+    wanted = symbol.lower()
+    return any(wanted in (t.symbol.lower(), t.address) for t in (pool.token0, pool.token1))
+
+
+def _headline(survey: PoolSurvey, shown: int) -> tuple[str, ...]:
+    age = max(0.0, time.time() - survey.listed_at)
+    line = (
+        f"{survey.network.title} · block {survey.block.number:,} · {shown} of {survey.found} pools"
+        f" · listed {age:.0f} s ago"
+    )
+    coverage = survey.coverage
+    if coverage.complete:
+        return (line,)
+    why = f" ({coverage.failure})" if coverage.failure else ""
+    return (
+        line,
+        f"Hooked and dynamic-fee pools made after block {coverage.through:,} are not in this"
+        f" list{why}. Run it again to read further.",
+    )
+
+
+class PoolWords(NamedTuple):
+    pair: str
+    fee: str
+    price: str
+    depth: str
+    pays: str
+    hook: str
+
+
+def pool_words(
+    survey: PoolSurvey, pool: SurveyedPool, edges: Mapping[PoolId, Quantity[float]]
+) -> PoolWords:
+    state = pool.state
+    pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
+    dynamic = " dynamic" if pool.key.has_dynamic_fee else ""
+    hook = "" if not pool.hook.present else _HOOK_WORDS[pool.hook.danger]
+    return PoolWords(
+        pair.name,
+        f"{fee_text(state.lp_fee)}{dynamic}",
+        pair.price_text(state.sqrt_price_x96),
+        worth(pool.depth_usd, WorthUnit.USD),
+        _pays(edges[state.pool_id]),
+        hook,
+    )
+
+
+def _pays(edge: Quantity[float]) -> str:
+    """What it paid over its risk in seven days."""
+    if isinstance(edge, Unknown):
+        return "–" if edge is UNREAD else UNKNOWN
+    return edge_figure(edge.value)
+
+
+_UNREAD_WORDS = "What a pool pays is known once its swaps were read: zuno pools --pays"
+_HOOK_WORDS = {Danger.NONE: "harmless", Danger.CAUTION: "caution", Danger.DANGEROUS: "dangerous"}
+
+
+def _document(
+    survey: PoolSurvey, pools: list[SurveyedPool], edges: Mapping[PoolId, Quantity[float]]
+) -> Json:
+    return {
+        "network": survey.network.name,
+        "chainId": survey.network.chain_id,
+        "block": survey.block.number,
+        "found": survey.found,
+        "listedAt": survey.listed_at,
+        "complete": survey.coverage.complete,
+        "pools": [_pool_document(survey, pool, edges[pool.state.pool_id]) for pool in pools],
+    }
+
+
+def _pool_document(survey: PoolSurvey, pool: SurveyedPool, edge: Quantity[float]) -> Json:
+    state = pool.state
+    pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
+    return {
+        "poolId": state.pool_id,
+        "currency0": pool.key.currency0,
+        "currency1": pool.key.currency1,
+        "symbol0": pool.token0.label,
+        "symbol1": pool.token1.label,
+        "fee": pool.key.fee,
+        "lpFee": state.lp_fee,
+        "protocolFee": {
+            "zeroForOne": state.protocol_fee.zero_for_one,
+            "oneForZero": state.protocol_fee.one_for_zero,
+        },
+        "tickSpacing": pool.key.tick_spacing,
+        "hooks": pool.key.hooks,
+        "hookDanger": pool.hook.danger.value,
+        "hookSentences": list(pool.hook.sentences),
+        "tick": state.tick,
+        "sqrtPriceX96": str(state.sqrt_price_x96),
+        "liquidity": str(state.liquidity),
+        **price_fields(pair, state.sqrt_price_x96),
+        "depthUsd": number(pool.depth_usd),
+        "edge7d": None if isinstance(edge, Unknown) else significant(edge.value),
+    }

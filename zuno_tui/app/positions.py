@@ -1,0 +1,137 @@
+"""`zuno positions`: every position of a wallet, counted, at one block."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from chain.contracts.checksum import shortened
+from chain.positions.overview import Overview, read_overview
+from chain.positions.performance import Performance, read_performance
+from zuno_tui.app.hedge_results import read_hedge_results
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.drawing.pieces import range_gauge
+from zuno_tui.present.hedge_lines import hedge_result_lines, hedge_results_document
+from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.position_document import wallet_document
+from zuno_tui.present.position_rows import position_rows, state_words, won_by_position
+from zuno_tui.present.search_words import search_words
+from zuno_tui.present.words import money
+from zuno_tui.settings.monitor import monitor_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chain.positions.search_state import SearchProgress
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.position_rows import Won
+    from zuno_tui.present.views import PositionRow
+
+_BETWEEN_TELLINGS = 2.0
+_COLUMNS = (
+    OutputColumn("#", "right"),
+    OutputColumn("POOL"),
+    OutputColumn("FEE", "right"),
+    OutputColumn("FROM", "right"),
+    OutputColumn("RANGE"),
+    OutputColumn("TO"),
+    OutputColumn("NOW", "right"),
+    OutputColumn("STATE"),
+    OutputColumn("SHARE", "right"),
+    OutputColumn("VALUE", "right"),
+    OutputColumn("UNCOLLECTED", "right"),
+)
+_PERFORMANCE_COLUMNS = (
+    OutputColumn("VS HOLDING", "right"),
+    OutputColumn("FEES−LVR A DAY", "right"),
+)
+
+
+async def wallet_positions(session: Session, *, since_entry: bool) -> CommandAnswer:
+    async with session.sources() as sources:
+        overview = await read_overview(
+            sources, session.address, session.settings.unit, watch=telling_progress(session)
+        )
+        performance = (
+            await read_performance(sources, overview.wallet.positions) if since_entry else None
+        )
+        hedged = await read_hedge_results(session, sources, [overview])
+    held = bool(overview.wallet.positions)
+    return CommandAnswer(
+        heading=_headline(session, overview),
+        lines=(
+            *(_table(session, overview, performance) if held else ()),
+            *hedge_result_lines(hedged),
+        ),
+        document={
+            **wallet_document(session.network, overview, performance),
+            "hedges": hedge_results_document(hedged),
+        },
+    )
+
+
+def telling_progress(session: Session) -> Callable[[SearchProgress], None]:
+    """Now and then: a search may take thousands of steps."""
+    told: list[float] = []
+
+    def tell(progress: SearchProgress) -> None:
+        now = time.monotonic()
+        if not told or now - told[-1] >= _BETWEEN_TELLINGS:
+            told.append(now)
+            session.narrate(search_words(progress))
+
+    return tell
+
+
+def _headline(session: Session, overview: Overview) -> tuple[str, ...]:
+    wallet, total = overview.wallet, overview.portfolio
+    unit = session.settings.unit
+    lines = [
+        f"{session.network.title} · block {wallet.block.number:,} · {shortened(wallet.owner)}"
+        f" · {wallet.found} of {wallet.balance_of} found",
+        f"Together {money(total.total, unit)}, of it {money(total.fees, unit)} uncollected fees",
+    ]
+    if wallet.missing:
+        lines.append(wallet.missing)
+    lines += [
+        f"Not in the sum: {one.token.label} ({one.reason})" for one in overview.portfolio.unpriced
+    ]
+    lines += overview.prices.dispute_words(overview.tokens)
+    lines += [
+        f"Anyone at {shortened(operator)} may move every position of this wallet."
+        for operator in wallet.operators
+    ]
+    if wallet.positions and wallet.approvals_from is not None:
+        lines.append(
+            "Who was allowed to move every position of this wallet before block"
+            f" {wallet.approvals_from:,} is not known: the endpoint gives few blocks at once."
+        )
+    return tuple(lines)
+
+
+def _table(session: Session, overview: Overview, performance: Performance | None) -> list[str]:
+    won: dict[int, Won] = {}
+    if performance is not None:
+        won = won_by_position(overview, performance, session.settings.unit)
+    watching = monitor_settings(session.settings)
+    rows = position_rows(session.network, overview, won, watching)
+    if performance is None:
+        return table(_COLUMNS, [_cells(row) for row in rows])
+    columns = (*_COLUMNS, *_PERFORMANCE_COLUMNS)
+    return table(columns, [(*_cells(row), row.against_holding, row.net_a_day) for row in rows])
+
+
+def _cells(row: PositionRow) -> tuple[str, ...]:
+    return (
+        str(row.token_id),
+        row.pair,
+        row.fee,
+        row.low,
+        range_gauge(row.progress),
+        row.high,
+        row.price,
+        state_words(row.standing, row.notes),
+        row.share,
+        row.value,
+        row.fees,
+    )

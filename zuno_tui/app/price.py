@@ -1,0 +1,59 @@
+"""`zuno price SYMBOL`: what a token is worth now, and where that is from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.base.quantity import Unknown
+from chain.prices.ladder import read_prices
+from chain.tokens import listed_tokens, named_tokens
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.exit_codes import DONE, FAILED
+from zuno_tui.present.words import number, worth
+from zuno_tui.prompt.phrase_error import PhraseError
+from zuno_tui.prompt.pieces import listed
+from zuno_tui.prompt.slots import names_symbol
+
+if TYPE_CHECKING:
+    from chain.contracts.networks import Network
+    from chain.tokens import Token
+    from zuno_tui.app.session import Session
+
+
+async def token_price(session: Session, symbol: str) -> CommandAnswer:
+    unit = session.settings.unit
+    token = token_called(session.network, symbol)
+    async with session.connect() as client, session.market() as coingecko:
+        prices = await read_prices(client, session.network, [token.address], coingecko=coingecko)
+    price = prices.price(token.address, unit)
+    unknown = isinstance(price, Unknown)
+    disputes = prices.dispute_words({token.address: token})
+    source = price.reason if isinstance(price, Unknown) else price.source
+    return CommandAnswer(
+        lines=(f"{token.label} {worth(price, unit)} on {session.network.title} ({source})",),
+        remarks=disputes,
+        document={
+            "network": session.network.name,
+            "chainId": session.network.chain_id,
+            "symbol": token.symbol,
+            "address": token.address,
+            "unit": unit.value,
+            "price": number(price),
+            "source": source,
+            "disputed": list(disputes),
+        },
+        code=FAILED if unknown else DONE,
+    )
+
+
+def token_called(network: Network, symbol: str) -> Token:
+    """By its own symbol first, then by what people call it: BTC may be WBTC."""
+    tokens = [item.token for item in listed_tokens(network).tokens]
+    named = [item.token for item in named_tokens(network)]
+    exact = (token for token in named if token.symbol.upper() == symbol.upper())
+    called = (token for token in tokens if names_symbol(symbol, token.symbol))
+    found = next(exact, None) or next(called, None)
+    if found is None:
+        known = listed(token.symbol for token in tokens) if tokens else "none"
+        raise PhraseError(f"{network.title} lists no token {symbol!r}. It lists {known}.", "")
+    return found

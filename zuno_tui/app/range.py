@@ -1,0 +1,270 @@
+"""`zuno range`: one reading of a pool, and what a range of one's own would bring in it."""
+
+from __future__ import annotations
+
+import os
+import re
+from decimal import Context, Decimal
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from agents.lp.evaluation_context import own_ticks
+from agents.lp.observe import ChainObserver
+from agents.numbers.shapes import ShapeError
+from chain.contracts.networks import network_named
+from chain.math.liquidity import LiquidityError
+from chain.math.ticks import sqrt_price_at_tick
+from chain.positions.overview import tokens_at
+from chain.tokens.pair import pair_of
+from zuno_tui.app.own_range import range_of_pair
+from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.gate.limits import gate_limits
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.range_form import range_form
+from zuno_tui.present.words import fee_text
+from zuno_tui.prompt.create_phrase import parse_create
+from zuno_tui.prompt.phrase_error import PhraseError
+from zuno_tui.settings import SettingsError
+from zuno_tui.settings.debates import debate_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from agents.lp.facts import (
+        CreateContext,
+        MarketContext,
+        ObservedPool,
+        ObservedPoolFacts,
+    )
+    from agents.lp.plan import Candidate, OwnRange
+    from agents.numbers.edges import TickRange
+    from chain.contracts.networks import Network
+    from chain.positions.overview import Sources
+    from chain.tokens.pair import Pair
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.output import Json
+    from zuno_tui.present.range_form import RangeForm
+    from zuno_tui.present.views import RangeFigure
+    from zuno_tui.prompt.create_phrase import CreatePhrase
+
+    Telling = Callable[[str], None]
+
+_FEWEST_DIGITS, _MOST_DIGITS = 4, 9
+_NAMED_PRICES = re.compile(r",? ?\bbetween \S+ and [^\s,]+")
+_COLUMNS = (
+    OutputColumn(""),
+    OutputColumn("NOW", "right"),
+    OutputColumn("YOURS", "right"),
+    OutputColumn("CHANGE", "right"),
+)
+
+
+class RangeQuestion(Struct, frozen=True):
+    """For which position, or for what is to be opened, a range is to be chosen."""
+
+    token_id: int | None
+    phrase: str = ""
+    """In the words of `create`, where there is no position."""
+    prices: tuple[str, str] | None = None
+    profile: str | None = None
+
+
+async def range_answer(
+    session: Session, asked: RangeQuestion, command: Callable[[RangeForm, TickRange], str]
+) -> CommandAnswer:
+    """`command` writes what plans a range."""
+    async with session.sources() as sources:
+        forms = await read_range_forms(session, sources, asked, os.environ, session.narrate)
+    form = forms[0]
+    ticks = form.begins
+    preview = form.preview(ticks)
+    low, high = preview.parts
+    heading = (
+        form.title,
+        f"{preview.low} ({low}) – {preview.high} ({high}) {form.pair.quote.label} per "
+        f"{form.pair.base.label}, read at block {form.context.block:,}",
+    )
+    remarks = [f"▲ {words}" for words in (*preview.objections, preview.trouble) if words]
+    twin = "" if preview.trouble else command(form, ticks)
+    if twin:
+        remarks.append(f"Plan it: {twin}")
+    return CommandAnswer(
+        lines=tuple(_lines((*preview.figures, *preview.amounts))),
+        document=_document(form, ticks, session.network, twin),
+        heading=heading,
+        remarks=tuple(remarks),
+    )
+
+
+async def read_range_forms(
+    session: Session,
+    sources: Sources,
+    asked: RangeQuestion,
+    environment: Mapping[str, str],
+    tell: Telling,
+) -> tuple[RangeForm, ...]:
+    """A form for the position's pool, or for each pool that could hold what is to be opened."""
+    observer = ChainObserver(sources, reading_progress(tell))
+    hooks = tuple(sorted(gate_limits(session.settings.limits, session.network).allowed_hooks))
+    phrase = None if asked.token_id is not None else _phrase(session, asked)
+    named = asked.profile if phrase is None or phrase.profile is None else phrase.profile.value
+    profile = debate_settings(
+        session.settings, environment, profile=named, deterministic=True
+    ).profile
+    reading = _Reading(session, sources, asked, phrase)
+    if asked.token_id is not None:
+        held = await observer.observe_position(asked.token_id, profile)
+        context = held.model_copy(update={"allowed_hooks": hooks})
+        found = [await reading.form(context, context.observed)]
+    elif phrase is not None:
+        surveyed = await observer.survey(phrase.goal, session.address, profile)
+        creating = surveyed.model_copy(update={"allowed_hooks": hooks})
+        pools = enumerate(creating.surveyed_pools)
+        found = [await reading.form(creating, pool, place) for place, pool in pools]
+    usable = tuple(form for form in found if form is not None)
+    if not usable:
+        raise SettingsError("A token of the pool gives no usable decimals: no price can be chosen.")
+    if not any(usable[0].evaluation.available):
+        raise SettingsError(
+            f"Position #{asked.token_id} is empty: there is nothing to put into a range."
+        )
+    return usable
+
+
+def chosen_prices(form: RangeForm, ticks: TickRange) -> tuple[str, str]:
+    """The shortest prices that lead to just this range, the way round a phrase takes them."""
+    network = network_named(str(form.context.chain_id))
+    for digits in range(_FEWEST_DIGITS, _MOST_DIGITS + 1):
+        for inverted in (form.pair.inverted, not form.pair.inverted):
+            prices = _prices(form, ticks, digits, inverted=inverted)
+            if _ticks_of(form, prices, network) == ticks:
+                return prices
+    raise SettingsError("No two prices name this range: move an edge by a step.")
+
+
+def with_prices(phrase: str, prices: tuple[str, str]) -> str:
+    return f"{phrase} between {prices[0]} and {prices[1]}"
+
+
+def _ticks_of(form: RangeForm, prices: tuple[str, str], network: Network) -> TickRange | None:
+    own: OwnRange | None
+    try:
+        if form.token_id is not None:
+            own = range_of_pair(form.pair, prices)
+        else:
+            own = parse_create(with_prices(form.phrase, prices), network).own_range
+        return None if own is None else own_ticks(own, form.evaluation.observed.pool)
+    except (ShapeError, PhraseError, SettingsError):
+        return None
+
+
+def _prices(form: RangeForm, ticks: TickRange, digits: int, *, inverted: bool) -> tuple[str, str]:
+    exact = [form.pair.price(sqrt_price_at_tick(tick)) for tick in ticks]
+    parts = [(one.numerator, one.denominator) for one in exact if one is not None]
+    if inverted is not form.pair.inverted:
+        parts = [(below, above) for above, below in parts]
+    low, high = sorted(Context(prec=digits).divide(Decimal(a), Decimal(b)) for a, b in parts)
+    return f"{low.normalize():f}", f"{high.normalize():f}"
+
+
+def _phrase(session: Session, asked: RangeQuestion) -> CreatePhrase:
+    words = asked.phrase if asked.prices is None else with_prices(asked.phrase, asked.prices)
+    phrase = parse_create(words, session.network)
+    if phrase.network != session.network:
+        raise SettingsError(
+            f"The phrase says {phrase.network.title}, and this is {session.network.title}."
+        )
+    return phrase
+
+
+class _Reading(Struct, frozen=True):
+    session: Session
+    sources: Sources
+    asked: RangeQuestion
+    phrase: CreatePhrase | None
+
+    async def form(
+        self, context: MarketContext | CreateContext, observed: ObservedPool, place: int = 0
+    ) -> RangeForm | None:
+        """None where a token's decimals are unknown, and with them what a price is."""
+        pool = observed.pool
+        both = (pool.currency0, pool.currency1)
+        tokens = await tokens_at(self.sources, both, context.block_hash)
+        token0, token1 = tokens[pool.currency0], tokens[pool.currency1]
+        if token0.decimals is None or token1.decimals is None:
+            return None
+        pair = pair_of(self.session.network, token0, token1, pool.sqrt_price_x96)
+        words = "" if self.phrase is None else _without_prices(self.phrase, observed)
+        try:
+            named = self._named(pair, pool)
+        except ShapeError as error:
+            raise SettingsError(str(error)) from None
+        return range_form(context, pair, phrase=words, pool_index=place, named=named)
+
+    def _named(self, pair: Pair, pool: ObservedPoolFacts) -> TickRange | None:
+        own = None if self.phrase is None else self.phrase.own_range
+        if self.phrase is None and self.asked.prices is not None:
+            own = range_of_pair(pair, self.asked.prices)
+        return None if own is None else own_ticks(own, pool)
+
+
+def _without_prices(phrase: CreatePhrase, observed: ObservedPool) -> str:
+    """The phrase for one pool: with its fee, where that can be named, and without a range."""
+    words = _NAMED_PRICES.sub("", phrase.understood)
+    fixed = observed.pool.fee == observed.pool.lp_fee
+    fee = "" if phrase.goal.fee is not None or not fixed else f" {fee_text(observed.pool.fee)}"
+    return f"{words}{fee}"
+
+
+def _lines(figures: Sequence[RangeFigure]) -> list[str]:
+    """Columns that say nothing are left out: a range as it is has no change."""
+    cells = [(one.label, one.now, one.own, one.change) for one in figures]
+    said = [place for place in range(len(_COLUMNS)) if any(row[place] for row in cells)]
+    rows = [tuple(row[place] for place in said) for row in cells]
+    return table([_COLUMNS[place] for place in said], rows)
+
+
+def _document(form: RangeForm, ticks: TickRange, network: Network, twin: str) -> dict[str, Json]:
+    low, high = form.chart(ticks).low, form.chart(ticks).high
+    pool = form.evaluation.observed.pool
+    try:
+        own = form.evaluated(ticks).candidate
+    except LiquidityError:
+        own = None
+    return {
+        "network": network.name,
+        "chainId": network.chain_id,
+        "block": form.context.block,
+        "tokenId": None if form.token_id is None else str(form.token_id),
+        "pair": form.pair.name,
+        "poolId": pool.pool_id,
+        "price": form.past[-1][1],
+        "low": low,
+        "high": high,
+        "tickLower": ticks.lower,
+        "tickUpper": ticks.upper,
+        "poolPays7d": form.evaluation.market.edge_7d,
+        "held": None if form.held is None else dict(_figures(form.held)),
+        "own": None if own is None else dict(_figures(own)),
+        "command": twin or None,
+    }
+
+
+def _figures(one: Candidate) -> Iterator[tuple[str, Json]]:
+    survival = one.survival
+    yield "survives24h", None if survival is None else survival.day
+    yield "survives7d", None if survival is None else survival.week
+    yield "feesADayUsd", one.fee_yield_24h
+    yield "feesADayLowUsd", one.fee_low_24h
+    yield "feesADayHighUsd", one.fee_high_24h
+    yield "net7dUsd", one.net_7d
+    yield "costUsd", one.cost_usd
+    yield "earnedBackHours", one.break_even_hours
+    yield "amount0", str(one.amount0)
+    yield "amount1", str(one.amount1)
+    swap = one.prep_action
+    yield "swapIn", None if swap is None else str(swap.amount_in)
+    yield "swapOut", None if swap is None else str(swap.amount_out)
+    yield "swapsCurrency0", None if swap is None else swap.zero_for_one

@@ -1,0 +1,124 @@
+"""Several wallets on several networks at once: what each is worth, in one sum."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from chain.names.ens import is_name
+from chain.positions.wallet_worth import read_worths
+from chain.rpc.errors import RpcError
+from chain.wallet.address_book import parsed_address, read_book
+from chain.wallet.errors import NoSuchWalletError
+from zuno_tui.app.hedge_results import read_hedge_results
+from zuno_tui.app.names import looked_up, name_words
+from zuno_tui.app.watchlist import Target, targets
+from zuno_tui.present.whole_portfolio import PortfolioEntry, WholePortfolio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agents.monitor.alerts.alert import Alert
+    from chain.contracts.networks import Address
+    from chain.positions.search_state import SearchProgress
+    from chain.positions.wallet_worth import WalletWorth
+    from zuno_tui.app.session import Session
+
+
+async def read_portfolio(
+    session: Session,
+    named: Sequence[str] = (),
+    *,
+    watch: Callable[[SearchProgress], None] = lambda _: None,
+) -> WholePortfolio:
+    """The wallets that are named, or all of the settings and the address book, on every network."""
+    watched = await portfolio_targets(session, named)
+    found = await asyncio.gather(*(_entries(session, one, watch) for one in watched))
+    entries = tuple(entry for some in found for entry in some)
+    return WholePortfolio(session.settings.unit, entries, _alerts(session, entries))
+
+
+async def portfolio_targets(session: Session, named: Sequence[str]) -> tuple[Target, ...]:
+    """Which wallets on which networks are meant."""
+    book = read_book(session.home.keystore)
+    settings = session.settings
+    if not named:
+        return targets(settings, book, session.flags, os.environ)
+    wallets = tuple(dict.fromkeys([await _address(session, one) for one in named]))
+    known = replace(settings, address=wallets[0])
+    return tuple(
+        Target(one.network, wallets) for one in targets(known, book, session.flags, os.environ)
+    )
+
+
+def wallet_labels(session: Session) -> dict[Address, str]:
+    return {one.address: one.name for one in read_book(session.home.keystore).wallets}
+
+
+async def _address(session: Session, named: str) -> Address:
+    """By the name it is kept under, an ENS name, or its digits."""
+    try:
+        return read_book(session.home.keystore).find(named).address
+    except NoSuchWalletError:
+        if is_name(named):
+            found = await looked_up(named, session.settings, session.network)
+            session.narrate(name_words(found))
+            return found.address
+        if not named.lower().startswith("0x"):
+            raise
+        return parsed_address(named)
+
+
+async def _entries(
+    session: Session, target: Target, watch: Callable[[SearchProgress], None]
+) -> list[PortfolioEntry]:
+    unit, there = session.settings.unit, replace(session, network=target.network)
+    try:
+        async with there.sources() as sources:
+            worths = await read_worths(sources, target.wallets, unit, watch=watch)
+            hedged = [await read_hedge_results(there, sources, [one.overview]) for one in worths]
+    except RpcError as error:
+        return unread_entries(session, target, error)
+    entries = portfolio_entries(session, target, worths)
+    return [replace(entry, hedges=one) for entry, one in zip(entries, hedged, strict=True)]
+
+
+def portfolio_entries(
+    session: Session, target: Target, worths: Sequence[WalletWorth]
+) -> list[PortfolioEntry]:
+    labels = wallet_labels(session)
+    return [
+        PortfolioEntry(
+            target.network,
+            owner,
+            labels.get(owner, ""),
+            worth,
+            worth.overview.wallet.missing or "",
+        )
+        for owner, worth in zip(target.wallets, worths, strict=True)
+    ]
+
+
+def unread_entries(session: Session, target: Target, error: RpcError) -> list[PortfolioEntry]:
+    labels = wallet_labels(session)
+    return [
+        PortfolioEntry(target.network, one, labels.get(one, ""), None, error.sentence)
+        for one in target.wallets
+    ]
+
+
+def _alerts(session: Session, entries: Sequence[PortfolioEntry]) -> tuple[Alert, ...]:
+    from agents.monitor.alerts.store import AlertStore
+
+    about = {(one.network.chain_id, one.wallet) for one in entries}
+    with closing(AlertStore.open(session.home, now=time.time())) as store:
+        return tuple(
+            one
+            for one in store.current()
+            if one.active and (one.chain_id, one.wallet_address) in about
+        )

@@ -1,0 +1,112 @@
+"""`zuno revoke`: what the wallet still allows; with a token and a spender, approve its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.contracts.networks import NATIVE
+from chain.positions.overview import tokens_at
+from chain.tokens import listed_tokens
+from zuno_tui.gate.allowances import known_tokens, read_given, spenders
+from zuno_tui.gate.orders.wallet import order_to_revoke
+from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.present.allowance_lines import allowance_document, allowance_rows
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.output import OutputColumn, table
+
+if TYPE_CHECKING:
+    from chain.contracts.networks import Address, Network
+    from chain.positions.overview import Sources
+    from zuno_tui.app.session import Session
+    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.gate.allowances import GivenAllowance
+    from zuno_tui.gate.orders.order import Order
+    from zuno_tui.present.output import Json
+
+_COLUMNS = (
+    OutputColumn("TOKEN"),
+    OutputColumn("SPENDER"),
+    OutputColumn("MAY MOVE", "right"),
+    OutputColumn("UNTIL"),
+)
+_HEX_ADDRESS = 42
+
+
+def order_to_take_back(
+    session: Session, token: str | None, spender: str | None, *, everything: bool
+) -> OrderMaker:
+    if everything and token is not None:
+        raise GateRefusedError("Name one allowance, or --all of them, not both.")
+
+    async def order_for_all(sources: Sources) -> Order:
+        tokens = known_tokens(sources, session.address)
+        return await order_to_revoke(sources, await read_given(sources, session.address, tokens))
+
+    if everything:
+        return order_for_all
+    if token is None or spender is None:
+        raise GateRefusedError(
+            "Which allowance? Name the token and who may move it: "
+            f"zuno revoke {token or 'TOKEN'} Permit2. See them all: zuno revoke"
+        )
+
+    async def order(sources: Sources) -> Order:
+        return await order_to_revoke(sources, await _named(sources, session, token, spender))
+
+    return order
+
+
+async def allowances(session: Session) -> CommandAnswer:
+    async with session.sources() as sources:
+        tokens = known_tokens(sources, session.address)
+        given = await read_given(sources, session.address, tokens)
+        known = await tokens_at(sources, {one.token for one in given}, "latest")
+    document: Json = {"allowances": allowance_document(given)}
+    if not given:
+        nothing = "Nothing is allowed of the tokens this wallet is known to deal with."
+        return CommandAnswer((), document, heading=(nothing,))
+    return CommandAnswer(
+        tuple(table(_COLUMNS, list(allowance_rows(given, known)))),
+        document,
+        remarks=("Take one back: zuno revoke TOKEN SPENDER; all of them: zuno revoke --all",),
+    )
+
+
+async def _named(
+    sources: Sources, session: Session, token_named: str, spender_named: str
+) -> tuple[GivenAllowance, ...]:
+    token = _token(session.network, token_named)
+    spender = _spender(session.network, spender_named)
+    given = await read_given(sources, session.address, [token])
+    found = tuple(one for one in given if one.spender == spender)
+    if not found:
+        raise GateRefusedError(
+            f"{spender_named} may move no {token_named} of this wallet. "
+            "See what is allowed: zuno revoke"
+        )
+    return found
+
+
+def _token(network: Network, named: str) -> Address:
+    listed = [item.token for item in listed_tokens(network).tokens if item.token.address != NATIVE]
+    for token in listed:
+        if named.lower() in (token.address, token.symbol.lower()):
+            return token.address
+    if _is_address(named):
+        return named.lower()
+    raise GateRefusedError(
+        f"{named!r} is no token {network.title} is known for. Name it by its address."
+    )
+
+
+def _spender(network: Network, named: str) -> Address:
+    for address, name in spenders(network).items():
+        if named.lower() in (address, name.lower()):
+            return address
+    names = ", ".join(spenders(network).values())
+    raise GateRefusedError(f"{named!r} is no spender zuno ever allows. It may be: {names}.")
+
+
+def _is_address(text: str) -> bool:
+    digits = text.lower().removeprefix("0x")
+    return len(text) == _HEX_ADDRESS and all(one in "0123456789abcdef" for one in digits)

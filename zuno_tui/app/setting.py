@@ -1,0 +1,37 @@
+"""`zuno setting`: rows of what is set, and one value written."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from zuno_tui.app.settings_change import session_after
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.settings_change import change_words
+from zuno_tui.present.settings_rows import setting_rows
+from zuno_tui.settings import SettingsError
+
+if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+
+_COLUMNS = (OutputColumn("SETTING"), OutputColumn("IS"), OutputColumn("FROM"))
+
+
+def settings_answer(session: Session, name: str | None, value: str | None) -> CommandAnswer:
+    remarks: tuple[str, ...] = ()
+    if name is not None and value is not None:
+        session = session_after(session, os.environ, name, value)
+        remarks = (change_words(session, os.environ, name).words,)
+    rows = setting_rows(session, os.environ)
+    shown = [row for row in rows if name in (None, row.name)]
+    if name is not None and not shown and value is None:
+        raise SettingsError(f"There is no setting {name!r} to show. See them all: zuno setting")
+    return CommandAnswer(
+        lines=tuple(table(_COLUMNS, [(row.name, row.value, row.origin) for row in shown])),
+        document={
+            row.name: {"value": row.value, "from": row.origin, "mayBe": row.expects or None}
+            for row in shown
+        },
+        remarks=remarks,
+    )

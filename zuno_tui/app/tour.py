@@ -1,0 +1,88 @@
+"""`zuno tour`: what there is, step by step; at a terminal Enter runs each command."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from zuno_tui.app.session import say
+from zuno_tui.present.exit_codes import DONE
+from zuno_tui.present.output import print_json, print_lines
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator
+
+_FLAGS = ("network", "rpc", "address", "home")
+
+
+class TourStep(Struct, frozen=True):
+    words: str
+    command: str
+    """Nothing of the tour signs or sends."""
+
+
+STEPS = (
+    TourStep("What you hold, where the price stands in each range, what waits.", "zuno positions"),
+    TourStep("What a word on the screen means; any of them.", "zuno glossary edge"),
+    TourStep("What the positions earned and lost by day.", "zuno earned week"),
+    TourStep("Every position, were the price another.", "zuno what-if ETH -10"),
+    TourStep(
+        "Plain words do, too. This shows the command that a sentence is, and runs nothing.",
+        'zuno say "what should i do with the one out of range" --dry-run',
+    ),
+    TourStep("Being told of a price, by the monitor that runs.", "zuno alert ETH below 2500"),
+    TourStep("What needs somebody.", "zuno alerts"),
+    TourStep("Pools that are there, and what lies in the wallet.", "zuno pools"),
+    TourStep("Whether every position can be left now, tried without sending.", "zuno exit-drill"),
+)
+_CLOSING = (
+    "From here: zuno recommend ID lets four agents argue about a position; zuno move ID LOW HIGH "
+    "plans a range of your own. Then zuno approve, and zuno apply with the typed word: nothing "
+    "is signed before it. The desk, zuno or zuno demo, has all of it on one screen."
+)
+_OPENING = "It needs a network to speak to: zuno demo in another shell is enough, with no key."
+
+
+def run(arguments: Namespace) -> int:
+    if arguments.json:
+        print_json([{"words": one.words, "command": one.command} for one in STEPS])
+        return DONE
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        print_lines(_printed())
+        return DONE
+    say(_OPENING)
+    for number, step in enumerate(STEPS, 1):
+        say(f"\n{number} of {len(STEPS)}. {step.words}\n$ {step.command}")
+        sys.stderr.write("Enter runs it, s skips it, q ends the tour: ")
+        sys.stderr.flush()
+        match sys.stdin.readline().strip().lower():
+            case "q":
+                return DONE
+            case "":
+                _run_step(step, arguments)
+    say(f"\n{_CLOSING}")
+    return DONE
+
+
+def _printed() -> Iterator[str]:
+    yield _OPENING
+    for number, step in enumerate(STEPS, 1):
+        yield f"{number}. {step.words}"
+        yield f"   $ {step.command}"
+    yield _CLOSING
+
+
+def _run_step(step: TourStep, arguments: Namespace) -> None:
+    chosen = [
+        word
+        for name in _FLAGS
+        if (value := getattr(arguments, name)) is not None
+        for word in (f"--{name}", str(value))
+    ]
+    words = [*shlex.split(step.command)[1:], *chosen]
+    subprocess.run([sys.executable, "-m", "zuno_tui", *words], check=False)  # noqa: S603

@@ -1,0 +1,204 @@
+"""Opening the trade desk: its market, its venue and its journal; arguing, and keeping the plan."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from agents.bus.ambient import Ambient
+from agents.bus.plan_store import PlanStore
+from agents.bus.record import FileSink, RecordWriter, running_versions
+from agents.memory.lesson_writing import feedback, kind_records
+from agents.trade.facts import DeskQuestion, DeskSettings
+from agents.trade.flow import TRADE_FLOW, hold_desk
+from agents.trade.limits import DeskLimits
+from agents.trade.observe.ingestion import MemoryIngestion
+from agents.trade.observe.observer import MarketObserver
+from agents.trade.plan_document import trade_document
+from agents.trade.terms import Objective
+from chain.base.locks import locked_if_free
+from chain.base.redaction import Redactor
+from chain.exchange.orders.venue import reconcile
+from chain.exchange.public.market import contract_symbol
+from zuno_tui.app.lessons import (
+    desk_record,
+    learn,
+    recalled,
+    setup_records,
+    trade_memory,
+)
+from zuno_tui.app.open_venue import open_venue
+from zuno_tui.app.trade_models import open_models
+from zuno_tui.app.trade_plans import last_decision
+from zuno_tui.app.trade_sources import (
+    book_stream,
+    fred_key,
+    other_venues,
+    outside_readers,
+)
+from zuno_tui.gate.trading import Trading
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from agents.bus.envelope import Role
+    from agents.bus.plan_store import PlanDocument
+    from agents.bus.run import Listener
+    from agents.memory.memory import TradeMemory
+    from agents.trade.facts import HedgeFacts
+    from agents.trade.flow import DeskEnd
+    from agents.trade.terms import TradeMode
+    from zuno_tui.app.session import Session
+    from zuno_tui.app.trade_models import OpenModels
+
+
+def sample_seconds(session: Session) -> float:
+    """Between two looks at a book; the embedded chain's moves with its blocks alone."""
+    return 0.0 if session.network.clock == "head" else 1.0
+
+
+def desk_settings(session: Session) -> DeskSettings:
+    limits, table = DeskLimits(), session.settings.trade
+    return DeskSettings(
+        binance_usd=table.order_usd or limits.binance_usd,
+        account_leverage=table.account_leverage or limits.account_leverage,
+    )
+
+
+@asynccontextmanager
+async def open_trading(session: Session) -> AsyncIterator[Trading]:
+    """Opens the venue, and asks it first about everything that was left between."""
+    async with open_venue(session) as opened:
+        # Whoever is sending right now knows best what has become of it.
+        with locked_if_free(session.home.trades_lock) as nobody_sends:
+            left = await reconcile(opened.journal, opened.venue) if nobody_sends else ()
+        for entry in left:
+            session.narrate(
+                f"Order {entry.order.client_id} was cut off: it is {entry.state.value}."
+            )
+        yield Trading(
+            opened.market,
+            opened.venue,
+            opened.journal,
+            opened.fees,
+            desk_settings(session),
+            time.time,
+            session.home.trades_lock,
+        )
+
+
+class ArguedTrade(Struct, frozen=True):
+    ended: DeskEnd
+    document: PlanDocument | None
+
+
+async def argue_trade(
+    session: Session,
+    trading: Trading,
+    coin: str,
+    mode: TradeMode,
+    hedge: HedgeFacts | None = None,
+    *,
+    emergency: bool = False,
+    request_id: str | None = None,
+    listener: Listener | None = None,
+    on_crash: Callable[[Role, Exception], None] | None = None,
+) -> ArguedTrade:
+    """Argue on the record and keep the plan that comes of it."""
+    request_id = request_id or f"req_{secrets.token_hex(8)}"
+    path = session.home.records / f"{request_id}.jsonl"
+    async with AsyncExitStack() as opened:
+        models = await opened.enter_async_context(open_models(session, listener))
+        memory = opened.enter_context(trade_memory(session))
+        await learn(session, trading, memory, models.lessons)
+        question = await _question(
+            session, trading, memory, models, _Subject(coin, mode, hedge, emergency=emergency)
+        )
+        now = float(question.account.time)
+        elsewhere = await opened.enter_async_context(other_venues(session))
+        async with outside_readers(session, models.narrative, emergency=emergency) as readers:
+            record = RecordWriter(
+                FileSink(path),
+                request_id,
+                running_versions(TRADE_FLOW.package),
+                Redactor((*_secrets(session), *models.secrets)),
+                flow=TRADE_FLOW.name,
+            )
+            try:
+                ended = await hold_desk(
+                    question,
+                    MarketObserver(
+                        trading.market,
+                        readers,
+                        ingestion=MemoryIngestion(memory, time.time, models.filing),
+                        stream=book_stream(session, trading.market),
+                        elsewhere=elsewhere,
+                        sample_seconds=sample_seconds(session),
+                    ),
+                    record,
+                    ambient=Ambient(lambda: now, lambda: request_id),
+                    request_id=request_id,
+                    model=models.model,
+                    names=models.names,
+                    artist=models.artist(path, reported=_is_sent(session)),
+                    limits=models.limits,
+                    tokens=models.tokens,
+                    listener=listener,
+                    on_crash=on_crash,
+                )
+            finally:
+                record.close()
+    if ended.plan is None:
+        return ArguedTrade(ended, None)
+    document = trade_document(ended, record.last_hash)
+    PlanStore(session.home.plans).keep(document)
+    return ArguedTrade(ended, document)
+
+
+def _is_sent(session: Session) -> bool:
+    """Whether somebody is sent a report of the run."""
+    return session.settings.trade.send_reports and session.settings.telegram.token is not None
+
+
+class _Subject(NamedTuple):
+    coin: str
+    mode: TradeMode
+    hedge: HedgeFacts | None
+    emergency: bool
+
+
+async def _question(
+    session: Session, trading: Trading, memory: TradeMemory, models: OpenModels, about: _Subject
+) -> DeskQuestion:
+    """What is asked, with everything that the home alone can tell."""
+    symbol = contract_symbol(about.coin)
+    previous = last_decision(session, symbol)
+    objective = Objective.TRADE if about.hedge is None else Objective.HEDGE
+    regime = "" if previous is None else previous.regime.value
+    past = memory.all()
+    return DeskQuestion(
+        asked_at=int(time.time()),
+        symbol=symbol,
+        coin=symbol.removesuffix("USDT"),
+        mode=about.mode,
+        objective=objective,
+        account=await trading.account(),
+        settings=trading.settings,
+        hedge=about.hedge,
+        emergency=about.emergency,
+        previous=previous,
+        lessons=recalled(memory, symbol, f"{symbol} {about.mode.value} {objective.value} {regime}"),
+        record=desk_record(past),
+        kinds=setup_records(past),
+        feedback=await feedback(kind_records(past), models.feedback),
+    )
+
+
+def _secrets(session: Session) -> tuple[str, ...]:
+    """Everything known to be secret, so that none of it can reach the record."""
+    urls = [url for chosen in session.settings.endpoints.values() for url in chosen]
+    return tuple(secret for secret in (*urls, fred_key(session)) if secret)

@@ -1,0 +1,93 @@
+"""`zuno triage`: spikes a month on a file of hours, beside what every hour was followed by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.trade.triage_rates import FOLLOWED_HOURS, read_traded_hours, triage_rates
+from chain.base.table_file import TableError
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.settings import SettingsError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agents.trade.triage_rates import FollowedMoves, TriageRates
+    from zuno_tui.present.output import Json
+
+_COLUMNS = (
+    OutputColumn("month"),
+    OutputColumn("hours", "right"),
+    OutputColumn("spikes", "right"),
+    OutputColumn(f"|{FOLLOWED_HOURS} h| after", "right"),
+)
+
+
+def counted(path: Path) -> CommandAnswer:
+    try:
+        rates = triage_rates(read_traded_hours(path))
+    except (TableError, OSError) as error:
+        raise SettingsError(str(error)) from error
+    spikes = sum(one.spikes for one in rates.months)
+    return CommandAnswer(
+        lines=(
+            *table(
+                _COLUMNS,
+                [
+                    (
+                        one.month,
+                        f"{one.hours:,}",
+                        str(one.spikes),
+                        "–" if one.followed is None else f"{one.followed:.2%}",
+                    )
+                    for one in rates.months
+                ],
+            ),
+            "",
+            f"{spikes} unconfirmed spikes in {len(rates.months)} months, "
+            f"{spikes / len(rates.months):.1f} a month; of all hours {rates.atr_share:.1%} had the "
+            f"range for one and {rates.volume_share:.1%} the volume.",
+            *_moves_line("after a spike", rates.after_spikes),
+            *_moves_line("after any hour", rates.after_all),
+        ),
+        document=_document(rates),
+        remarks=(
+            "Larger moves after a spike are what volatile hours in a row give by themselves: no "
+            "edge is shown by this, and none is claimed.",
+        ),
+    )
+
+
+def _moves_line(when: str, moves: FollowedMoves | None) -> tuple[str, ...]:
+    if moves is None:
+        return ()
+    return (
+        f"{FOLLOWED_HOURS} h {when}: {moves.size:.2%} on average, {moves.drift:+.2%} with its "
+        f"sign, {moves.up:.0%} up, {moves.hours:,} times",
+    )
+
+
+def _document(rates: TriageRates) -> dict[str, Json]:
+    return {
+        "months": [
+            {
+                "month": one.month,
+                "hours": one.hours,
+                "spikes": one.spikes,
+                "followed": one.followed,
+            }
+            for one in rates.months
+        ],
+        "atrShare": rates.atr_share,
+        "volumeShare": rates.volume_share,
+        "followedHours": FOLLOWED_HOURS,
+        "afterSpikes": _moves_document(rates.after_spikes),
+        "afterAll": _moves_document(rates.after_all),
+    }
+
+
+def _moves_document(moves: FollowedMoves | None) -> Json:
+    if moves is None:
+        return None
+    return {"count": moves.hours, "size": moves.size, "drift": moves.drift, "up": moves.up}

@@ -1,0 +1,241 @@
+"""`zuno wallet`: new, import, list, use, check and remove."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.contracts.checksum import checksummed
+from chain.wallet.address_book import KeyStorage, change_book, read_book
+from chain.wallet.errors import WalletError, WalletRefusedError
+from chain.wallet.private_files import guard_process
+from zuno_tui.app.session import Session, say
+from zuno_tui.present.exit_codes import DONE
+from zuno_tui.present.output import OutputColumn, print_json, print_lines, table
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from pathlib import Path
+
+    from chain.wallet.address_book import Wallet
+    from chain.wallet.keystore import StoredKey
+    from chain.wallet.secrets import Passphrase, PrivateKey
+    from zuno_tui.present.output import Json
+
+
+def run_action(action: str, arguments: Namespace) -> int:
+    guard_process()
+    session = Session.start(arguments)
+    return _ACTIONS[action](session, arguments)
+
+
+def _new(session: Session, arguments: Namespace) -> int:
+    from chain.wallet.secrets import PrivateKey
+
+    with PrivateKey.generate() as key:
+        return _keep(session, arguments, key, None)
+
+
+def _import(session: Session, arguments: Namespace) -> int:
+    from chain.wallet.keystore import watch
+    from zuno_tui.app.names import address_given
+
+    if arguments.watched is not None:
+        if arguments.keystore or arguments.unsafe_key_file or arguments.seed_phrase:
+            raise WalletError("An address is watched without a key: give one or the other.")
+        address = address_given(arguments.watched, session.settings, session.network)
+        return _report_key(session, watch(session.home, address, name=arguments.name))
+    if arguments.keystore:
+        return _import_keystore(session, arguments)
+    from zuno_tui.app.wallet_secrets import ask_key, ask_seed_phrase, key_in_file
+
+    if arguments.seed_phrase:
+        with ask_seed_phrase(arguments.account) as key:
+            say(f"Account {arguments.account} of it is {checksummed(key.address)}.")
+            return _keep(session, arguments, key, None)
+    plain: Path | None = arguments.unsafe_key_file
+    with ask_key() if plain is None else key_in_file(plain) as key:
+        code = _keep(session, arguments, key, None)
+    if plain is not None:
+        say(f"{plain} still holds the key in plain text. Delete it: shred -u {plain}")
+    return code
+
+
+def _import_keystore(session: Session, arguments: Namespace) -> int:
+    from chain.wallet.keystore_file import read_keystore
+    from chain.wallet.secrets import Passphrase
+    from zuno_tui.app.wallet_secrets import ask_passphrase
+
+    with (
+        ask_passphrase(arguments.keystore.name, arguments.passphrase_file) as opening,
+        read_keystore(arguments.keystore, opening) as key,
+    ):
+        # Kept in a file, it opens with the passphrase its owner already knows.
+        return _keep(session, arguments, key, Passphrase(opening.reveal()))
+
+
+def _keep(session: Session, arguments: Namespace, key: PrivateKey, known: Passphrase | None) -> int:
+    from chain.wallet.keystore import StoreChoice, keep_key
+    from zuno_tui.app.wallet_secrets import ask_new_passphrase, is_long_enough
+
+    def new_passphrase(why: str) -> Passphrase:
+        say(f"{why} The key goes into a file, encrypted under a passphrase.")
+        if known is not None and is_long_enough(known):
+            say("The passphrase stays the same.")
+            return known
+        return ask_new_passphrase(arguments.passphrase_file)
+
+    kept = keep_key(
+        session.home,
+        key,
+        name=arguments.name,
+        choice=StoreChoice(arguments.store),
+        new_passphrase=new_passphrase,
+    )
+    return _report_key(session, kept)
+
+
+def _report_key(session: Session, kept: StoredKey) -> int:
+    wallet = kept.wallet
+    if session.as_json:
+        print_json(
+            {
+                **_document(wallet, current=kept.current),
+                "place": kept.place or None,
+                "why": kept.why or None,
+            }
+        )
+        return DONE
+    print_lines([checksummed(wallet.address)])
+    say(f"{wallet.name}: {_STORED[wallet.keeping].format(place=kept.place)}")
+    if kept.current:
+        say("It is the current wallet.")
+    return DONE
+
+
+_STORED = {
+    KeyStorage.KEYRING: "the key is in {place}. It has no other copy here: keep one of your own.",
+    KeyStorage.FILE: "the key is in {place}. Keep a copy of that file, and the passphrase.",
+    KeyStorage.NOWHERE: "watched, without a key. It works everywhere except signing.",
+}
+
+
+def _list(session: Session, _: Namespace) -> int:
+    book = read_book(session.home.keystore)
+    if session.as_json:
+        print_json(
+            {
+                "current": book.current,
+                "wallets": [
+                    _document(one, current=one.address == book.current) for one in book.wallets
+                ],
+            }
+        )
+        return DONE
+    if not book.wallets:
+        say("No wallets yet. Make a key with zuno wallet new, or bring one: zuno wallet import")
+        return DONE
+    rows = [
+        (
+            "●" if one.address == book.current else "",
+            one.name,
+            checksummed(one.address),
+            one.keeping.value,
+            "no" if one.watch_only else "yes",
+        )
+        for one in book.wallets
+    ]
+    columns = (
+        OutputColumn(""),
+        OutputColumn("NAME"),
+        OutputColumn("ADDRESS"),
+        OutputColumn("KEY IN"),
+        OutputColumn("SIGNS"),
+    )
+    print_lines(table(columns, rows))
+    return DONE
+
+
+def _use(session: Session, arguments: Namespace) -> int:
+    wallet = read_book(session.home.keystore).find(arguments.wallet)
+    change_book(session.home.keystore, lambda book: book.choosing(wallet.address))
+    chosen = session.settings.address
+    overruled = chosen is not None and chosen != wallet.address
+    if session.as_json:
+        print_json(
+            {**_document(wallet, current=True), "overruledBy": chosen if overruled else None}
+        )
+        return DONE
+    say(f"{wallet.name} is the current wallet: {checksummed(wallet.address)}")
+    if overruled:
+        say(f"But an address is set in {session.home.settings} or ZUNO_ADDRESS, which goes first.")
+    return DONE
+
+
+def _check(session: Session, arguments: Namespace) -> int:
+    from chain.wallet.keystore import open_key
+    from zuno_tui.app.wallet_secrets import ask_passphrase
+
+    wallet = read_book(session.home.keystore).find(arguments.wallet)
+    open_key(
+        session.home, wallet, lambda: ask_passphrase(wallet.name, arguments.passphrase_file)
+    ).wipe()
+    if session.as_json:
+        print_json({**_document(wallet, current=None), "opens": True})
+    else:
+        say(f"{wallet.name} opens: its key is in the {wallet.keeping.value}, and fits its address.")
+    return DONE
+
+
+def _remove(session: Session, arguments: Namespace) -> int:
+    from chain.wallet.keystore import remove
+
+    wallet = read_book(session.home.keystore).find(arguments.wallet)
+    if not _confirmed(wallet, arguments.confirm):
+        raise WalletRefusedError(
+            f"{wallet.name} was not removed. Type its name when asked, "
+            f"or without a terminal: --confirm {checksummed(wallet.address)}"
+        )
+    remove(session.home, wallet)
+    if session.as_json:
+        print_json({**_document(wallet, current=None), "removed": True})
+    else:
+        say(f"{wallet.name} is removed: {_GONE[wallet.keeping]}")
+    return DONE
+
+
+_GONE = {
+    KeyStorage.KEYRING: "its key is no longer in the keyring.",
+    KeyStorage.FILE: "its keystore file is deleted.",
+    KeyStorage.NOWHERE: "it is no longer watched.",
+}
+
+
+def _confirmed(wallet: Wallet, given: str | None) -> bool:
+    from zuno_tui.app.wallet_secrets import typed_word
+
+    if given is not None:
+        return given.lower() == wallet.address
+    say(f"{wallet.name}: {checksummed(wallet.address)} ({wallet.keeping.value})")
+    if not wallet.watch_only:
+        say("Its key will be deleted from this machine. Without a copy, what it holds is lost.")
+    return typed_word(f"Type {wallet.name} to remove it: ") == wallet.name
+
+
+def _document(wallet: Wallet, *, current: bool | None) -> dict[str, Json]:
+    return {
+        "address": wallet.address,
+        "name": wallet.name,
+        "store": wallet.keeping.value,
+        "watchOnly": wallet.watch_only,
+        **({} if current is None else {"current": current}),
+    }
+
+
+_ACTIONS = {
+    "new": _new,
+    "import": _import,
+    "list": _list,
+    "use": _use,
+    "check": _check,
+    "remove": _remove,
+}

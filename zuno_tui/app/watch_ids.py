@@ -1,0 +1,52 @@
+"""`zuno watch-ids ID…`: whose the named positions are; the wallet's own are kept for every look."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.contracts.checksum import checksummed, shortened
+from chain.positions.batch_reader import read_positions
+from zuno_tui.app.inspect import MissingPositionError
+from zuno_tui.present.answer import CommandAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from zuno_tui.app.session import Session
+
+
+async def remember_ids(session: Session, token_ids: Sequence[int]) -> CommandAnswer:
+    wanted = tuple(dict.fromkeys(token_ids))
+    async with session.sources() as sources:
+        found = await read_positions(sources.client, sources.network, sources.memory, wanted)
+        owners = {one: found[one].owner if one in found else None for one in wanted}
+        mine = [one for one, owner in owners.items() if owner == session.address]
+        if not mine:
+            raise MissingPositionError(
+                f"None of these positions is {shortened(session.address)}'s on"
+                f" {session.network.title}. Name the wallet they are of: --address 0x…"
+            )
+        sources.memory.remember_named(session.address, mine)
+        named = sorted(sources.memory.named(session.address))
+    return CommandAnswer(
+        heading=(f"{session.network.title} · {shortened(session.address)}",),
+        lines=(
+            *(f"#{one}  {_whose(owner, session.address)}" for one, owner in owners.items()),
+            "What is yours is read with every look from now on: zuno positions",
+        ),
+        document={
+            "network": session.network.name,
+            "address": checksummed(session.address),
+            "positions": [
+                {"tokenId": str(one), "owner": None if owner is None else checksummed(owner)}
+                for one, owner in owners.items()
+            ],
+            "named": [str(one) for one in named],
+        },
+    )
+
+
+def _whose(owner: str | None, wallet: str) -> str:
+    if owner is None:
+        return "there is none of this number, or it was burned"
+    return "yours" if owner == wallet else f"belongs to {shortened(owner)}, not shown"

@@ -1,0 +1,67 @@
+"""The manual page in roff, from the same declarations as the command line itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zuno_tui.commands.command import Group, flat
+from zuno_tui.commands.registry import registry
+from zuno_tui.present.answer import CommandAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from zuno_tui.commands.command import Command
+
+_TITLES = {
+    Group.POSITION: "Positions",
+    Group.PLAN: "Plans",
+    Group.WALLET: "Wallet",
+    Group.WATCH: "Watching",
+    Group.DESK: "The desk",
+    Group.HOUSE: "Everything else",
+}
+_CODES = ("0 done", "1 failed", "2 usage", "3 refused by policy", "4 network")
+
+
+def manual_page() -> CommandAnswer:
+    lines = tuple(_lines())
+    return CommandAnswer(lines, {"manual": "\n".join(lines)}, exact=True)
+
+
+def _lines() -> Iterator[str]:
+    yield '.TH ZUNO 1 "" "zuno" "User Commands"'
+    yield from (".SH NAME", r"zuno \- a terminal desk for providers of liquidity on Uniswap v4")
+    yield from (".SH SYNOPSIS", ".B zuno", r"[\fICOMMAND\fR] [\fIFLAGS\fR]")
+    yield from (".SH DESCRIPTION", "Without a command it opens the desk.")
+    yield "Data goes to standard output, words go to standard error."
+    for group, title in _TITLES.items():
+        yield f'.SH "{title.upper()}"'
+        for command in registry().on_command_line():
+            if command.group is group:
+                yield from _command(command)
+    yield from (".SH EXIT STATUS", ", ".join(_CODES) + ".")
+
+
+def _command(command: Command) -> Iterator[str]:
+    words = " ".join(
+        f"[{one.metavar or one.name}]" if one.optional else (one.metavar or one.name.upper())
+        for one in flat(command.intent.arguments)
+        if not one.is_flag
+    )
+    yield ".TP"
+    yield f'.B "{_escaped(f"zuno {command.name} {words}".strip())}"'
+    yield _escaped(f"{command.does[0].upper()}{command.does[1:]}.")
+    for one in flat(command.intent.arguments):
+        if one.help:
+            yield ".br"
+            yield _escaped(f"{one.name if one.is_flag else one.metavar or one.name}: {one.help}")
+    for example in command.examples:
+        yield ".br"
+        yield _escaped(f"Example: {example}")
+
+
+def _escaped(text: str) -> str:
+    r"""A backslash, a hyphen or a leading dot would be read as roff."""
+    plain = text.replace("\\", r"\e").replace("-", r"\-").replace('"', r"\(dq")
+    return rf"\&{plain}" if plain.startswith((".", "'")) else plain

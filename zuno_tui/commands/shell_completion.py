@@ -1,0 +1,118 @@
+"""Scripts that complete commands in a shell, made from the registry; positions by what is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zuno_tui.commands.command import flat
+from zuno_tui.commands.registry import registry
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.settings import SettingsError
+
+if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.commands.command import Command
+
+_SHARED = ("--network", "--rpc", "--address", "--unit", "--alone", "--home", "--json", "--help")
+_ASK_IDS = "zuno completion ids 2>/dev/null"
+
+_BASH = """\
+# In ~/.bashrc: source <(zuno completion bash)
+_zuno() {{
+    local word=${{COMP_WORDS[COMP_CWORD]}} command=${{COMP_WORDS[1]}}
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        COMPREPLY=($(compgen -W "{commands}" -- "$word"))
+        return
+    fi
+    case "$command" in
+{cases}
+    esac
+}}
+complete -F _zuno zuno
+"""
+_ZSH = """\
+#compdef zuno
+# In ~/.zshrc: source <(zuno completion zsh)
+autoload -Uz compinit && compinit -C
+autoload -Uz bashcompinit && bashcompinit
+{bash}"""
+
+
+def completion_script(shell: str) -> CommandAnswer:
+    script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell]()
+    return CommandAnswer(tuple(script.splitlines()), {"shell": shell, "script": script}, exact=True)
+
+
+def known_positions(session: Session) -> CommandAnswer:
+    """Those a wallet was last seen to hold; nothing is asked of a chain while somebody types."""
+    ids: list[int] = []
+    try:
+        ids = _ids(session)
+    except (SettingsError, OSError):
+        # A shell that completes shows no error: it has nothing to offer.
+        ids = []
+    return CommandAnswer(tuple(map(str, ids)), {"ids": [str(one) for one in ids]})
+
+
+def _ids(session: Session) -> list[int]:
+    from time import time
+
+    from chain.positions.memory import PositionMemory
+
+    with session.open_store() as store:
+        memory = PositionMemory(store, session.network, time)
+        checkpoints = memory.checkpoints(session.address)
+        held = checkpoints[-1].held if checkpoints else ()
+        return sorted({*held, *memory.named(session.address)})
+
+
+def _bash() -> str:
+    commands = tuple(registry().on_command_line())
+    cases = "\n".join(map(_bash_case, commands))
+    return _BASH.format(commands=" ".join(one.name for one in commands), cases=cases)
+
+
+def _bash_case(command: Command) -> str:
+    ids = f" $({_ASK_IDS})" if takes_position(command) else ""
+    words = " ".join((*words_after(command), *flags_of_command(command)))
+    return f'        {command.name}) COMPREPLY=($(compgen -W "{words}{ids}" -- "$word")) ;;'
+
+
+def _zsh() -> str:
+    return _ZSH.format(bash=_bash())
+
+
+def _fish() -> str:
+    lines = ["# In ~/.config/fish/completions/zuno.fish", "complete -c zuno -f"]
+    for command in registry().on_command_line():
+        seen = f'"__fish_seen_subcommand_from {command.name}"'
+        lines.append(
+            f'complete -c zuno -n __fish_use_subcommand -a {command.name} -d "{command.does}"'
+        )
+        lines += [
+            f"complete -c zuno -n {seen} -l {flag.removeprefix('--')}"
+            for flag in flags_of_command(command)
+        ]
+        lines += [f"complete -c zuno -n {seen} -a {word}" for word in words_after(command)]
+        if takes_position(command):
+            lines.append(f'complete -c zuno -n {seen} -a "({_ASK_IDS})"')
+    return "\n".join(lines)
+
+
+def takes_position(command: Command) -> bool:
+    return any(one.metavar == "ID" for one in flat(command.intent.arguments))
+
+
+def words_after(command: Command) -> tuple[str, ...]:
+    choices = (
+        choice
+        for one in flat(command.intent.arguments)
+        if not one.is_flag
+        for choice in one.choices
+    )
+    return (*(action.name for action in command.actions), *choices)
+
+
+def flags_of_command(command: Command) -> tuple[str, ...]:
+    own = tuple(one.name for one in flat(command.intent.arguments) if one.is_flag)
+    return (*own, *(_SHARED if command.takes_shared_flags else ("--help",)))

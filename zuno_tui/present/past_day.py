@@ -1,0 +1,166 @@
+"""The day before the desk was opened, drawn from the swaps of the pools: prices and worth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from chain.base.quantity import Unknown
+from chain.base.units import HOUR
+from chain.contracts.networks import NATIVE
+from chain.math.liquidity import amounts_for_liquidity
+from chain.math.ticks import sqrt_price_at_tick
+from chain.positions.daily import PATH_STEP
+from chain.positions.profit import worth
+from chain.prices.price import WorthUnit
+from chain.tokens import listed_token
+from chain.tokens.listed import TokenClass
+from chain.tokens.pair import pair_of
+from zuno_tui.present.glance import WorthSample
+from zuno_tui.present.range_chart import range_chart
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from chain.contracts.networks import Address, Network
+    from chain.history.path import PricePoint
+    from chain.positions.daily import DailyResult
+    from chain.positions.overview import Overview
+    from chain.positions.snapshot import PositionSnapshot
+    from zuno_tui.present.views import ChartView
+
+_STEPS_AN_HOUR = HOUR // PATH_STEP
+Course = tuple[float, ...]
+"""A price hour by hour as parts of what it is now, the newest first."""
+
+
+def day_charts(
+    network: Network, overview: Overview, daily: Mapping[int, DailyResult]
+) -> dict[int, ChartView]:
+    """By token id the price of the last day with the range across it."""
+    charts = (
+        (one.token_id, _chart(network, overview, one, daily[one.token_id].path))
+        for one in overview.wallet.positions
+        if one.token_id in daily
+    )
+    return {token_id: chart for token_id, chart in charts if chart is not None}
+
+
+def _chart(
+    network: Network, overview: Overview, one: PositionSnapshot, path: Sequence[PricePoint]
+) -> ChartView | None:
+    key = one.pool.key
+    tokens = overview.tokens[key.currency0], overview.tokens[key.currency1]
+    pair = pair_of(network, *tokens, one.pool.sqrt_price_x96)
+    return range_chart(pair, one.identity, [(each.time, each.sqrt_price_x96) for each in path])
+
+
+def day_samples(
+    network: Network, overview: Overview, daily: Mapping[int, DailyResult]
+) -> tuple[WorthSample, ...]:
+    """What is held now at the prices of each hour before, oldest first.
+
+    Fees, and what nobody prices, count as they are now. Nothing where the tokens of a position
+    cannot be followed to dollars through the pools that are held.
+    """
+    unit = overview.portfolio.unit
+    held = [
+        _Followed(one, daily[one.token_id].path[::-_STEPS_AN_HOUR])
+        for one in overview.wallet.positions
+        if one.liquidity and one.token_id in daily and _price(overview, one) is not None
+    ]
+    courses = _courses(network, held)
+    ether = courses.get(NATIVE)
+    hours = min((len(one.hourly) for one in held), default=0)
+    lines = [_worth_line(network, overview, one, courses, hours) for one in held]
+    known = [line for line in lines if line is not None]
+    if len(known) < len(lines) or (unit is WorthUnit.ETH and ether is None):
+        return ()
+    each = (1.0,) * hours if unit is WorthUnit.USD or ether is None else ether
+    rest = float(overview.portfolio.total) - sum(line[0] for line in known)
+    price, now = overview.prices.ether, overview.wallet.block.timestamp
+    dollars = None if ether is None or isinstance(price, Unknown) else float(price.value)
+    return tuple(
+        WorthSample(
+            now - back * HOUR,
+            sum(line[back] for line in known) / each[back] + rest,
+            None if ether is None or dollars is None else dollars * ether[back],
+        )
+        for back in range(hours - 1, 0, -1)
+    )
+
+
+class _Followed(NamedTuple):
+    snapshot: PositionSnapshot
+    hourly: Sequence[PricePoint]
+    """The newest first."""
+
+    @property
+    def course(self) -> Course:
+        """Of currency0 in currency1."""
+        now = self.hourly[0].sqrt_price_x96 if self.hourly else 1
+        return tuple((one.sqrt_price_x96 / now) ** 2 for one in self.hourly)
+
+
+def _courses(network: Network, held: Sequence[_Followed]) -> dict[Address, Course]:
+    """By token what became of its price in dollars, as far as the held pools lead to dollars."""
+    longest = max((len(one.hourly) for one in held), default=0)
+    links = [(*_currencies(network, one.snapshot), one.course) for one in held]
+    tokens = dict.fromkeys(token for link in links for token in link[:2])
+    known: dict[Address, Course] = {
+        token: (1.0,) * longest for token in tokens if _is_dollar(network, token)
+    }
+    # Each round leads one pool farther from the dollars.
+    for _ in tokens:
+        for token0, token1, course in links:
+            if token1 in known and token0 not in known:
+                known[token0] = tuple(a * b for a, b in zip(course, known[token1], strict=False))
+            elif token0 in known and token1 not in known:
+                known[token1] = tuple(b / a for a, b in zip(course, known[token0], strict=False))
+    return known
+
+
+def _worth_line(
+    network: Network,
+    overview: Overview,
+    one: _Followed,
+    courses: Mapping[Address, Course],
+    hours: int,
+) -> Course | None:
+    """The position's worth hour by hour, the newest first; None where it cannot be followed."""
+    snapshot, identity = one.snapshot, one.snapshot.identity
+    course = courses.get(_currencies(network, snapshot)[1], ())
+    price = _price(overview, snapshot)
+    if len(course) < hours or price is None:
+        return None
+    edges = sqrt_price_at_tick(identity.tick_lower), sqrt_price_at_tick(identity.tick_upper)
+    line = []
+    for point, part in zip(one.hourly[:hours], course, strict=False):
+        at = point.sqrt_price_x96
+        inside = amounts_for_liquidity(at, *edges, snapshot.liquidity, round_up=False)
+        line.append(float(worth(inside, at)) * price * part)
+    return tuple(line)
+
+
+def _price(overview: Overview, one: PositionSnapshot) -> float | None:
+    """What the smallest unit of currency1 is worth now."""
+    token = overview.tokens[one.pool.key.currency1]
+    price = overview.prices.price(token.address, overview.portfolio.unit)
+    if isinstance(price, Unknown) or token.decimals is None:
+        return None
+    whole: int = 10**token.decimals
+    return float(price.value) / whole
+
+
+def _currencies(network: Network, one: PositionSnapshot) -> tuple[Address, Address]:
+    """Wrapped and unwrapped the coin is worth the same."""
+    key = one.pool.key
+    token0, token1 = (
+        NATIVE if token == network.wrapped_native else token
+        for token in (key.currency0, key.currency1)
+    )
+    return token0, token1
+
+
+def _is_dollar(network: Network, token: Address) -> bool:
+    listed = listed_token(network, token)
+    return listed is not None and listed.kind is TokenClass.DOLLAR

@@ -1,0 +1,112 @@
+"""A plan in one sentence: what to do with which position, what it costs, and what it is worth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.lp.advice_words import edge_words
+from agents.numbers.advice import DECIDES_ALONE, AdviceReason
+from agents.numbers.choosing import PlanVerdict
+from chain.base.number_words import UNKNOWN, hours
+from zuno_tui.present.words import fee_text, round_usd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agents.lp.plan import Candidate, Plan
+    from agents.scorecard.track_record import TrackRecord
+    from zuno_tui.present.plan_pools import PlanPool
+
+_VERBS = {"tighten": "Tighten", "widen": "Widen", "shift": "Shift"}
+_CAUTION = {
+    PlanVerdict.APPROVE: "",
+    PlanVerdict.APPROVE_WITH_CAUTION: "with caution",
+    PlanVerdict.REJECT: "advised against",
+}
+
+
+def plan_sentence(
+    plan: Plan, pools: Mapping[str, PlanPool], record: TrackRecord | None = None
+) -> str:
+    """`Widen #26 to 2,893 – 3,301. Costs $16, earns it back in 16 h; …`."""
+    told = option_words(plan, plan.recommended, pools)
+    if plan.choice.kind == "hold":
+        return " ".join((told, *_sentences(plan.choice.reasons[:1]), *_record(record)))
+    costs = _cost(plan.recommended)
+    if record is not None:
+        costs = f"{costs}; {record.words}"
+    return " ".join((told, f"{costs}.", *(_why_leave(plan) if plan.choice.kind == "exit" else ())))
+
+
+def _why_leave(plan: Plan) -> Iterator[str]:
+    if plan.choice.codes[0] is AdviceReason.DANGER:
+        # What a hook may do is told of "it": here nobody has named it yet.
+        yield "Its pool has a hook that is a danger."
+    yield from _sentences(plan.choice.reasons[:1])
+
+
+def option_words(plan: Plan, one: Candidate, pools: Mapping[str, PlanPool]) -> str:
+    """What an option does, and to which position."""
+    which = f"#{plan.position}"
+    match one.kind:
+        case "hold":
+            return "Keep the tokens." if plan.position is None else f"Leave {which} as it is."
+        case "exit":
+            return f"Close {which} and take its tokens back."
+        case "create":
+            return f"Open {_pool_words(pools.get(one.pool_id))} at {range_words(one, pools)}."
+        case _:
+            return f"{_VERBS[one.kind]} {which} to {range_words(one, pools)}."
+
+
+def range_words(one: Candidate, pools: Mapping[str, PlanPool]) -> str:
+    """The range in prices; in ticks where the pool's tokens are unknown."""
+    if one.tick_lower is None or one.tick_upper is None:
+        return "–"
+    pool = pools.get(one.pool_id)
+    if pool is None:
+        return f"ticks {one.tick_lower} – {one.tick_upper}"
+    return " – ".join(pool.pair.bounds(one.tick_lower, one.tick_upper))
+
+
+def decided_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
+    """How sure, what the pool pays, and who decided: said quietly under the sentence."""
+    pool = pools.get(plan.recommended.pool_id)
+    pays = "" if pool is None else f"the pool {edge_words(pool.edge_7d)}"
+    caution = "" if plan.choice.kind == "hold" else _CAUTION[plan.verdict]
+    return " · ".join(part for part in (caution, pays, _decided_by(plan)) if part)
+
+
+def _decided_by(plan: Plan) -> str:
+    """Whoever chose; the rule, where no proposal could have changed what it says."""
+    if plan.position is not None and plan.choice.codes[0] in DECIDES_ALONE:
+        return "decided by the rule, whatever is proposed"
+    rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
+    return f"decided by {plan.decided_by}, {rounds}"
+
+
+def _pool_words(pool: PlanPool | None) -> str:
+    return "a position" if pool is None else f"{pool.pair.name} {fee_text(pool.fee)}"
+
+
+def _cost(one: Candidate) -> str:
+    if one.cost_usd is None:
+        return f"What it costs is {UNKNOWN}"
+    costs = f"Costs {round_usd(one.cost_usd)}"
+    if one.kind == "exit":
+        return costs
+    if not one.breaks_even:
+        return f"{costs}, and never earns it back"
+    if one.break_even_hours is None:
+        return f"{costs}; when it earns that back is {UNKNOWN}"
+    return f"{costs}, earns it back in {hours(one.break_even_hours)}"
+
+
+def _record(record: TrackRecord | None) -> Iterator[str]:
+    if record is not None:
+        yield f"{record.words}."
+
+
+def _sentences(reasons: tuple[str, ...]) -> Iterator[str]:
+    for reason in reasons:
+        yield f"{reason[0].upper()}{reason[1:].rstrip('.')}."

@@ -1,0 +1,168 @@
+"""What an applied plan did: per token what came or left, against what was shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.contracts.networks import transaction_url
+from chain.execution.outbox.rules import END_WORDS
+from chain.math.price import format_amount
+from zuno_tui.present.aftermath_document import aftermath_document
+from zuno_tui.present.allowance_lines import allowance_document, leftover_lines
+from zuno_tui.present.output import OutputColumn, print_json, print_lines, table
+from zuno_tui.present.views import SentTransaction
+from zuno_tui.present.words import UNKNOWN, round_usd, signed_amount
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from chain.contracts.networks import Address, Network
+    from chain.tokens import Token
+    from zuno_tui.app.session import Session
+    from zuno_tui.gate.results import ApplyResult
+    from zuno_tui.present.output import Json
+
+_DIGITS = 6
+_COLUMNS = (
+    OutputColumn("TOKEN"),
+    OutputColumn("SHOWN", "right"),
+    OutputColumn("REALISED", "right"),
+    OutputColumn("DIFFERENCE", "right"),
+)
+
+
+def show_result(session: Session, result: ApplyResult, tokens: Mapping[Address, Token]) -> None:
+    if session.as_json:
+        print_json(result_document(result))
+    else:
+        print_lines(result_lines(result, tokens, session.network))
+        print_lines(map(transaction_line, sent_transactions(result, session.network)))
+
+
+def transaction_line(sent: SentTransaction) -> str:
+    return f"  {sent.step}: {sent.url or sent.hash}"
+
+
+def sent_transactions(result: ApplyResult, network: Network) -> Iterator[SentTransaction]:
+    """Those in a block, by hash, and where people look at them."""
+    for one in result.steps:
+        if (inclusion := one.step.inclusion) is not None:
+            url = transaction_url(network, inclusion.transaction_hash)
+            block = inclusion.block_number
+            yield SentTransaction(one.step.name, inclusion.transaction_hash, url, block)
+
+
+def result_lines(
+    result: ApplyResult, tokens: Mapping[Address, Token], network: Network
+) -> Iterator[str]:
+    yield f"{result.approval.headline} · {result.approval.plan_id} · {result.state}"
+    if (story := result_headline(result)) != "":
+        yield f"  {story}."
+    yield from result_notes(result, tokens, network)
+
+
+def result_headline(result: ApplyResult) -> str:
+    """`#26 is now #39`; empty where no position was opened."""
+    before, opened = result.approval.about.token_id, [f"#{minted}" for minted in result.minted]
+    if not opened:
+        return ""
+    return f"{' and '.join(opened)} opened" if before is None else f"#{before} is now {opened[0]}"
+
+
+def result_notes(
+    result: ApplyResult, tokens: Mapping[Address, Token], network: Network
+) -> Iterator[str]:
+    """Why it is not done, what it cost, what came against what was shown, what stays allowed."""
+    yield from _stopped_lines(result)
+    yield f"  {_cost(result, network)}"
+    yield ""
+    yield from amount_lines(result, tokens)
+    if result.allowances:
+        yield ""
+        yield from leftover_lines(result.allowances, tokens)
+
+
+def amount_lines(result: ApplyResult, tokens: Mapping[Address, Token]) -> Iterator[str]:
+    """By token what was shown, what came or left, and the difference."""
+    yield from table(_COLUMNS, list(_amount_rows(result, tokens)))
+
+
+def _amount_rows(result: ApplyResult, tokens: Mapping[Address, Token]) -> Iterator[tuple[str, ...]]:
+    quoted = result.approval.quoted or {}
+    for token, realised in result.realised.items():
+        shown, known = quoted.get(token), tokens[token]
+        if not shown and not realised and token not in result.approval.tokens[:2]:
+            continue
+        difference = None if shown is None or realised is None else realised - shown
+        told = (
+            UNKNOWN if amount is None else _signed(amount, known)
+            for amount in (shown, realised, difference)
+        )
+        yield (known.label, *told)
+
+
+def _cost(result: ApplyResult, network: Network) -> str:
+    """What gas really cost, in the chain's coin and in dollars."""
+    cost = sum(step.gas_cost for step in result.steps)
+    used = sum(step.gas_used for step in result.steps)
+    rate = result.usd_per_wei
+    dollars = f"{UNKNOWN} in dollars" if rate is None else round_usd(cost * rate)
+    return (
+        f"It cost {format_amount(cost, 18, 4)} {network.native_symbol} ({dollars}): {used:,} gas."
+    )
+
+
+def _signed(amount: int, token: Token) -> str:
+    """In six digits: the chain keeps the rest."""
+    if token.decimals is None:
+        return signed_amount(amount, token)
+    sign = "+" if amount > 0 else ""
+    return f"{sign}{format_amount(amount, token.decimals, _DIGITS)}"
+
+
+def _stopped_lines(result: ApplyResult) -> Iterator[str]:
+    """Why it is not done, and where the tokens are, by the chain as it is now."""
+    if result.unclear:
+        yield "  What happened is unclear: do not repeat it. Look again: zuno outbox"
+        for name in result.contradicted:
+            yield f"  {name}: its status and the balances cannot both be true."
+    elif result.dispatch.ended is not None:
+        words = END_WORDS[result.dispatch.ended.code]
+        yield f"  It is over: {words}. Nothing of it is sent any more."
+    elif result.safe_state is not None:
+        yield f"  It stopped on the way. You stand here: {result.safe_state}."
+        yield "  Go on from there with a new plan: zuno recommend ID"
+    if result.aftermath is not None:
+        yield from (f"  {sentence}" for sentence in result.aftermath.sentences)
+
+
+def result_document(result: ApplyResult) -> dict[str, Json]:
+    quoted = result.approval.quoted
+    return {
+        "planId": result.approval.plan_id,
+        "hash": result.approval.hash,
+        "state": result.state,
+        "safeState": result.safe_state,
+        "where": aftermath_document(result.aftermath),
+        "transactions": [
+            {
+                "hash": one.step.inclusion.transaction_hash,
+                "step": one.step.name,
+                "state": one.step.state,
+                "block": one.step.inclusion.block_number,
+                "gasUsed": one.gas_used,
+                "gasCost": str(one.gas_cost),
+            }
+            for one in result.steps
+            if one.step.inclusion is not None
+        ],
+        "quoted": None
+        if quoted is None
+        else {token: str(amount) for token, amount in quoted.items()},
+        "realised": {
+            token: None if amount is None else str(amount)
+            for token, amount in result.realised.items()
+        },
+        "newTokenId": str(result.minted[0]) if result.minted else None,
+        "allowances": allowance_document(result.allowances),
+    }

@@ -1,0 +1,94 @@
+"""What a signature gives to whom, until when and at what cost, all of it out of the bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from chain.base.times import time_text
+from chain.contracts.checksum import checksummed, shortened
+from chain.execution.decode.words import names_on
+from zuno_tui.present.words import signed_amount
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from chain.contracts.networks import Address, Network
+    from chain.execution.build.gas_bill import GasBill
+    from chain.execution.decode.parties import Parties
+    from chain.execution.decode.words import Names
+    from chain.execution.simulate import Simulation
+    from chain.tokens import Token
+    from zuno_tui.gate.apply import WaitingApproval
+
+
+GAS_EXCEEDS = "Gas may cost more than all that this moves or earns."
+
+
+class Term(NamedTuple):
+    label: str
+    words: str
+
+
+def recipients(parties: Parties) -> tuple[str, ...]:
+    """Whoever the bytes give tokens or a position to, as addresses with a checksum."""
+    return tuple(map(checksummed, parties.recipients))
+
+
+def terms(
+    network: Network, parties: Parties, gas: GasBill, tokens: Mapping[Address, Token]
+) -> tuple[Term, ...]:
+    """Everything besides the recipients: who may move tokens, what is called, until when."""
+    return tuple(_terms(names_on(network, parties.sender, tokens), network, parties, gas))
+
+
+def _terms(names: Names, network: Network, parties: Parties, gas: GasBill) -> Iterator[Term]:
+    if parties.spenders:
+        yield Term("spender", ", ".join(_named(names, each) for each in parties.spenders))
+    yield Term("calls", ", ".join(_named(names, each) for each in parties.called))
+    if parties.deadlines:
+        yield Term("deadline", " and ".join(map(time_text, parties.deadlines)))
+    if parties.expirations:
+        yield Term("expires", " and ".join(map(time_text, parties.expirations)))
+    yield Term("gas", f"at most {gas.total / 10**18:.6f} {network.native_symbol}")
+
+
+def _named(names: Names, address: Address) -> str:
+    """A contract of Uniswap's or a listed token by its name; anybody else in full."""
+    token = names.tokens.get(address)
+    known = names.contracts.get(address, "").removeprefix("the ")
+    if token is not None and token.verified:
+        known = token.symbol
+    return f"{known} {shortened(address)}" if known else checksummed(address)
+
+
+def outcome_lines(waiting: WaitingApproval) -> Iterator[str]:
+    """What comes of it by the trial made just now, and on whose word all of it rests."""
+    yield from (f"! {warning}" for warning in waiting.approval.warnings)
+    if waiting.approval.gas_exceeds:
+        yield f"! {GAS_EXCEEDS}"
+    yield from trial_lines(
+        waiting.judgment.basis.simulation, waiting.tokens, tried="Tried just now"
+    )
+    if waiting.dispatch.private_host is not None:
+        yield f"Sent through {waiting.dispatch.private_host} alone."
+    yield waiting.judgment.agreement.words
+
+
+def trial_lines(
+    simulation: Simulation, tokens: Mapping[Address, Token], *, tried: str = "Tried"
+) -> Iterator[str]:
+    """What the wallet would hold more or less of; where not all could be tried, what was."""
+    changes = simulation.all_changes(tokens)
+    if changes is None:
+        done = ", ".join(step.step for step in simulation.steps)
+        later = ", ".join(simulation.unsimulated) or "nothing"
+        yield f"{tried} by {simulation.method}: {done}. Not tried yet: {later}."
+        if simulation.reason is not None:
+            yield f"By {simulation.method}, because: {simulation.reason}"
+        return
+    yield f"{tried} by {simulation.method}, the wallet would see:"
+    for token, amount in changes.items():
+        if amount:
+            yield f"  {signed_amount(amount, tokens[token])} {tokens[token].label}"
+    if not any(changes.values()):
+        yield "  no token more or less"

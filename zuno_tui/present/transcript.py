@@ -1,0 +1,114 @@
+"""A debate in lines of text: who spoke, in which round, and which numbers were struck."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+from agents.model.claims import ClaimFlag, FlagKind, without_ids
+from zuno_tui.present.output import cell_width
+from zuno_tui.present.spoken_table import table_lines
+
+if TYPE_CHECKING:
+    from agents.bus.envelope import Role
+    from agents.bus.payload import Thought
+    from agents.bus.run import SpokenTurn
+
+_ROLE_WIDTH = 10
+_NARROWEST = 40
+_TABLE_INDENT = 2
+WHY_STRUCK = {
+    FlagKind.MISMATCH: "not the number given",
+    FlagKind.UNKNOWN: "no such number",
+    FlagKind.UNCITED: "uncited",
+}
+
+
+def turn_line(role: str, thought: Thought) -> str:
+    """One turn, wrapped under itself where the lines have an end."""
+    head = _head(role, thought.round)
+    words = wrapped(head + readable(thought), indent=len(head))
+    return "\n".join((words, *_table(thought, len(head))))
+
+
+def wrapped(text: str, *, indent: int) -> str:
+    """Text broken to the width of the terminal; whole when there is none to see it."""
+    width = line_width()
+    if width is None:
+        return text
+    return textwrap.fill(text, width, subsequent_indent=" " * indent, break_on_hyphens=False)
+
+
+def line_width() -> int | None:
+    """How long a line may be in the terminal; None where there is none."""
+    if not sys.stderr.isatty() and "COLUMNS" not in os.environ:
+        return None
+    return max(_NARROWEST, shutil.get_terminal_size().columns)
+
+
+def _table(thought: Thought, indent: int) -> list[str]:
+    """Under the words, and as far in where it fits there."""
+    if thought.table is None:
+        return []
+    width = line_width()
+    for far in (indent, _TABLE_INDENT):
+        lines = table_lines(thought.table, None if width is None else width - far)
+        if width is None or all(cell_width(line) + far <= width for line in lines):
+            return [" " * far + line for line in lines]
+    return [wrapped(" " * _TABLE_INDENT + line, indent=2 * _TABLE_INDENT) for line in lines]
+
+
+def readable(thought: Thought) -> str:
+    """The words without their ids, a struck number followed by why it is."""
+    flags = tuple(
+        ClaimFlag(struck.start, struck.end, FlagKind(struck.why), ()) for struck in thought.struck
+    )
+    text, moved = without_ids(thought.text, flags)
+    for flag in sorted(moved, key=lambda flag: flag.start, reverse=True):
+        text = f"{text[: flag.end]} [✗{WHY_STRUCK[flag.kind]}]{text[flag.end :]}"
+    return text
+
+
+class LiveTranscript:
+    """The debate on stderr while it runs: a model's words as they are written, then the rest."""
+
+    def __init__(self) -> None:
+        self._speaking: Role | None = None
+        self._words = ""
+        self._thinking: Role | None = None
+
+    def on_prose(self, role: Role, text: str) -> None:
+        if self._speaking != role:
+            self._end_line()
+            sys.stderr.write(_head(role, 0))
+            self._speaking = role
+        self._words += text
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+    def on_thinking(self, role: Role, _seconds: float) -> None:
+        if self._thinking != role:
+            self._thinking = role
+            sys.stderr.write(f"{_head(role, 0)}thinking …\n")
+            sys.stderr.flush()
+
+    def on_turn(self, turn: SpokenTurn) -> None:
+        streamed = self._speaking == turn.role and self._words == turn.thought.text
+        self._end_line()
+        self._thinking = None
+        # What was just read as it was written is not printed again; what was struck in it is.
+        if not streamed or turn.thought.struck or turn.thought.table is not None:
+            sys.stderr.write(turn_line(turn.role, turn.thought) + "\n")
+            sys.stderr.flush()
+
+    def _end_line(self) -> None:
+        if self._speaking is not None:
+            sys.stderr.write("\n")
+            self._speaking, self._words = None, ""
+
+
+def _head(role: str, round_number: int) -> str:
+    return f"{role:<{_ROLE_WIDTH}} {round_number or ' '} ▸ "

@@ -1,1 +1,0 @@
-"""What every command stands on: home, settings, connections, debates held and replayed."""
