@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agents.backtest.bars import PoolBars
 from agents.backtest.deciders import advisor_of, by_advice
+from agents.backtest.hours import PoolBars
 from agents.backtest.walking import BacktestTerms, make_track, moment_at, snapped, walk
 from agents.numbers.profiles import RiskProfile
 

@@ -22,7 +22,7 @@ from agents.numbers.advice import (
 )
 
 if TYPE_CHECKING:
-    from agents.backtest.bars import Flags, Floats
+    from agents.backtest.hours import Flags, Floats
 
 HOLD, MOVE, EXIT = range(3)
 ACTIONS = (AdvisedAction.HOLD, AdvisedAction.MOVE, AdvisedAction.EXIT)

@@ -22,14 +22,18 @@ from agents.numbers.advice import DEAD_BAND, HORIZON_DAYS, AdviceLines
 from agents.numbers.edges import Edges
 from agents.numbers.profiles import PROFILES
 from agents.numbers.shapes import MIN_WIDTH_MULTIPLIER
-from agents.numbers.sigma import SIGMA_SCATTER
-from agents.numbers.survival import HOURS_PER_DAY, half_width_for_buffer, median_hours
+from agents.numbers.survival import (
+    HOURS_PER_DAY,
+    SIGMA_SCATTER,
+    half_width_for_buffer,
+    median_hours,
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from agents.backtest.bars import Flags, Floats
     from agents.backtest.holding import Tokens
+    from agents.backtest.hours import Flags, Floats
     from agents.backtest.walking import BacktestTerms, Decider, Moment, WindowHoldings
     from agents.numbers.profiles import ProfileRules, RiskProfile
 

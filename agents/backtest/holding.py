@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from agents.backtest.bars import Floats, Indices, PoolBars
+    from agents.backtest.hours import Floats, Indices, PoolBars
 
 MOST_AT_ONCE = 1 << 18
 """Bars that are looked at together: more would leave the processor's cache."""

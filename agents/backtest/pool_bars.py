@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from agents.backtest.bars import FEWEST_BARS, PoolBars
+from agents.backtest.hours import FEWEST_BARS, PoolBars
 from agents.backtest.report import BacktestError
 from chain.base.units import HOUR
 

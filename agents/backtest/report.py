@@ -15,8 +15,8 @@ from agents.backtest.walking import make_track
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agents.backtest.bars import Floats, Indices, PoolBars
     from agents.backtest.deciders import Advisor
+    from agents.backtest.hours import Floats, Indices, PoolBars
     from agents.backtest.walking import BacktestTerms, PolicyRun
     from agents.numbers.advice import AdvisedAction
 

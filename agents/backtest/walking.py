@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from agents.backtest.bars import Floats, Indices, PoolBars
     from agents.backtest.holding import BarSeries
-    from agents.backtest.hours import BarHours
+    from agents.backtest.hours import BarHours, Floats, Indices, PoolBars
 
 
 class BacktestTerms(Struct, frozen=True):

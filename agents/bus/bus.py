@@ -7,25 +7,53 @@ import itertools
 from contextlib import suppress
 from typing import TYPE_CHECKING, Generic
 
+from msgspec import Struct
+
 from agents.bus.ambient import BusLimits
-from agents.bus.board import Board
 from agents.bus.deadline import watch_flow
 from agents.bus.envelope import CLI, Kind
 from agents.bus.flow import Flow
 from agents.bus.payload import AgentProse, FailureCause, FlowFailed, FlowOver, FlowTerms
 from agents.bus.transport import TransportError
-from agents.bus.worker import Counters, FlowOverError, HandlerContext, Outgoing, Services, Worker
+from agents.bus.worker import (
+    Board,
+    Counters,
+    FlowOverError,
+    HandlerContext,
+    Outgoing,
+    Services,
+    Worker,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
     from types import TracebackType
 
     from agents.bus.ambient import Ambient
-    from agents.bus.envelope import Envelope, Role
+    from agents.bus.envelope import Envelope, Registry, Role
     from agents.bus.flow import Observer, ProseListener
     from agents.bus.payload import Payload
-    from agents.bus.spec import FlowSpec
+    from agents.bus.replay import Record
     from agents.bus.transport import EnvelopeTransport
+    from agents.bus.worker import Handler
+
+
+class FlowSpec(Struct, Generic[Services], frozen=True):
+    name: str
+    """As its records and its plans name it."""
+    package: str
+    """Where its code and its prompts are: its records name a hash over them."""
+    registry: Registry
+    """Its roles and kinds, which of them end it and which may be lost."""
+    handlers: Mapping[Role, Handler[Services]]
+    first: Role
+    """Who is given the start."""
+    starts: tuple[str, ...]
+    """The kinds it may begin with."""
+    recorded_services: Callable[[Record], Services]
+    """What its handlers work with when a record is run again: no model, no chain."""
+    services_of: Callable[[Services, Role], Services] = lambda services, _: services
+    """What of them one role works with, where not all have the same."""
 
 
 class BusFullError(Exception):

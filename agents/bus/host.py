@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Generic
 from msgspec import Struct, field
 
 from agents.bus.ambient import BusLimits
-from agents.bus.board import Board
 from agents.bus.envelope import CLI, Kind
 from agents.bus.payload import (
     AgentProse,
@@ -23,6 +22,7 @@ from agents.bus.payload import (
 )
 from agents.bus.transport import TransportError
 from agents.bus.worker import (
+    Board,
     Counters,
     FlowOverError,
     HandlerContext,
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from agents.bus.ambient import Ambient
+    from agents.bus.bus import FlowSpec
     from agents.bus.envelope import Envelope, Role
-    from agents.bus.spec import FlowSpec
     from agents.bus.transport import EnvelopeTransport
 
 _BEATS_PER_QUIET = 6

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from agents.bus.ambient import Ambient, BusLimits
+    from agents.bus.bus import FlowSpec
     from agents.bus.envelope import Envelope, Role
     from agents.bus.payload import Payload
     from agents.bus.record import RecordWriter
     from agents.bus.replay import Record, ReplayReport
-    from agents.bus.spec import FlowSpec
     from agents.bus.transport import EnvelopeTransport
     from agents.bus.worker import Services
 

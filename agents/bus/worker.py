@@ -15,12 +15,30 @@ from agents.bus.payload import FailureCause
 from agents.bus.transport import TransportError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 
-    from agents.bus.board import Board
     from agents.bus.envelope import Envelope, Registry, Role
     from agents.bus.payload import Payload
     from agents.bus.transport import EnvelopeTransport
+
+
+class Board:
+    """Filled from envelopes alone, so a replay and an agent that was restarted fill it alike."""
+
+    def __init__(self, roles: Sequence[Role]) -> None:
+        self._places = {role: place for place, role in enumerate(roles)}
+        self._heard: list[Envelope] = []
+
+    def add(self, envelope: Envelope) -> None:
+        self._heard.append(envelope)
+
+    def heard(self, *kinds: str) -> tuple[Envelope, ...]:
+        """All of these kinds, by sender in the flow's order: who was faster makes no difference."""
+        chosen = (envelope for envelope in self._heard if envelope.kind in kinds)
+        return tuple(
+            sorted(chosen, key=lambda one: (self._places[one.sender], one.ts, one.content_id))
+        )
+
 
 Services = TypeVar("Services")
 

@@ -13,25 +13,165 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from msgspec import Struct
 
-from agents.calibration.centred_survival import CentredSurvival
-from agents.calibration.reliability import (
-    HorizonReliability,
-    binned,
-    calibration_error,
-    width_reliability,
-)
-from agents.calibration.windows import (
-    DAY_HOURS,
-    WEEK_HOURS,
-    estimated_sigmas,
-    first_exits,
-    realised_sigmas,
-)
-from agents.numbers.sigma import SIGMA_SCATTER
+from agents.numbers.edges import Edges
+from agents.numbers.survival import HOURS_PER_DAY, SIGMA_SCATTER, buffer_hours, mixed_survival
 from chain.base.table_file import TableError
 
 if TYPE_CHECKING:
     from agents.calibration.hourly_bars import Flags, Floats, HourlyBars, Integers
+
+BINS = 10
+
+
+class ReliabilityBin(NamedTuple):
+    """Windows whose chance was said to lie within a tenth."""
+
+    windows: int
+    said: float
+    """Their mean chance to stay."""
+    stayed: float
+    """The share of them that did."""
+
+
+class WidthReliability(NamedTuple):
+    """The windows of one width of range."""
+
+    width_percent: int
+    ece: float
+    said: float
+    stayed: float
+
+    @property
+    def bias_points(self) -> float:
+        """Above zero where more was promised than came true."""
+        return 100 * (self.said - self.stayed)
+
+
+class HorizonReliability(Struct, frozen=True):
+    """All widths over one horizon."""
+
+    hours: int
+    windows: int
+    """Moments from which each width was followed."""
+    ece: float
+    """Expected calibration error: the mean distance of said from seen over pooled bins."""
+    bins: tuple[ReliabilityBin, ...]
+    widths: tuple[WidthReliability, ...]
+
+    @property
+    def worst_width_ece(self) -> float:
+        return max(width.ece for width in self.widths)
+
+    @property
+    def worst_bias_points(self) -> float:
+        return max(abs(width.bias_points) for width in self.widths)
+
+
+def binned(said: Floats, stayed: Flags) -> tuple[ReliabilityBin, ...]:
+    """Ten equal tenths of chance, the empty ones left out."""
+    tenths = np.minimum((said * BINS).astype(np.int64), BINS - 1)
+    counts = np.bincount(tenths, minlength=BINS)
+    said_sums = np.bincount(tenths, weights=said, minlength=BINS)
+    stayed_sums = np.bincount(tenths, weights=stayed, minlength=BINS)
+    return tuple(
+        ReliabilityBin(int(count), float(sum_said / count), float(sum_stayed / count))
+        for count, sum_said, sum_stayed in zip(counts, said_sums, stayed_sums, strict=True)
+        if count
+    )
+
+
+def calibration_error(bins: tuple[ReliabilityBin, ...]) -> float:
+    """Σ n_b/n · |said − stayed|."""
+    total = sum(each.windows for each in bins)
+    return sum(each.windows * abs(each.said - each.stayed) for each in bins) / total
+
+
+def width_reliability(width_percent: int, said: Floats, stayed: Flags) -> WidthReliability:
+    return WidthReliability(
+        width_percent,
+        calibration_error(binned(said, stayed)),
+        float(said.mean()),
+        float(stayed.mean()),
+    )
+
+
+DAY_HOURS = 24
+WEEK_HOURS = 168
+
+
+def estimated_sigmas(bars: HourlyBars) -> Floats:
+    """σ of every hour by the two windows before it; not a number where a gap is in the way."""
+    day, week = (_realised(bars, hours, behind=True) for hours in (DAY_HOURS, WEEK_HOURS))
+    return np.sqrt((day * day + week * week) / 2)
+
+
+def realised_sigmas(bars: HourlyBars) -> Floats:
+    """σ of the 24 hours after every hour; not a number where they are not all there."""
+    return _realised(bars, DAY_HOURS, behind=False)
+
+
+def first_exits(
+    bars: HourlyBars, starts: Integers, half_width: float, followed: Integers
+) -> Integers:
+    """In which hour after each start a high or low touched an edge; 0 if in none that follows.
+
+    `followed` says for each start how many hours are looked at.
+    """
+    exits = np.zeros(len(starts), np.int64)
+    inside = np.arange(len(starts))
+    upper = bars.close[starts] + half_width
+    lower = bars.close[starts] - half_width
+    for hour in range(1, int(followed.max(initial=0)) + 1):
+        inside = inside[followed[inside] >= hour]
+        bar = starts[inside] + hour
+        left = (bars.high[bar] >= upper[inside]) | (bars.low[bar] <= lower[inside])
+        exits[inside[left]] = hour
+        inside = inside[~left]
+        if not len(inside):
+            break
+    return exits
+
+
+def _realised(bars: HourlyBars, hours: int, *, behind: bool) -> Floats:
+    """√(24 · Σr²/n) of the hourly closes before or after each bar, the mean taken as zero."""
+    sigmas = np.full(len(bars), np.nan)
+    if len(bars) <= hours:
+        return sigmas
+    sums = np.concatenate(([0.0], np.cumsum(np.diff(bars.close) ** 2)))
+    windows = np.sqrt(HOURS_PER_DAY / hours * (sums[hours:] - sums[:-hours]))
+    if behind:
+        sigmas[hours:] = windows
+        sigmas[bars.hours_before < hours] = np.nan
+    else:
+        sigmas[:-hours] = windows
+        sigmas[bars.hours_after < hours] = np.nan
+    return sigmas
+
+
+_FINEST, _COARSEST, _KNOTS = -14.0, 8.0, 2_201
+"""Of ln(σ²t/W²): below it all stay, above it none; a hundred knots each time it grows by e."""
+
+
+class CentredSurvival:
+    """S̄ with the price in the middle is a function of σ²t/W² alone: one table serves all."""
+
+    def __init__(self, scatter: float) -> None:
+        self._places = np.linspace(_FINEST, _COARSEST, _KNOTS)
+        self._chances = np.array(
+            [mixed_survival(0.5, float(scaled), scatter) for scaled in np.exp(self._places)]
+        )
+        self._unit_buffer = buffer_hours(Edges(1.0, 1.0), 1.0, scatter=scatter)
+
+    def chances(self, half_width: float, daily_sigma: Floats, hours: float) -> Floats:
+        """That a price leaves a range of this half-width, in ln price, not before these hours."""
+        scaled = daily_sigma * daily_sigma * (hours / HOURS_PER_DAY / (4 * half_width * half_width))
+        return np.asarray(np.interp(np.log(scaled), self._places, self._chances))
+
+    def buffers(self, half_width: float, daily_sigma: Floats) -> Floats:
+        """The hours it stays inside with 95 %, growing as (half-width/σ)²."""
+        reach = half_width / daily_sigma
+        return self._unit_buffer * reach * reach
+
 
 WIDTHS = (1, 2, 3, 5, 7, 10, 15)
 """In per cent, up to P(1+w) and down to P/(1+w)."""

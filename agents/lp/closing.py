@@ -11,9 +11,8 @@ from agents.lp.conclude import by_critic, is_permitted, outcome_by_rules
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import MarketContext
 from agents.lp.option_letters import option_letter
-from agents.lp.price_words import range_prices
 from agents.lp.settled import settled
-from agents.lp.spoken_tables import listed
+from agents.lp.spoken_tables import listed, range_prices
 from agents.numbers.advice import (
     ENTER_OVER,
     HOURS_BETWEEN_ACTIONS,

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agents.lp.advice_words import beside_words, move_words, standing_words
-from agents.lp.advising import hours_since_action, move_advice, standing_advice
-from agents.lp.assumption_checks import assumption_checks
+from agents.lp.advising import hours_since_action, move_advice, standing_advice, still_permitted
 from agents.lp.evaluation import exit_candidate
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
 from agents.lp.facts import CreateContext, MarketContext
 from agents.lp.judge import JudgedCandidate, JudgedRound, judged_round
 from agents.lp.option_letters import option_letter
-from agents.lp.plan import Choice, Plan, PlanPoolFacts, Rejected, plan_identity
+from agents.lp.plan import AssumptionCheck, Choice, Plan, PlanPoolFacts, Rejected, plan_identity
 from agents.lp.propose import candidates_of, shapes_by_rules
 from agents.lp.settled import decided_by_rule
 from agents.numbers.advice import AdviceReason, AdvisedAction
+from agents.numbers.assumptions import MULTIPLES
 from agents.numbers.choosing import (
     JudgedMove,
     arbiter_choice,
@@ -30,13 +30,70 @@ from agents.numbers.rules import Decision, JudgmentVerdict
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from agents.lp.evaluation import Evaluated
+    from agents.lp.evaluation_context import EvaluationContext
     from agents.lp.facts import ObservedPool
     from agents.lp.payloads import Debate, DebateRound
     from agents.lp.plan import Candidate
     from agents.numbers.advice import Advice
+    from agents.numbers.assumptions import MarketMultiples
     from agents.numbers.choosing import PlanVerdict
 
     Context = MarketContext | CreateContext
+
+
+def assumption_checks(
+    context: Context, moves: Sequence[Evaluated], choice: Choice
+) -> tuple[AssumptionCheck, ...]:
+    """Volatility and fees, half and twice: which of them leave the choice as it is."""
+    grounds = {_pool_index(move): _ground(context, move) for move in moves}
+    return tuple(
+        AssumptionCheck(
+            assumption=assumption, survives=_same(context, grounds, moves, choice, changed)
+        )
+        for assumption, changed in MULTIPLES.items()
+    )
+
+
+def _same(
+    context: Context,
+    grounds: dict[int, EvaluationContext],
+    moves: Sequence[Evaluated],
+    choice: Choice,
+    changed: MarketMultiples,
+) -> bool | None:
+    leaves = False
+    if isinstance(context, MarketContext):
+        evaluation = evaluation_of(context)
+        if evaluation.dangers:
+            # A door that can be shut is a reason in any market.
+            return True
+        advice = standing_advice(context, evaluation, changed)
+        if not advice.known:
+            return None
+        leaves = advice.action is AdvisedAction.EXIT
+    if choice.kind == "exit":
+        return leaves
+    if leaves:
+        return False
+    if any(ground.market.edge_7d is None for ground in grounds.values()):
+        return None
+    permitted = [
+        move.candidate.index
+        for move in moves
+        if still_permitted(context, grounds[_pool_index(move)], move, changed)
+    ]
+    return choice.index in permitted if choice.kind == "move" else not permitted
+
+
+def _pool_index(move: Evaluated) -> int:
+    shape = move.candidate.shape
+    return 0 if shape is None else shape.pool_index
+
+
+def _ground(context: Context, move: Evaluated) -> EvaluationContext:
+    return evaluation_of(context, _pool_index(move))
+
 
 _NOTHING_TO_MOVE = "there is nothing in this position to move"
 _OWN_RANGE_ROUNDS = 2

@@ -12,19 +12,195 @@ from agents.lp.conclude import is_permitted
 from agents.lp.debate import replay_debate
 from agents.lp.evaluation import evaluate
 from agents.lp.evaluation_context import evaluation_of
-from agents.lp.fact_check import differing_fact
 from agents.lp.facts import CreateContext, MarketContext
 from agents.lp.judge import judged_round
 from agents.lp.payloads import FlowCreateStart, FlowStart
 from agents.lp.second_opinion import last_proposal
 from agents.lp.services import recorded_context
+from agents.numbers.regime import read_regime
 from agents.numbers.rules import strictest
 from agents.numbers.shapes import ShapeError
-from chain.math.liquidity import LiquidityError
+from chain.contracts.pool_key import DYNAMIC_FEE
+from chain.math.liquidity import LiquidityError, amounts_for_liquidity
+from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, sqrt_price_at_tick, tick_at_sqrt_price
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
     from agents.bus.replay import Record
+    from agents.lp.facts import (
+        GasFacts,
+        MarketFacts,
+        Observation,
+        ObservedPool,
+        ObservedPoolFacts,
+        ObservedPositionFacts,
+        TokenFacts,
+    )
     from agents.lp.plan import Candidate, Plan, ShapeChoice
+    from agents.numbers.regime import Regime
+
+# At one block what the chain holds is the same to the last unit. A few blocks apart the price has
+# moved and fees have grown, and other sources may price a token or measure a market a little
+# otherwise, so those have room; who owns what, and which pool it is, has none.
+MOST_TICKS_APART = 500
+"""Between the Scout's block and a later one here: five per cent."""
+MOST_SECONDS_APART = 3_600
+"""Between the times of the two blocks: the market of an embedded chain may run fast."""
+_PRICE_ROOM = 1.1
+_MARKET_ROOM = 2.0
+_GAS_ROOM = 4.0
+"""By which factor a figure may differ; a base fee doubles in six blocks."""
+_MARKET_FIGURES = (
+    *("sigma", "sigma_24h", "sigma_7d", "fees_24h_usd", "implied_sigma_24h", "implied_sigma_7d"),
+    *("fee_rate_24h", "fee_rate_7d", "edge_7d", "fee_low_factor", "fee_high_factor"),
+)
+_OWN_FIELDS = ("token_id", "owner", "tick_lower", "tick_upper", "liquidity", "has_subscriber")
+_POOL_FIELDS = (
+    *("pool_id", "currency0", "currency1", "fee", "tick_spacing", "hooks"),
+    *("hook_danger", "hook_powers", "protocol_fee"),
+)
+
+
+def differing_fact(
+    theirs: MarketContext | CreateContext,
+    ours: MarketContext | CreateContext,
+    spoken_of: Collection[str],
+) -> str | None:
+    """In words; None where all is alike. Of surveyed pools those spoken of are looked at."""
+    return next(_differing(theirs, ours, spoken_of), None)
+
+
+def _differing(
+    theirs: MarketContext | CreateContext,
+    ours: MarketContext | CreateContext,
+    spoken_of: Collection[str],
+) -> Iterator[str]:
+    yield from _differing_block(theirs, ours)
+    if isinstance(theirs, MarketContext) and isinstance(ours, MarketContext):
+        same_block = theirs.block == ours.block
+        yield from _differing_position(theirs, ours, same_block=same_block)
+        yield from _differing_pool(theirs.observed, ours.observed, same_block=same_block)
+    elif isinstance(theirs, CreateContext) and isinstance(ours, CreateContext):
+        yield from _differing_survey(theirs, ours, spoken_of)
+    else:
+        yield "what was asked for"
+    yield from _differing_gas(theirs.gas, ours.gas)
+
+
+def _differing_block(theirs: Observation, ours: Observation) -> Iterator[str]:
+    if theirs.block == ours.block and (theirs.block_hash, theirs.time) != (
+        ours.block_hash,
+        ours.time,
+    ):
+        yield f"block {theirs.block}"
+    if abs(theirs.time - ours.time) > MOST_SECONDS_APART:
+        yield "the time of the block"
+
+
+def _differing_position(
+    theirs: MarketContext, ours: MarketContext, *, same_block: bool
+) -> Iterator[str]:
+    for name in _OWN_FIELDS:
+        if getattr(theirs.position, name) != getattr(ours.position, name):
+            yield f"the position's {_words(name)}"
+    if not _holds_its_amounts(theirs.position, theirs.observed.pool):
+        yield "what the position holds"
+    for name, held in (("fees0", "amount0"), ("fees1", "amount1")):
+        said, read = getattr(theirs.position, name), getattr(ours.position, name)
+        room = max(said, read) // 4 + getattr(ours.position, held) // 100
+        if abs(said - read) > (0 if same_block else room):
+            yield "the position's fees"
+
+
+def _holds_its_amounts(position: ObservedPositionFacts, pool: ObservedPoolFacts) -> bool:
+    """Whether the amounts are those of its liquidity at the price that is told beside them."""
+    edges = (sqrt_price_at_tick(position.tick_lower), sqrt_price_at_tick(position.tick_upper))
+    price, liquidity = pool.sqrt_price_x96, position.liquidity
+    return (position.amount0, position.amount1) == amounts_for_liquidity(
+        price, *edges, liquidity, round_up=False
+    )
+
+
+def _differing_survey(
+    theirs: CreateContext, ours: CreateContext, spoken_of: Collection[str]
+) -> Iterator[str]:
+    if theirs.wrapped_native != ours.wrapped_native:
+        yield "the wrapped coin"
+    found = {one.pool.pool_id: one for one in ours.surveyed_pools}
+    for told in theirs.surveyed_pools:
+        pool_id = told.pool.pool_id
+        if pool_id not in spoken_of:
+            continue
+        if pool_id not in found:
+            yield f"the pool {pool_id[:10]}…, which is not found here"
+        else:
+            same_block = theirs.block == ours.block
+            yield from _differing_pool(told, found[pool_id], same_block=same_block)
+
+
+def _differing_pool(theirs: ObservedPool, ours: ObservedPool, *, same_block: bool) -> Iterator[str]:
+    for name in _POOL_FIELDS:
+        if getattr(theirs.pool, name) != getattr(ours.pool, name):
+            yield f"the pool's {_words(name)}"
+    if theirs.pool.lp_fee != ours.pool.lp_fee and theirs.pool.fee != DYNAMIC_FEE:
+        yield "the pool's fee"
+    if same_block and theirs.pool != ours.pool:
+        yield "the pool's price or liquidity"
+    if not _is_price_of_tick(theirs.pool) or _ticks_apart(theirs, ours) > MOST_TICKS_APART:
+        yield "the pool's price"
+    yield from _differing_token(theirs.token0, ours.token0)
+    yield from _differing_token(theirs.token1, ours.token1)
+    for name in _MARKET_FIGURES:
+        if not _alike(getattr(theirs.market, name), getattr(ours.market, name), _MARKET_ROOM):
+            yield f"the market's {_words(name)}"
+    if theirs.regime not in (ours.regime, _regime_of(theirs.market)):
+        yield "the regime"
+
+
+def _is_price_of_tick(pool: ObservedPoolFacts) -> bool:
+    if not MIN_SQRT_PRICE <= pool.sqrt_price_x96 < MAX_SQRT_PRICE:
+        return False
+    # A swap that ends on an edge from above leaves the tick below it.
+    return 0 <= tick_at_sqrt_price(pool.sqrt_price_x96) - pool.tick <= 1
+
+
+def _ticks_apart(theirs: ObservedPool, ours: ObservedPool) -> int:
+    return abs(theirs.pool.tick - ours.pool.tick)
+
+
+def _differing_token(theirs: TokenFacts, ours: TokenFacts) -> Iterator[str]:
+    for name in ("address", "decimals", "kind"):
+        if getattr(theirs, name) != getattr(ours, name):
+            yield f"a token's {_words(name)}"
+    if not _alike(theirs.usd_per_unit, ours.usd_per_unit, _PRICE_ROOM):
+        yield "a token's price in dollars"
+
+
+def _differing_gas(theirs: GasFacts, ours: GasFacts) -> Iterator[str]:
+    for name in ("wei_per_gas", "l1_data_fee_wei"):
+        if not _alike(getattr(theirs, name), getattr(ours, name), _GAS_ROOM):
+            yield "the price of gas"
+    if not _alike(theirs.usd_per_wei, ours.usd_per_wei, _PRICE_ROOM):
+        yield "the price of the coin that gas is paid in"
+
+
+def _regime_of(market: MarketFacts) -> Regime:
+    if market.sigma_24h is None:
+        return read_regime(market.sigma, None, None).regime
+    return read_regime(market.sigma_24h, market.sigma_7d, market.path_efficiency).regime
+
+
+def _alike(theirs: float | None, ours: float | None, room: float) -> bool:
+    """Within this factor; what either side does not know cannot be held against the other."""
+    if theirs is None or ours is None or theirs == ours:
+        return True
+    least, most = sorted((theirs, ours))
+    return least > 0 and most <= room * least
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
 
 
 class PlanFault(StrEnum):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agents.bus.bus import FlowSpec
 from agents.bus.envelope import CLI
 from agents.bus.payload import Payload
 from agents.bus.run import run_flow
-from agents.bus.spec import FlowSpec
 from agents.bus.worker import Outgoing
 from agents.lp import FLOW
 from agents.lp.conclude import by_arbiter, by_critic, plan_of

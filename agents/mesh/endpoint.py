@@ -19,8 +19,16 @@ from agents.mesh.frame import (
     open_frame,
     seal_frame,
 )
-from agents.mesh.introduction import Introduction, PeerSight, new_boot, read_introduction
-from agents.mesh.link import Link, Pending, Unsent, retry_wait
+from agents.mesh.link import (
+    Introduction,
+    Link,
+    PeerSight,
+    Pending,
+    Unsent,
+    new_boot,
+    read_introduction,
+    retry_wait,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
-from agents.mesh.axl import AxlEngine
 from agents.mesh.endpoint import MeshEndpoint
+from agents.mesh.engine import EngineError
+from agents.mesh.frame import MOST_FRAME
 from agents.mesh.nats_engine import OPENING_SECONDS, NatsEngine
 from agents.mesh.peers import (
     KEY_FILE,
@@ -16,12 +18,100 @@ from agents.mesh.peers import (
     read_member,
 )
 from agents.mesh.signing import read_key
+from chain.base import strict_json
+from chain.base.http import HttpClient, HttpError, HttpLimits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from agents.mesh.peers import Member, Peer
+
+_EMPTY = 204
+_DONE = 200
+_BAD_ID = 400
+_MOST_AT_ONCE = 100
+"""What a node's queue holds; older messages it drops by itself."""
+_SHORTEST_WAIT, _LONGEST_WAIT = 0.02, 0.25
+"""Between two looks into the queue: short while there is talk, long when there is none."""
+_BROKEN_WAIT = 0.5
+_DRAINING = 8
+"""Requests at once that empty a queue nobody has looked into for long."""
+_LIMITS = HttpLimits(connect_seconds=2, answer_seconds=5, most_bytes=MOST_FRAME + 1)
+
+
+class AxlEngine:
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+        self._http = HttpClient(url)
+        self._polling = HttpClient(url)
+        self._wait = _SHORTEST_WAIT
+        self.broken = ""
+        """Why the node cannot be asked just now; empty while it answers."""
+
+    async def open(self) -> None:
+        await self.known_nodes()
+        # What waits was meant for an earlier process: nothing of it could be taken.
+        await asyncio.gather(*(self._drain() for _ in range(_DRAINING)))
+
+    async def send(self, peer: Peer, data: bytes, *, keep: bool) -> None:  # noqa: ARG002 - it keeps nothing
+        if peer.node is None:
+            raise EngineError(f"The peer file names no AXL node for {peer.name}.")
+        headers = {
+            "content-type": "application/octet-stream",
+            "x-destination-peer-id": peer.node,
+        }
+        try:
+            answer = await self._http.post(f"{self._url}/send", data, _LIMITS, headers)
+        except HttpError as error:
+            raise EngineError(f"The AXL node {error}.") from None
+        if answer.status == _BAD_ID:
+            raise EngineError(f"The AXL node does not take the id of {peer.name}.")
+        if answer.status != _DONE:
+            raise EngineError(f"The AXL node cannot reach {peer.name}.")
+        # An answer is likely to follow soon.
+        self._wait = _SHORTEST_WAIT
+
+    async def receive(self) -> tuple[bytes, ...]:
+        while True:
+            found = await self._drain()
+            if found:
+                self._wait = _SHORTEST_WAIT
+                return found
+            await asyncio.sleep(_BROKEN_WAIT if self.broken else self._wait)
+            self._wait = min(self._wait * 1.5, _LONGEST_WAIT)
+
+    async def known_nodes(self) -> frozenset[str]:
+        """Every node that this one knows of: `peers` would be its direct links alone."""
+        try:
+            answer = await self._http.get(f"{self._url}/topology", {}, _LIMITS)
+            body = strict_json.loads(answer.body)
+        except HttpError as error:
+            raise EngineError(f"The AXL node {error}.") from None
+        except strict_json.InvalidJsonError as error:
+            raise EngineError(f"The AXL node tells no topology: {error}.") from None
+        tree = body.get("tree") if isinstance(body, dict) else None
+        if answer.status != _DONE or not isinstance(tree, list):
+            raise EngineError("The AXL node tells no topology.")
+        return frozenset(str(one.get("public_key")) for one in tree if isinstance(one, dict))
+
+    async def close(self) -> None:
+        await self._http.close()
+        await self._polling.close()
+
+    async def _drain(self) -> tuple[bytes, ...]:
+        found: list[bytes] = []
+        while len(found) < _MOST_AT_ONCE:
+            try:
+                answer = await self._polling.get(f"{self._url}/recv", {}, _LIMITS)
+            except HttpError as error:
+                self.broken = f"The AXL node {error}."
+                break
+            self.broken = ""
+            if answer.status != _DONE:
+                break
+            found.append(answer.body)
+        return tuple(found)
 
 
 def joined(

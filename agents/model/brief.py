@@ -2,16 +2,70 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from agents.model.claims import ClaimLedger, without_ids
+from agents.model.innocent import innocents
 from agents.model.interface import ModelPrompt, PromptImage
-from agents.model.quoting import STRUCK, quotation
+from agents.model.numerals import find_numerals
+from chain.base.clean_text import clean_text
 
 if TYPE_CHECKING:
     from agents.model.numerals import Unit
+
+STRUCK = "[struck]"
+MOST_QUOTED = 400
+"""Characters of one statement."""
+_LOOKED_AT = 2_000
+_STRUCK_BEFORE = "(struck)"
+"""What a mark that is ours has become once theirs were taken out."""
+# What could end the quotation, look like an id, or look like markup to whoever reads the prompt.
+_PLAIN_MARKS = str.maketrans('[]{}<>«»“”„"`', "()()()''''''\u2019"[:13])
+_FOREIGN = re.compile(r"\b\w+://\S+|\b0[xX][0-9a-fA-F]{6,}\b")
+_HALF_SAID = re.compile(r"\s*(?:\[n?\d*\]?|\[s\w*)?$")
+
+
+def quotation(words: str, ledger: ClaimLedger) -> str:
+    """The words on one line, each number with its id in this prompt, or struck if it has none."""
+    text = clean_text(words, limit=_LOOKED_AT)
+    text = clean_text(unicodedata.normalize("NFKC", text), limit=_LOOKED_AT)
+    text = _without_every_id(text.translate(_PLAIN_MARKS))
+    text = _with_known_numbers(text, ledger)
+    return f"«{_bounded(text)}»"
+
+
+def _without_every_id(text: str) -> str:
+    """Taking an id out may leave another one behind."""
+    while (without := without_ids(text)[0]) != text:
+        text = without
+    return text
+
+
+def _with_known_numbers(text: str, ledger: ClaimLedger) -> str:
+    pieces, at = [], 0
+    text = _FOREIGN.sub(_STRUCK_BEFORE, text)
+    numerals = find_numerals(text)
+    harmless = innocents(text, numerals)
+    for numeral in numerals:
+        if numeral in harmless or numeral.start < at:
+            continue
+        glued = numeral.end < len(text) and (text[numeral.end].isalnum())
+        name = None if glued else ledger.id_of(numeral)
+        written = text[numeral.start : numeral.end]
+        pieces += [text[at : numeral.start], STRUCK if name is None else f"[{name}] {written}"]
+        at = numeral.end
+    return "".join((*pieces, text[at:])).replace(_STRUCK_BEFORE, STRUCK)
+
+
+def _bounded(text: str) -> str:
+    if len(text) <= MOST_QUOTED:
+        return text
+    whole, _, _ = text[: MOST_QUOTED - 1].rpartition(" ")
+    return _HALF_SAID.sub("", whole) + "…"
 
 
 class Brief(Struct):

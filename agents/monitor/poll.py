@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from agents.monitor.judge import Followed
     from agents.monitor.reader import Reading
     from agents.monitor.rules.baseline import Baselines
-    from agents.monitor.rules.held_hedge import HedgeSource
+    from agents.monitor.rules.risks import HedgeSource
     from agents.monitor.rules.thresholds import WatchSettings
     from chain.contracts.networks import Address, Network
     from chain.positions.overview import Sources

@@ -12,7 +12,7 @@ from agents.scorecard.score import HORIZON_DAYS, AdviceKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Sequence
 
-    from agents.calibration.reliability import ReliabilityBin
+    from agents.calibration.calibrate import ReliabilityBin
     from agents.scorecard.score import DecidedBy, HorizonScore
 
 
@@ -137,7 +137,7 @@ def _stays(scores: Sequence[HorizonScore]) -> Iterable[StayScore]:
         if outcomes:
             import numpy as np
 
-            from agents.calibration.reliability import binned, calibration_error
+            from agents.calibration.calibrate import binned, calibration_error
 
             said = np.array([one.said for one in outcomes])
             stayed = np.array([one.stayed for one in outcomes])

@@ -12,15 +12,59 @@ from agents.bus.worker import Outgoing
 from agents.model.interface import PromptImage
 from agents.model.recorded import RecordedModel
 from agents.trade.facts import ContextSection, MarketSnapshot
+from agents.trade.levels import PriceLevel, level_set
+from agents.trade.liquidation_map import LiquidationPool, largest_pools, liquidation_map
 from agents.trade.payloads import CHART, DESK
+from chain.exchange.public.market import Candle, cumulative_delta
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agents.bus.replay import Record
     from agents.model.interface import Model
-    from agents.trade.chart_facts import ChartFacts
     from agents.trade.facts import DeskQuestion
+
+_SHOWN = 168
+"""Hours: a week."""
+
+
+class ChartFacts(Struct, frozen=True):
+    symbol: str
+    mark: float
+    candles: tuple[Candle, ...]
+    volume_delta: tuple[float, ...]
+    """Cumulated over the candles that are shown."""
+    funding: tuple[tuple[int, float], ...]
+    """When and how much was paid, the oldest first."""
+    pools: tuple[LiquidationPool, ...]
+    levels: tuple[PriceLevel, ...]
+
+
+def chart_facts(market: MarketSnapshot) -> ChartFacts:
+    candles = market.hours.candles[-_SHOWN:]
+    pools = liquidation_map(market.hours.candles, market.mark)
+    return ChartFacts(
+        market.symbol,
+        market.mark,
+        candles,
+        tuple(cumulative_delta(candles)),
+        market.funding,
+        pools,
+        chart_levels(market, pools),
+    )
+
+
+def chart_levels(
+    market: MarketSnapshot, pools: tuple[LiquidationPool, ...]
+) -> tuple[PriceLevel, ...]:
+    below, above = largest_pools(pools, market.mark)
+    found = [
+        PriceLevel(pool.price, name)
+        for name, pool in (("liquidation pool below", below), ("liquidation pool above", above))
+        if pool is not None
+    ]
+    return level_set(market.hours.candles[-_SHOWN:], found)
+
 
 MODELS_INPUT = "models"
 """Who is asked for each role, as the record says it; empty where the rules speak alone."""

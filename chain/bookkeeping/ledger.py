@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from chain.bookkeeping.entry import LedgerEntry
-    from chain.bookkeeping.facts import PositionLife, WalletFacts
+    from chain.bookkeeping.lineage import PositionLife, WalletFacts
     from chain.bookkeeping.transactions import SentTransaction
     from chain.contracts.networks import Address
     from chain.positions.circumstances import LiquidityChange

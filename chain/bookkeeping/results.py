@@ -16,8 +16,7 @@ from chain.bookkeeping.entry import entry_value
 from chain.contracts.networks import NATIVE
 
 if TYPE_CHECKING:
-    from chain.bookkeeping.facts import PositionLife, WalletFacts
-    from chain.bookkeeping.lineage import PositionStory
+    from chain.bookkeeping.lineage import PositionLife, PositionStory, WalletFacts
     from chain.math.liquidity import Amounts
     from chain.positions.circumstances import LiquidityChange
 

@@ -24,7 +24,7 @@ from chain.rpc.errors import (
     TooLarge,
     Unreachable,
 )
-from chain.rpc.exchange import Outcome, RpcExchange
+from chain.rpc.exchange import HttpTransport, Outcome, RpcExchange
 from chain.rpc.failover import Failover
 from chain.rpc.held_to_block import ask_held, settle_patiently
 from chain.rpc.pinned import PinnedReader
@@ -33,7 +33,6 @@ from chain.rpc.recent_blocks import RecentBlocks
 from chain.rpc.records import Block
 from chain.rpc.requests import RequestLimits, stale_seconds
 from chain.rpc.requests import block as block_at
-from chain.rpc.transport import HttpTransport
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -42,8 +41,8 @@ if TYPE_CHECKING:
     from chain.base.store import Store
     from chain.contracts.networks import Network
     from chain.rpc.endpoint_memory import KnownRange
+    from chain.rpc.exchange import RpcTransport
     from chain.rpc.requests import Request
-    from chain.rpc.transport import RpcTransport
 
 T = TypeVar("T")
 _CALLS_AT_ONCE = 10

@@ -13,13 +13,44 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, json
 
-from chain.tokens.default_list import default_tokens
 from chain.tokens.token import Token
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from chain.contracts.networks import Address, Network
+
+
+# A network's file is read when a token is met there that zuno's own list does not have.
+class DefaultTokens(Struct, frozen=True):
+    package: str
+    version: str
+    integrity: str
+    """The digest of the package it was made from, as npm writes it."""
+    tokens: tuple[tuple[str, str, int], ...]
+    """Address, symbol and decimals of each."""
+
+
+@cache
+def default_tokens(name: str) -> Mapping[Address, Token]:
+    """Those of the network with this name, by address; none where there is no such list."""
+    pinned = read_default_tokens(name)
+    if pinned is None:
+        return {}
+    return {
+        address.lower(): Token(address.lower(), symbol, decimals, verified=True, suspicious=False)
+        for address, symbol, decimals in pinned.tokens
+    }
+
+
+def read_default_tokens(name: str) -> DefaultTokens | None:
+    try:
+        data = files("chain.data").joinpath("default_tokens", f"{name}.json").read_bytes()
+    except FileNotFoundError:
+        return None
+    return json.decode(data, type=DefaultTokens)
 
 
 class TokenClass(StrEnum):

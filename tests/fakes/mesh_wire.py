@@ -22,9 +22,9 @@ from agents.mesh.signing import new_key
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
 
+    from agents.bus.bus import FlowSpec
     from agents.bus.envelope import Role
     from agents.bus.payload import FlowTerms
-    from agents.bus.spec import FlowSpec
     from agents.bus.worker import Services
     from agents.mesh.signing import SigningKey
 

@@ -16,9 +16,9 @@ from agents.bus.transport import QueueTransport
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+    from agents.bus.bus import FlowSpec
     from agents.bus.envelope import Envelope, Role
     from agents.bus.payload import FlowTerms
-    from agents.bus.spec import FlowSpec
     from agents.bus.worker import Services
 
 

@@ -6,10 +6,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from agents.bus.ambient import Ambient, BusLimits
-from agents.bus.bus import Bus
+from agents.bus.bus import Bus, FlowSpec
 from agents.bus.envelope import CLI, Kind, Registry, Role
 from agents.bus.payload import Payload, Thought
-from agents.bus.spec import FlowSpec
 from agents.bus.transport import QueueTransport
 from agents.bus.worker import HandlerContext, Outgoing, Services
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.backtest.bars import read_bars
 from agents.backtest.deciders import advisor_of
+from agents.backtest.hours import read_bars
 from agents.backtest.pool_bars import BarUnits, bars_of_hours
 from agents.backtest.report import BacktestError, backtest
 from agents.backtest.walking import BacktestTerms
@@ -36,7 +36,7 @@ from zuno_tui.settings.debates import debate_settings
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agents.backtest.bars import PoolBars
+    from agents.backtest.hours import PoolBars
     from chain.survey.discovery import PoolSurvey, SurveyedPool
     from chain.tokens.pair import Pair
     from zuno_tui.app.session import Session

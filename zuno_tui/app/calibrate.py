@@ -17,9 +17,13 @@ from zuno_tui.settings import SettingsError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agents.calibration.calibrate import BufferReliability, Calibration
+    from agents.calibration.calibrate import (
+        BufferReliability,
+        Calibration,
+        HorizonReliability,
+        WidthReliability,
+    )
     from agents.calibration.hourly_bars import HourlyBars
-    from agents.calibration.reliability import HorizonReliability, WidthReliability
     from zuno_tui.present.output import Json
 
 _COLUMNS = (

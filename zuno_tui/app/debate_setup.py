@@ -11,12 +11,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agents.bus.ambient import Ambient, BusLimits
-from agents.bus.payload import FailureCause
+from agents.bus.payload import FailureCause, FlowFailed, Thought
 from agents.bus.plan_store import PlanStore
-from agents.bus.record import FileSink, RecordWriter, running_versions
+from agents.bus.record import FileSink, MemorySink, RecordWriter, running_versions
+from agents.bus.replay import RecordBrokenError, read_record
+from agents.bus.run import Listener, SpokenTurn
+from agents.bus.worker import StageFailedError
 from agents.lp.debate import LP_FLOW, hold_debate
 from agents.lp.observe import ChainObserver
+from agents.lp.payloads import CRITIC, FlowStart
 from agents.lp.plan_document import plan_document
+from agents.lp.rebuild import PlanRefusedError, refuse_unless_rebuilt
+from agents.lp.second_opinion import ask_second_critic, last_proposal, stricter_plan
 from agents.model.budget import Budget, DebateBudget
 from agents.model.settings import RoleModels
 from chain.base.redaction import Redactor
@@ -26,29 +32,134 @@ from zuno_tui.app.agents_elsewhere import (
     gathered_agents,
 )
 from zuno_tui.app.desk_knowledge import with_desk_knowledge
-from zuno_tui.app.plans_from_elsewhere import judged_here, seen_here
 from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.app.retention import let_go_when_due
-from zuno_tui.app.second_opinions import with_second_opinion
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.transport import TransportChoice
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
 
     from agents.bus.envelope import Role
     from agents.bus.plan_store import PlanDocument
-    from agents.bus.run import Listener
     from agents.lp.debate import DebateEnd
     from agents.lp.facts import CreateContext, MarketContext
-    from agents.lp.payloads import FlowCreateStart, FlowStart
+    from agents.lp.payloads import FlowCreateStart
     from agents.model.budget import BudgetReport
     from agents.model.interface import Model
     from agents.model.settings import ModelSettings
     from chain.base.store import Store
     from chain.positions.overview import Sources
+    from zuno_tui.app.agents_elsewhere import SecondCritic
     from zuno_tui.app.session import Session
     from zuno_tui.settings.debates import DebateSettings
+
+SECOND = "second opinion"
+"""The tag of what two Critics come to together."""
+
+
+async def with_second_opinion(
+    ended: DebateEnd,
+    record_path: Path,
+    sources: Sources,
+    second: SecondCritic,
+    *,
+    limits: BusLimits,
+    tokens: int | None,
+    listener: Listener,
+    tell: Callable[[str], None],
+) -> DebateEnd:
+    """The same end, or one in which the stricter of both Critics counts; both are in its words."""
+    proposal = last_proposal(read_record(record_path))
+    if ended.plan is None or proposal is None:
+        return ended
+    request_id = f"{ended.request_id}-second"
+    # It is no debate of its own that could be run again: what it comes to stands in the plan.
+    record = RecordWriter(
+        MemorySink(), request_id, running_versions(LP_FLOW.package), Redactor(), flow=LP_FLOW.name
+    )
+    said: list[SpokenTurn] = []
+    heard = await ask_second_critic(
+        proposal,
+        ChainObserver(sources),
+        record,
+        second.gather(),
+        ambient=Ambient(sources.clock, lambda: request_id),
+        request_id=request_id,
+        limits=limits,
+        tokens=tokens,
+        listener=_labelled(listener, second.name, said.append),
+    )
+    stricter = None
+    if heard is None:
+        words = f"{second.name} was asked for a second opinion and gave none."
+    else:
+        stricter = stricter_plan(proposal, ended.plan, heard, second.name)
+        words = (
+            f"A second Critic, {second.name}, is nowhere stricter than the first."
+            if stricter is None
+            else f"A second Critic, {second.name}, is stricter than the first, and counts."
+        )
+    tell(words)
+    closing = SpokenTurn(CRITIC, Thought(round=proposal.latest.number, tag=SECOND, text=words))
+    transcript = (*ended.transcript, *said, closing)
+    return replace(ended, plan=stricter or ended.plan, transcript=transcript)
+
+
+def _labelled(listener: Listener, name: str, keep: Callable[[SpokenTurn], None]) -> Listener:
+    """Hears the second Critic as one who is told apart from the first."""
+
+    def on_turn(turn: SpokenTurn) -> None:
+        lead = f"{name}: "
+        struck = tuple(
+            one.model_copy(update={"start": one.start + len(lead), "end": one.end + len(lead)})
+            for one in turn.thought.struck
+        )
+        said = turn.thought.model_copy(update={"text": lead + turn.thought.text, "struck": struck})
+        labelled = SpokenTurn(turn.role, said)
+        keep(labelled)
+        listener.on_turn(labelled)
+
+    return Listener(on_turn=on_turn, on_prose=listener.on_prose)
+
+
+async def seen_here(
+    sources: Sources, start: FlowStart | FlowCreateStart
+) -> MarketContext | CreateContext:
+    """The position, or the pools for a new one, as this desk sees them."""
+    observer = ChainObserver(sources)
+    if isinstance(start, FlowStart):
+        return await observer.observe_position(start.token_id, start.profile)
+    return await observer.survey(start.goal, start.owner, start.profile)
+
+
+async def judged_here(
+    ended: DebateEnd,
+    record: Path,
+    start: FlowStart | FlowCreateStart,
+    chain_id: int,
+    seeing: asyncio.Task[MarketContext | CreateContext],
+) -> DebateEnd:
+    """The same end, or a failure in place of a plan that is not what its facts give."""
+    if ended.plan is None:
+        return ended
+    try:
+        await refuse_unless_rebuilt(ended.plan, read_record(record), start, chain_id, await seeing)
+    except (PlanRefusedError, RecordBrokenError) as error:
+        return _without_plan(ended, FailureCause.REFUSED, f"is refused. {error}")
+    except StageFailedError as error:
+        # Where the chain cannot be read here, nobody here can say whether it is true.
+        return _without_plan(ended, error.cause, f"cannot be checked here. {error}")
+    return ended
+
+
+def _without_plan(ended: DebateEnd, cause: FailureCause, why: str) -> DebateEnd:
+    reason = f"The plan that came from the mesh {why}"
+    stage = "" if ended.plan is None else ended.plan.decided_by
+    failure = FlowFailed(stage=stage, cause=cause, reason=reason)
+    return replace(ended, plan=None, failure=failure)
+
 
 _READING_SECONDS = 300.0
 _FINISHING_SECONDS = 30.0

@@ -94,7 +94,7 @@ def key_in_keystore(path: Path, passphrase: Passphrase) -> PrivateKey:
 
 def looked_up_name(place: StartPlace, name: str) -> ResolvedName:
     """Whose address an ENS name is."""
-    from zuno_tui.app.names import looked_up
+    from zuno_tui.app.read_portfolio import looked_up
 
     endpoints = {place.network.name: (place.endpoint,)} if place.endpoint else {}
     settings = Settings(network=place.network.name, endpoints=endpoints)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.monitor.notes import SubscriptionChanged, Troubled
 from agents.monitor.poll import Watch, Watcher
+from agents.monitor.rules.risks import HeldHedge
 from chain.base.store import Store, StoreError
 from chain.contracts.networks import network_named
 from chain.positions.overview import Sources
@@ -19,7 +20,6 @@ from chain.prices.defillama import DefiLlama, DefiLlamaSettings
 from chain.rpc.client import RpcClient
 from chain.wallet.address_book import read_book
 from chain.wallet.errors import WalletError
-from zuno_tui.app.watched_hedges import HomeHedges
 from zuno_tui.settings import SettingsError, load_settings
 from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.monitor import monitor_settings
@@ -39,6 +39,50 @@ if TYPE_CHECKING:
     from chain.wallet.address_book import AddressBook
     from zuno_tui.settings import Flags, Settings
     from zuno_tui.settings.channels import ChannelSettings
+
+
+class HomeHedges:
+    """Reads the journal of trades and asks the venue about orders that may still be filled.
+
+    A home that never hedged is not asked for anything, and nothing of trading is loaded.
+    """
+
+    def __init__(self, home: Home, settings: Settings, network: Network) -> None:
+        self._home = home
+        self._settings = settings
+        self._network = network
+
+    async def held_hedges(self) -> dict[int, HeldHedge] | None:
+        """By position; None where the venue or the journal cannot be read now."""
+        if not self._home.trades.exists():
+            return {}
+        from zuno_tui.app.hedges import read_hedges, standing_short
+        from zuno_tui.app.open_venue import (
+            CLOSED_TO_LOOKERS,
+            VenueUnreadError,
+            has_hedges,
+            open_venue,
+        )
+        from zuno_tui.app.session import Session
+
+        session = Session(self._home, self._settings, self._network, as_json=True)
+        with suppress(VenueUnreadError, *CLOSED_TO_LOOKERS):
+            if not has_hedges(self._home):
+                return {}
+            async with open_venue(session) as opened:
+                found = await read_hedges(opened.journal, opened.venue)
+            return {
+                key.token_id: HeldHedge(
+                    one.first.wallet,
+                    one.first.coin,
+                    one.first.token,
+                    one.last.ratio,
+                    standing_short(one),
+                )
+                for key, one in found.items()
+                if key.chain_id == self._network.chain_id
+            }
+        return None
 
 
 class Target(Struct, frozen=True):

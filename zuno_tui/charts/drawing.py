@@ -12,7 +12,7 @@ from chain.base.home import write_atomically
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agents.trade.chart_facts import ChartFacts
+    from agents.trade.services import ChartFacts
 
 
 class PngArtist:

@@ -14,7 +14,7 @@ from agents.trade.liquidation_map import largest_pools
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from agents.trade.chart_facts import ChartFacts
+    from agents.trade.services import ChartFacts
 
 _RISES, _FALLS = "#2a9d6f", "#d1495b"
 _BODY = 0.35

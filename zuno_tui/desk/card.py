@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agents.scorecard.track_record import TrackRecord
     from zuno_tui.desk.context import Tell
     from zuno_tui.present.argued_plan import ArguedPlan
-    from zuno_tui.present.plan_pools import PlanPool
+    from zuno_tui.present.plan_sentence import PlanPool
     from zuno_tui.present.views import ApprovalView, ResultView, StepProgress
 
 _DRAWN_OTHERWISE = ("from", "to", "stays 24 h", "stays 7 d", "judged")

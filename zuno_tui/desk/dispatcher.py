@@ -34,17 +34,16 @@ from zuno_tui.commands.show import Show
 from zuno_tui.commands.simulate import SimulatePlan
 from zuno_tui.commands.trade import ASKED, Trade
 from zuno_tui.desk.approvals import Approvals
+from zuno_tui.desk.approvals import EmbeddedMarket as MarketClock
 from zuno_tui.desk.card import Card
 from zuno_tui.desk.debates import Debates
 from zuno_tui.desk.details import Details
-from zuno_tui.desk.events import Said, ViewAsked
-from zuno_tui.desk.market import EmbeddedMarket as MarketClock
+from zuno_tui.desk.events import RangeReady, Said, ViewAsked
 from zuno_tui.desk.outbox_rows import OutboxRows
 from zuno_tui.desk.pages import Pages
 from zuno_tui.desk.pool_rows import Pools
 from zuno_tui.desk.portfolio import PortfolioReader
 from zuno_tui.desk.proposals import PhraseProposals
-from zuno_tui.desk.range_forms import RangeForms
 from zuno_tui.desk.records import Records
 from zuno_tui.desk.signing import Signing
 from zuno_tui.desk.watching import Watching
@@ -57,8 +56,39 @@ if TYPE_CHECKING:
     from chain.wallet.secrets import Passphrase
     from zuno_tui.commands.command import Intent
     from zuno_tui.desk.context import DeskContext
+    from zuno_tui.desk.jobs import Progress
     from zuno_tui.desk.reading import PositionReader
     from zuno_tui.desk.trades import Trades
+
+_PATIENCE = 180.0
+
+
+class RangeForms:
+    def __init__(self, desk_context: DeskContext) -> None:
+        self._desk_context = desk_context
+
+    def open(self, intent: ChooseRange) -> None:
+        what = f"position #{intent.token_id}" if intent.token_id is not None else "the pools"
+        self._desk_context.jobs.start(
+            "range", f"Reading {what}", lambda told: self._read(intent, told), seconds=_PATIENCE
+        )
+
+    async def _read(self, intent: ChooseRange, progress: Progress) -> None:
+        # What a debate is made of takes a while to import, and is needed for the first form.
+        from zuno_tui.app.range import read_range_forms
+
+        desk_context = self._desk_context
+        forms = await read_range_forms(
+            desk_context.session,
+            desk_context.sources,
+            intent.question,
+            desk_context.opening.environment,
+            progress,
+        )
+        for form in forms:
+            form.preview(form.begins)  # the tables behind it are made here, not under a key
+        desk_context.tell(RangeReady(intent, forms))
+
 
 _QUIET_AFTER = 60.0
 """Seconds from the opening until old files are looked through."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from agents.trade.limits import DeskLimits
 from agents.trade.payloads import TradePlanReady
 from agents.trade.terms import TradeMode
-from zuno_tui.app.data_set import keep_run, keep_sent
+from zuno_tui.app.lessons import keep_run, keep_sent
 from zuno_tui.app.market_clock import MarketClockError
 from zuno_tui.app.trade import (
     TRADE_WORD,
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from zuno_tui.commands.approve import Approve
     from zuno_tui.commands.hedge import Hedge
     from zuno_tui.commands.trade import Trade
+    from zuno_tui.desk.approvals import EmbeddedMarket
     from zuno_tui.desk.context import DeskContext
-    from zuno_tui.desk.market import EmbeddedMarket
     from zuno_tui.gate.trades import ApprovedTrade
     from zuno_tui.present.trade.views import TradeRunView
 

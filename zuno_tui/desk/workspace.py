@@ -11,11 +11,10 @@ from msgspec.structs import replace
 
 from chain.contracts.checksum import shortened
 from chain.wallet.address_book import read_book
-from zuno_tui.desk.context import DeskContext
+from zuno_tui.desk.context import DeskContext, StatusBoard
 from zuno_tui.desk.events import Said
 from zuno_tui.desk.jobs import Jobs
 from zuno_tui.desk.reading import EMBEDDED, LIVE, PositionReader
-from zuno_tui.desk.status import StatusBoard
 from zuno_tui.present.views import StatusView
 from zuno_tui.present.words import subscription_words
 

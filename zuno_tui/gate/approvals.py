@@ -11,8 +11,7 @@ from msgspec.structs import asdict, replace
 from chain.base.canonical import canonical, digest
 from chain.base.units import DAY
 from chain.contracts.networks import Address  # noqa: TC001
-from chain.execution.decode.abi import DecodingError
-from chain.execution.decode.decoder import decode
+from chain.execution.decode.decoder import DecodingError, decode
 from chain.execution.decode.words import field_table
 from chain.execution.exit_tax import kept_back, untold_tokens
 from chain.execution.outbox.journal import OutboxError

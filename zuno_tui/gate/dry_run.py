@@ -14,12 +14,11 @@ from chain.positions.overview import tokens_at
 from zuno_tui.gate.agreement import require_agreement
 from zuno_tui.gate.approval_tag import tag_approval
 from zuno_tui.gate.approvals import approval_of, dispatch_of, keep_approval, notional_of_today
-from zuno_tui.gate.basis import Basis, BasisQuestion
+from zuno_tui.gate.basis import Basis, BasisQuestion, SwapInput
 from zuno_tui.gate.drift import network_time
 from zuno_tui.gate.pending_elsewhere import nonces_sent, pending_elsewhere, pending_words
 from zuno_tui.gate.prepare import prepare
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-from zuno_tui.gate.swap_replay import SwapInput
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

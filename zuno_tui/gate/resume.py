@@ -9,10 +9,10 @@ from msgspec import Struct
 from chain.execution.build.gas_bill import GasBill
 from chain.execution.decode.decoder import decode
 from chain.execution.decode.words import describe, names_on
+from chain.execution.outbox.delivery import check_signed_bytes
 from chain.execution.outbox.records import VersionKind
 from chain.execution.outbox.resume import StepSituation, look
 from chain.execution.outbox.sender import Sender
-from chain.execution.outbox.signed_bytes import check_signed_bytes
 from chain.tokens import read_tokens
 from zuno_tui.gate.approvals import approval_under, refuse_tampered
 from zuno_tui.gate.connections import refuse_silent_route

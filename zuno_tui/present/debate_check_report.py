@@ -8,8 +8,7 @@ from agents.model.budget import NANO
 from agents.scorecard.debate_check import BetterSide, better_side
 from chain.base.number_words import UNKNOWN, percent
 from zuno_tui.present.output import OutputColumn, table
-from zuno_tui.present.plan_pools import plan_pools
-from zuno_tui.present.plan_sentence import range_words
+from zuno_tui.present.plan_sentence import plan_pools, range_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -20,8 +20,7 @@ from zuno_tui.present.history_rows import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from zuno_tui.present.history_rows import HistoryRow
-    from zuno_tui.present.whole_history import WholeHistory
+    from zuno_tui.present.history_rows import HistoryRow, WholeHistory
 
 CsvFormat: TypeAlias = Literal["csv", "koinly", "cointracking"]
 

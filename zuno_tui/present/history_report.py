@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chain.bookkeeping.results import StoryResult
-    from zuno_tui.present.history_rows import HistoryRow
+    from zuno_tui.present.history_rows import HistoryChapter, HistoryRow, WholeHistory
     from zuno_tui.present.output import Json
-    from zuno_tui.present.whole_history import HistoryChapter, WholeHistory
 
 _ROW_COLUMNS = (
     OutputColumn("TIME (UTC)"),

@@ -6,8 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, TypeAlias, Union
 
-from zuno_tui.present.table import OutputColumn, cell_width, table
-from zuno_tui.present.terminal import fitted, terminal_of
+from zuno_tui.present.terminal import OutputColumn, cell_width, fitted, table, terminal_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -14,8 +14,7 @@ from zuno_tui.present.argued_plan import silences_in
 from zuno_tui.present.drawing.pieces import bar
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import OutputColumn, table
-from zuno_tui.present.plan_pools import plan_pools
-from zuno_tui.present.plan_sentence import decided_words, plan_sentence
+from zuno_tui.present.plan_sentence import decided_words, plan_pools, plan_sentence
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import amount_of, fee_text, round_usd, short_amount, short_interval
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from agents.scorecard.track_record import TrackRecord
     from chain.base.store import Store
     from zuno_tui.present.argued_plan import ArguedPlan
-    from zuno_tui.present.plan_pools import PlanPool
+    from zuno_tui.present.plan_sentence import PlanPool
 
     Tell = Callable[[Candidate, PlanPool | None], str]
 

@@ -22,7 +22,7 @@ from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick, usable_tic
 from zuno_tui.present.drawing.active_liquidity import liquidity_points
 from zuno_tui.present.drawing.pieces import survival_bar
 from zuno_tui.present.plan_card import FIGURES
-from zuno_tui.present.plan_pools import PlanPool
+from zuno_tui.present.plan_sentence import PlanPool
 from zuno_tui.present.views import ChartView, RangeFigure, RangePreview
 from zuno_tui.present.words import dollar_gain, fee_text, short_amount
 

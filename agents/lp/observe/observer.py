@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from agents.lp.facts import CreateContext, GasFacts, MarketContext, ObservedPositionFacts
-from agents.lp.observe.errors import (
-    GasUnknownError,
-    NoFittingPoolError,
-    NoSuchPositionError,
-    chain_faults_told,
+from agents.bus.payload import FailureCause
+from agents.bus.worker import StageFailedError
+from agents.lp.facts import (
+    CreateContext,
+    GasFacts,
+    MarketContext,
+    ObservedPositionFacts,
+    PastChange,
+    PositionPast,
 )
 from agents.lp.observe.path_facts import MOST_STEPS
 from agents.lp.observe.pool_facts import COIN_DECIMALS, figure, said, usd_per_unit
 from agents.lp.observe.pool_reading import SeenPool, observed_pool, read_pools
-from agents.lp.observe.position_past import read_position_past
 from agents.numbers.costs import GAS_UNITS, CostedRecipe
 from agents.numbers.shapes import MAX_SURVEYED_POOLS
+from chain.base.errors import Failure, ZunoError
 from chain.base.quantity import Known, Unknown
+from chain.base.store import StoreError
+from chain.contracts.abi import AbiError
 from chain.contracts.networks import NATIVE
 from chain.pools.state import pool_states
-from chain.positions.batch_reader import BatchReader
+from chain.positions.batch_reader import BatchReader, read_positions
+from chain.positions.change_memory import ChangeMemory
+from chain.positions.change_reader import ChangeReader
 from chain.positions.overview import tokens_at
 from chain.positions.portfolio import currencies
+from chain.positions.profit import worth
 from chain.prices.ladder import market_prices, price_book, with_ether
 from chain.prices.pool_prices import ask_pool_prices
 from chain.read.block_reader import OneBlock
@@ -32,16 +41,18 @@ from chain.rpc.errors import ErrorKind, RpcError
 from chain.survey.discovery import SurveyPlan, discover_pools
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
     from fractions import Fraction
 
-    from agents.lp.facts import CreateGoal, PositionPast
+    from agents.lp.facts import CreateGoal
     from agents.numbers.profiles import RiskProfile
     from chain.base.quantity import Quantity
     from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolKey
+    from chain.math.liquidity import Amounts
     from chain.positions.identity import PositionIdentity
     from chain.positions.overview import Sources
+    from chain.positions.profit import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.pool_prices import PoolPriceQuestion
     from chain.prices.price import PriceBook
@@ -50,6 +61,104 @@ if TYPE_CHECKING:
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Block
     from chain.survey.discovery import SurveyedPool
+
+
+class ObservationError(StageFailedError):
+    """There are no facts to argue from; a handler may let it through as it is."""
+
+
+class NoSuchPositionError(ZunoError, ObservationError):
+    failure = Failure.REFUSED
+
+    def __init__(self, token_id: int, network: Network) -> None:
+        super().__init__(
+            f"There is no position {token_id} on {network.title}: it was burned, or never minted."
+            " See which there are: zuno positions"
+        )
+
+
+class NoFittingPoolError(ObservationError):
+    def __init__(self, network: Network, *, pair_named: bool, fee_named: bool) -> None:
+        named = [word for word, given in (("pair", pair_named), ("fee", fee_named)) if given]
+        wanted = f", with the {' and the '.join(named)} that was named," if named else ""
+        super().__init__(
+            f"No pool found on {network.title}{wanted} can hold this capital."
+            " Name other tokens or another fee; see what there is: zuno pools"
+        )
+
+
+class GasUnknownError(ZunoError, ObservationError):
+    failure = Failure.NETWORK
+
+    cause = FailureCause.UNREADABLE
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"What a move would cost is unknown: {reason}."
+            " Set another endpoint: zuno --network NAME --rpc URL"
+        )
+
+
+class ChainUnreadableError(ZunoError, ObservationError):
+    """The chain did not answer, or not with what the contracts answer."""
+
+    failure = Failure.NETWORK
+
+    cause = FailureCause.UNREADABLE
+
+
+@contextmanager
+def chain_faults_told(network: Network) -> Iterator[None]:
+    """Whatever a read of the chain can raise, as an error that a person may be shown."""
+    try:
+        yield
+    except RpcError as error:
+        told = " ".join(part for part in (error.sentence, error.next_step) if part)
+        raise ChainUnreadableError(told) from error
+    except StoreError as error:
+        raise ChainUnreadableError(str(error)) from error
+    except AbiError as error:
+        raise ChainUnreadableError(
+            f"{network.title} answered with what no Uniswap v4 contract answers: {error}"
+            " See what answers and what does not: zuno doctor"
+        ) from error
+
+
+_MOST_CHANGES = 20
+
+
+async def read_position_past(sources: Sources, token_id: int) -> PositionPast:
+    client, network = sources.client, sources.network
+    found = await read_positions(client, network, sources.memory, [token_id])
+    snapshot = found.get(token_id)
+    if snapshot is None:
+        raise NoSuchPositionError(token_id, network)
+    changes = ChangeMemory(sources.store, network, sources.clock)
+    reader = ChangeReader(client, network, sources.memory, changes)
+    account = (await reader.since_entry([snapshot]))[token_id]
+    return past_facts(account, snapshot.block.timestamp, snapshot.pool.sqrt_price_x96)
+
+
+def past_facts(account: SinceEntry, now: int, sqrt_price_x96: int) -> PositionPast:
+    def valued(amounts: Quantity[Amounts]) -> float | None:
+        return figure(amounts.map(lambda known: worth(known, sqrt_price_x96)))
+
+    age = account.age_seconds
+    return PositionPast(
+        changes=tuple(
+            PastChange(age_seconds=now - change.timestamp, liquidity_delta=change.liquidity_delta)
+            for change in account.changes[-_MOST_CHANGES:]
+        ),
+        changes_in_all=len(account.changes),
+        age_seconds=None if isinstance(age, Unknown) else age.value,
+        deposited=valued(account.deposited),
+        withdrawn=valued(account.withdrawn),
+        fees_collected=valued(account.fees_collected),
+        fees_earned=valued(account.fees_earned),
+        against_holding=figure(account.against_holding),
+        impermanent_loss=figure(account.impermanent_loss),
+    )
+
 
 # Where data is paid for on a parent chain, every move is charged as the longest: two approvals,
 # an exit, a swap and a mint, a little over three thousand bytes together.

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 from agents.lp.facts import MarketFacts, ObservedPool
-from agents.lp.observe.earnings import UnitPrices, earnings
-from agents.lp.observe.movement import MarketCloses, movement, read_market_closes
 from agents.lp.observe.path_facts import MOST_STEPS, day_path, week_path
 from agents.lp.observe.pool_facts import REACH, figure, pool_facts, said, valued_token
+from agents.numbers.fee_interval import FeeSpread, fee_spread
+from agents.numbers.fees import implied_daily_sigma
+from agents.numbers.pool_edge import edge_of
+from agents.numbers.regime import RegimeReading, read_regime
 from agents.numbers.rounding import significant
+from agents.numbers.survival import SigmaEstimate, estimate_sigma
+from chain.base.quantity import Known, Quantity, Unknown, combine
+from chain.base.units import DAY as DAY_SECONDS
 from chain.base.units import HOUR
-from chain.history.candle_volatility import class_of
-from chain.history.flows import FeeTerms
+from chain.history.candle_volatility import (
+    PairClass,
+    Volatility,
+    VolatilityStep,
+    class_of,
+    volatility,
+)
+from chain.history.fee_rate import daily_rates, hour_sums, last_day_rate
+from chain.history.flows import FeeTerms, SwapFees, fees
 from chain.history.hour_memory import HourMemory
 from chain.history.hour_reader import read_hours
 from chain.history.path import price_path
-from chain.history.volatility import DAY, WEEK
+from chain.history.volatility import DAY, WEEK, path_efficiency, realised_volatility
 from chain.pools.depth import read_depths
+from chain.prices.pair_series import market_closes
 from chain.read.block_reader import OneBlock
 
 if TYPE_CHECKING:
@@ -28,15 +42,181 @@ if TYPE_CHECKING:
 
     from chain.contracts.hooks import HookPassport
     from chain.contracts.networks import Address, Network
-    from chain.contracts.pool_key import PoolId
+    from chain.contracts.pool_key import PoolId, PoolKey
     from chain.history.hours import PoolHours
+    from chain.history.path import PricePath
     from chain.pools.depth import Depth
     from chain.pools.state import PoolState
     from chain.positions.overview import Sources
+    from chain.prices.coingecko import CoinGecko
     from chain.prices.price import PriceBook
     from chain.read.logs import ScanProgress
     from chain.rpc.records import Block
     from chain.tokens import Token
+
+# All figures of one pair come from one source, the market's series or the pool's swaps: a day by
+# the one against a week by the other would compare two ways of measuring.
+Closes = Quantity[tuple[float, ...]]
+
+
+class MarketCloses(NamedTuple):
+    """A pair's hourly prices outside the pool."""
+
+    day: Closes
+    week: Closes
+
+
+class Movement(Struct, frozen=True):
+    volatility: Volatility
+    """The step of the ladder that was taken, by the last day."""
+    sigma_24h: Quantity[float]
+    sigma_7d: Quantity[float]
+    path_efficiency: Quantity[float]
+    regime: RegimeReading
+
+    @property
+    def estimate(self) -> SigmaEstimate | None:
+        """By both windows of the one source; None where σ is assumed."""
+        if self.assumed:
+            return None
+        return estimate_sigma(figure(self.sigma_24h), figure(self.sigma_7d))
+
+    @property
+    def sigma(self) -> float:
+        measured = self.estimate
+        if measured is None:
+            return significant(self.volatility.daily_sigma)
+        return significant(measured.daily_sigma)
+
+    @property
+    def assumed(self) -> bool:
+        return self.volatility.step is VolatilityStep.ASSUMED
+
+    @property
+    def sigma_source(self) -> str:
+        """Who said it, and over which windows; what covers the week covers its last day."""
+        measured = self.estimate
+        if measured is None:
+            return self.volatility.source
+        week = self.sigma_7d
+        source = week.source if isinstance(week, Known) else self.volatility.source
+        return f"{source}, {measured.windows}"
+
+    @property
+    def source(self) -> str:
+        """Why no better step of the ladder was taken stands beside the one that was."""
+        passed_over = self.volatility.passed_over
+        return self.sigma_source + (f" ({'; '.join(passed_over)})" if passed_over else "")
+
+
+async def read_market_closes(
+    coingecko: CoinGecko | None, network: Network, key: PoolKey, *, now: float
+) -> MarketCloses:
+    """The market's own series; a reason names no token, since names are a stranger's words."""
+    if coingecko is None:
+        switched_off = Unknown("market data is switched off")
+        return MarketCloses(switched_off, switched_off)
+    day, week = [
+        await market_closes(coingecko, network, key.currency0, key.currency1, hours=hours, now=now)
+        for hours in (DAY, WEEK)
+    ]
+    return MarketCloses(_namelessly(day), _namelessly(week))
+
+
+def movement(market: MarketCloses, path: PricePath, pair: PairClass) -> Movement:
+    best = volatility(market.day, path, pair)
+    if best.step is VolatilityStep.MARKET:
+        day, week, efficiency = _by_market(best, market, pair)
+    else:
+        day, week = realised_volatility(path, DAY), realised_volatility(path, WEEK)
+        efficiency = path_efficiency(path, DAY)
+    return Movement(best, day, week, efficiency, _regime(best, day, week, efficiency))
+
+
+def _by_market(
+    best: Volatility, market: MarketCloses, pair: PairClass
+) -> tuple[Quantity[float], Quantity[float], Quantity[float]]:
+    week = volatility(market.week, None, pair, hours=WEEK)
+    sigma_7d: Quantity[float] = Unknown("the market's series does not cover 7 days")
+    if week.step is VolatilityStep.MARKET:
+        sigma_7d = Known(week.daily_sigma, week.source, time=week.time)
+    efficiency: Quantity[float] = Unknown("the market did not move")
+    if best.path_efficiency is not None:
+        efficiency = Known(best.path_efficiency, best.source, time=best.time)
+    return Known(best.daily_sigma, best.source, time=best.time), sigma_7d, efficiency
+
+
+def _regime(
+    best: Volatility, day: Quantity[float], week: Quantity[float], efficiency: Quantity[float]
+) -> RegimeReading:
+    measured = figure(day)
+    if measured is not None:
+        return read_regime(measured, figure(week), figure(efficiency))
+    assumed = read_regime(significant(best.daily_sigma), None, None)
+    return assumed._replace(reason=f"By an assumption, nothing was measured: {assumed.reason}")
+
+
+def _namelessly(closes: Closes) -> Closes:
+    if isinstance(closes, Unknown):
+        return Unknown("the market has no usable series for this pair")
+    return closes
+
+
+class Earnings(NamedTuple):
+    fees_24h_usd: Quantity[float]
+    """The protocol's share left out."""
+    fee_rate_24h: Quantity[float]
+    """What a day pays for each dollar of full-range worth, 2·L·√P, in range."""
+    fee_rate_7d: Quantity[float]
+    edge_7d: Quantity[float]
+    """Fees of the week over what arbitrage took from everyone in range."""
+    implied_sigma_24h: Quantity[float]
+    implied_sigma_7d: Quantity[float]
+    spread: FeeSpread
+
+
+class UnitPrices(NamedTuple):
+    """Dollars for the smallest unit of each currency."""
+
+    unit0: Quantity[Fraction]
+    unit1: Quantity[Fraction]
+
+    def value(self, paid: SwapFees) -> Quantity[float]:
+        """The worth of what providers were paid; a currency of which nothing came needs no price.
+
+        Which of the prices is missing is told where the tokens are.
+        """
+        nothing = Known(Fraction(0), "nothing paid")
+        in0 = self.unit0.map(lambda each: each * paid.providers0) if paid.providers0 else nothing
+        in1 = self.unit1.map(lambda each: each * paid.providers1) if paid.providers1 else nothing
+        total = combine(lambda one, other: float(one + other), in0, in1)
+        return _UNPRICED if isinstance(total, Unknown) else total
+
+
+_UNPRICED = Unknown("a token's price is unknown")
+
+
+def earnings(hours: PoolHours, state: PoolState, prices: UnitPrices) -> Earnings:
+    """By the swaps of the last day and the hours of the last week."""
+    terms = FeeTerms(state.key.fee, state.protocol_fee)
+    end, day = hours.last, hours.last_day()
+    read = (f"{len(day)} pool swaps", end.number, float(end.timestamp))
+    worth = prices.value(fees(day, terms))
+    rate_24h: Quantity[float] = Known(last_day_rate(hours, terms), *read)
+    if not day and state.liquidity == 0:
+        rate_24h = Unknown("the pool has no active liquidity")
+    week = hour_sums(hours, WEEK)
+    rate_7d = week.map(lambda sums: sums.fee_rate * DAY_SECONDS / sums.seconds)
+    return Earnings(
+        fees_24h_usd=worth if isinstance(worth, Unknown) else Known(worth.value, *read),
+        fee_rate_24h=rate_24h,
+        fee_rate_7d=rate_7d,
+        edge_7d=edge_of(week),
+        implied_sigma_24h=rate_24h.map(implied_daily_sigma),
+        implied_sigma_7d=rate_7d.map(implied_daily_sigma),
+        spread=fee_spread(daily_rates(hours.rows, hours.since, end.timestamp)),
+    )
+
 
 _READ_SECONDS = (WEEK + DAY) * HOUR
 """A week, and a day more so that the week's first hour has a price before it."""

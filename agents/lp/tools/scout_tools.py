@@ -15,13 +15,13 @@ from agents.lp.tools.arguments import (
     OfPool,
     VolatilityArguments,
 )
-from agents.lp.tools.past_answer import past_answer
 from agents.lp.tools.pool_answers import (
     depth_answer,
     hook_answer,
     last_swaps_answer,
     volatility_answer,
 )
+from agents.model.numerals import Unit
 from agents.model.tool_questions import ToolError
 
 if TYPE_CHECKING:
@@ -29,12 +29,42 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from agents.lp.facts import CreateContext, ObservedPool, PositionPast
+    from agents.lp.facts import CreateContext, ObservedPool, PastChange, PositionPast
     from agents.model.brief import Brief
     from agents.model.tools import OfferedTool
 
     ReadPast = Callable[[int], Awaitable[PositionPast]]
     SayPast = Callable[[PositionPast | None], Awaitable[None]]
+
+_HOUR = 3_600
+_LATEST = 5
+
+
+def past_answer(brief: Brief, past: PositionPast, observed: ObservedPool) -> str:
+    def worth(units: float | None) -> str:
+        each = observed.token1.usd_per_unit
+        known = None if units is None or each is None else units * each
+        return brief.number(known, Unit.USD)
+
+    age = None if past.age_seconds is None else past.age_seconds / _HOUR
+    latest = "; ".join(_change(brief, change) for change in past.changes[-_LATEST:])
+    changes = f" The latest: {latest}." if latest else ""
+    return (
+        f"Opened {brief.number(age, Unit.HOURS)} ago; changes since then "
+        f"{brief.number(past.changes_in_all, Unit.COUNT)}. At present prices: put in "
+        f"{worth(past.deposited)}, taken out {worth(past.withdrawn)}, fees earned "
+        f"{worth(past.fees_earned)}, of these collected {worth(past.fees_collected)}; better than "
+        f"just holding by {worth(past.against_holding)}; without fees "
+        f"{brief.number(past.impermanent_loss, Unit.FRACTION)} against holding.{changes}"
+    )
+
+
+def _change(brief: Brief, change: PastChange) -> str:
+    when = brief.number(round(change.age_seconds / _HOUR, 2), Unit.HOURS)
+    if not change.liquidity_delta:
+        return f"fees collected {when} ago"
+    return f"liquidity {'added' if change.liquidity_delta > 0 else 'removed'} {when} ago"
+
 
 READ_SECONDS = 20.0
 """For the chain to tell a position's past."""

@@ -8,10 +8,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor.alerts import store_tables as tables
-from agents.monitor.alerts.alert_reading import AlertDocumentError
 from agents.monitor.alerts.price_alerts import read_price_alerts
 from agents.monitor.alerts.store_disk import abandon, open_tables, renew_view
-from agents.monitor.alerts.store_page import StorePage, View, in_order, read_view
+from agents.monitor.alerts.store_page import (
+    AlertDocumentError,
+    StorePage,
+    View,
+    in_order,
+    read_view,
+)
 from chain.base.errors import ZunoError
 from chain.base.sqlite import is_damage, transaction
 

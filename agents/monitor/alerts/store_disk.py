@@ -6,8 +6,7 @@ import sqlite3
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor.alerts import store_tables as tables
-from agents.monitor.alerts.alert_reading import AlertDocumentError
-from agents.monitor.alerts.store_page import drop_leftovers, read_view
+from agents.monitor.alerts.store_page import AlertDocumentError, drop_leftovers, read_view
 from chain.base.home import set_aside, write_atomically
 from chain.base.locks import locked
 from chain.base.sqlite import is_damage, set_database_aside, transaction

@@ -13,9 +13,15 @@ from agents.monitor.alerts.alert import (
     EventKind,
     alert_document,
 )
-from agents.monitor.alerts.alert_reading import AlertDocumentError, read_alert
 from agents.monitor.alerts.lifecycle import AlertMute
-from agents.monitor.alerts.store_page import Failures, StorePage, WatchCursor, WatchPlace
+from agents.monitor.alerts.store_page import (
+    AlertDocumentError,
+    Failures,
+    StorePage,
+    WatchCursor,
+    WatchPlace,
+    read_alert,
+)
 from chain.base.sqlite import open_database, transaction
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from chain.contracts.checksum import shortened
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from agents.monitor.rules.situation import Situation
+    from agents.monitor.rules.risks import Situation
     from agents.monitor.rules.thresholds import Thresholds
     from chain.contracts.networks import Address, Network
 

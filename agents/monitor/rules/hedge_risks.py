@@ -11,8 +11,7 @@ from agents.monitor.alerts.alert import AlertKind, Finding, Severity
 from chain.base.number_words import percent
 
 if TYPE_CHECKING:
-    from agents.monitor.rules.held_hedge import HeldHedge
-    from agents.monitor.rules.situation import Situation
+    from agents.monitor.rules.risks import HeldHedge, Situation
     from agents.monitor.rules.thresholds import Thresholds
     from chain.contracts.networks import Address, Network
 

@@ -12,7 +12,7 @@ from chain.base.number_words import hours, percent
 from chain.math.ticks import sqrt_price_at_tick
 
 if TYPE_CHECKING:
-    from agents.monitor.rules.situation import Situation
+    from agents.monitor.rules.risks import Situation
     from agents.monitor.rules.thresholds import Thresholds
 
 _CALMER_EDGE = 1.5

@@ -18,7 +18,7 @@ from chain.rpc.errors import RpcError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agents.monitor.rules.situation import Situation
+    from agents.monitor.rules.risks import Situation
     from agents.monitor.rules.thresholds import Thresholds
     from chain.positions.circumstances import LiquidityChange
     from chain.positions.memory import PositionMemory

@@ -7,10 +7,10 @@ overlapping tails or anything else a contract would skip over and a person would
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from chain.base.errors import ZunoError
 from chain.contracts.keccak import keccak
-from chain.execution.decode.abi import DecodingError, read, write
 from chain.execution.decode.records import (
     Action,
     Call,
@@ -45,6 +45,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from chain.execution.transaction import UnsignedTransaction
+
+
+class DecodingError(ZunoError, ValueError):
+    """Bytes that are not exactly one of the calls known here; nothing of them may be signed."""
+
+
+def read(types: Sequence[str], data: bytes) -> tuple[Any, ...]:
+    """The values these bytes hold; eth_abi leaves what follows them to the caller."""
+    from eth_abi.abi import decode
+    from eth_abi.exceptions import DecodingError as AbiDecodingError
+
+    try:
+        return decode(types, data)
+    except (AbiDecodingError, OverflowError, ValueError) as error:
+        raise DecodingError(f"The calldata is not {', '.join(types) or 'empty'}.") from error
+
+
+def write(types: Sequence[str], values: Sequence[object]) -> bytes:
+    from eth_abi.abi import encode
+
+    return encode(types, values)
+
 
 _LONGEST = 32 * 1024
 """Ten times the longest recipe; what is longer is not read at all."""

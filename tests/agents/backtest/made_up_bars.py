@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agents.backtest.bars import PoolBars
+from agents.backtest.hours import PoolBars
 
 if TYPE_CHECKING:
-    from agents.backtest.bars import Floats
+    from agents.backtest.hours import Floats
 
 START = 1_700_000_000.0
 

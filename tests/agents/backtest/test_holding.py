@@ -20,7 +20,7 @@ from chain.history import ranges
 from tests.agents.backtest.made_up_bars import bars_along, random_prices
 
 if TYPE_CHECKING:
-    from agents.backtest.bars import PoolBars
+    from agents.backtest.hours import PoolBars
 
 
 def _one(lower: float, upper: float, liquidity: float) -> HeldRanges:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from agents.backtest.bars import PoolBars
 from agents.backtest.deciders import advisor_of
+from agents.backtest.hours import PoolBars
 from agents.backtest.policies import PolicyName
 from agents.backtest.report import backtest
 from agents.backtest.walking import BacktestTerms

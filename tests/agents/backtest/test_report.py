@@ -18,7 +18,7 @@ from agents.numbers.profiles import RiskProfile
 from tests.agents.backtest.made_up_bars import bars_along, random_prices
 
 if TYPE_CHECKING:
-    from agents.backtest.bars import PoolBars
+    from agents.backtest.hours import PoolBars
     from agents.backtest.report import BacktestReport
 
 BALANCED = advisor_of(RiskProfile.BALANCED)

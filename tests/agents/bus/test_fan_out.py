@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import structs
 
-from agents.bus.board import Board
 from agents.bus.envelope import CLI
 from agents.bus.record import MemorySink, RecordWriter
 from agents.bus.replay import RecordBrokenError, RecordedTurns, read_record
 from agents.bus.run import replay_flow
+from agents.bus.worker import Board
 from chain.base.canonical import canonical
 from chain.base.redaction import Redactor
 from tests.agents.bus.running import assert_replays, run_jury

@@ -9,15 +9,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from agents.calibration.calibrate import WIDTHS, calibrate
-from agents.calibration.centred_survival import CentredSurvival
+from agents.calibration.calibrate import (
+    WIDTHS,
+    CentredSurvival,
+    binned,
+    calibrate,
+    calibration_error,
+    estimated_sigmas,
+    first_exits,
+    realised_sigmas,
+    width_reliability,
+)
 from agents.calibration.hourly_bars import HourlyBars, read_hourly_bars
-from agents.calibration.reliability import binned, calibration_error, width_reliability
-from agents.calibration.windows import estimated_sigmas, first_exits, realised_sigmas
 from agents.numbers.edges import TICK_LOG, Edges
 from agents.numbers.regime import daily_ticks
-from agents.numbers.sigma import SIGMA_SCATTER, estimate_sigma
-from agents.numbers.survival import buffer_hours, survival
+from agents.numbers.survival import SIGMA_SCATTER, buffer_hours, estimate_sigma, survival
 from chain.base.quantity import Known
 from chain.base.table_file import TableError
 from chain.base.units import HOUR

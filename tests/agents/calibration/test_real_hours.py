@@ -8,8 +8,7 @@ import pytest
 
 from agents.calibration.calibrate import Calibration, calibrate
 from agents.calibration.hourly_bars import HourlyBars, read_hourly_bars
-from agents.numbers.sigma import SIGMA_SCATTER
-from agents.numbers.survival import WEEK_TOO_HIGH_POINTS
+from agents.numbers.survival import SIGMA_SCATTER, WEEK_TOO_HIGH_POINTS
 from tests.market_data import market_data
 
 FITTED_UNTIL = datetime(2021, 1, 1, tzinfo=UTC).timestamp()

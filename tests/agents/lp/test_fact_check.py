@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.lp.fact_check import MOST_SECONDS_APART, differing_fact
+from agents.lp.rebuild import MOST_SECONDS_APART, differing_fact
 from agents.numbers.regime import Regime
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick

@@ -10,10 +10,10 @@ import pytest
 
 from agents.lp.facts import AdviceRecord, DeskMemory, EarlierAdvice
 from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST, FlowStart
+from agents.model.brief import MOST_QUOTED, STRUCK, quotation
 from agents.model.claims import ClaimLedger
 from agents.model.interface import Answer, Usage
 from agents.model.numerals import Unit
-from agents.model.quoting import MOST_QUOTED, STRUCK, quotation
 from tests.agents.lp.debating import Seen, argue, argue_over
 from tests.agents.lp.made_up import TIME, Market
 

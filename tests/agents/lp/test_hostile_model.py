@@ -20,7 +20,7 @@ from agents.bus.record import FileSink, RecordWriter
 from agents.bus.replay import read_record
 from agents.lp.debate import HANDLERS, DebateEnd, hold_debate, replay_debate
 from agents.lp.plan_document import plan_document
-from agents.model.quoting import MOST_QUOTED
+from agents.model.brief import MOST_QUOTED
 from agents.numbers.profiles import RiskProfile
 from chain.base.clean_text import DROP
 from chain.base.redaction import Redactor

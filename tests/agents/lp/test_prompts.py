@@ -14,10 +14,9 @@ from agents.lp.debate import HANDLERS, hold_debate
 from agents.lp.facts import MarketContext
 from agents.lp.payloads import STRATEGIST
 from agents.lp.replies import ArbiterReply, CriticReply, ScoutReply, StrategistReply
-from agents.model.brief import Brief
+from agents.model.brief import STRUCK, Brief
 from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability, Usage
 from agents.model.numerals import Unit, find_numerals
-from agents.model.quoting import STRUCK
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime
 from chain.base.redaction import Redactor

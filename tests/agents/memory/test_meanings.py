@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from agents.memory.embedding import installed_embedder
-from agents.memory.memory import TradeMemory
-from agents.memory.semantic_index import SemanticIndex
-from agents.memory.word_pieces import word_pieces
+from agents.memory.embedding import installed_embedder, word_pieces
+from agents.memory.memory import SemanticIndex, TradeMemory
 from tests.agents.memory.test_memory import mortem
 
 if TYPE_CHECKING:

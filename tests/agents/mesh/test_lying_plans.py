@@ -26,7 +26,7 @@ from agents.numbers.rules import JudgmentVerdict
 from tests.agents.lp.debating import Argued, Seen, argue, argue_over, start_of
 from tests.agents.lp.made_up import TOKEN1, Market
 from tests.fakes.mesh_wire import mesh_of
-from zuno_tui.app.plans_from_elsewhere import judged_here
+from zuno_tui.app.debate_setup import judged_here
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator

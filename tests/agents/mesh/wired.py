@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from agents.bus.bus import FlowSpec
     from agents.bus.envelope import Role
-    from agents.bus.spec import FlowSpec
     from agents.lp.services import Eyes
 
 

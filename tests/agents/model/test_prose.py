@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.model.prose import ProseReader, ProseStream
+from agents.model.client import ProseReader, ProseStream
 from agents.model.reply_text import PROSE_LIMIT
 from chain.base.clean_text import clean_text
 from chain.base.redaction import Redactor

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import BaseModel
 
-from agents.bus.board import Board
 from agents.bus.payload import ModelReply
 from agents.bus.record import FileSink, RecordWriter
 from agents.bus.replay import read_record
-from agents.bus.worker import HandlerContext, Outgoing
+from agents.bus.worker import Board, HandlerContext, Outgoing
 from agents.lp.payloads import CRITIC, DEBATE, SCOUT
 from agents.model.abilities import AbilityMemory
 from agents.model.budget import Budget, BudgetLimits

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.model.thinking import ThinkingFilter, after_thinking
+from agents.model.incoming_reply import ThinkingFilter, after_thinking
 
 ANSWER = '{"words": "a < b"}'
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from agents.monitor.alerts.alert import AlertEvent
     from agents.monitor.alerts.store import AlertStore
-    from agents.monitor.rules.held_hedge import HeldHedge
+    from agents.monitor.rules.risks import HeldHedge
     from chain.contracts.networks import Address
     from chain.positions.snapshot import PositionSnapshot
 

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import AlertKind, EventKind
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.rules.held_hedge import HeldHedge
-from agents.monitor.rules.risks import RULES
+from agents.monitor.rules.risks import RULES, HeldHedge
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from tests.agents.monitor.made_up_alerts import NOW, WALLET
 from tests.agents.monitor.made_up_positions import KEY, position, situation

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from agents.monitor.judge import Valuing
 from agents.monitor.reader import Reading
 from agents.monitor.rules.excursions import INSIDE
 from agents.monitor.rules.worth_risks import Losses
-from agents.monitor.valuing import Valuing
 from chain.base.quantity import Known
 from chain.positions.wallet_trail import WalletPositions
 from chain.prices.ladder import price_book
@@ -19,7 +19,7 @@ from tests.agents.monitor.made_up_alerts import WALLET
 from tests.agents.monitor.made_up_positions import NETWORK, ONE, TWO, at_tick, block, position
 
 if TYPE_CHECKING:
-    from agents.monitor.rules.situation import Situation
+    from agents.monitor.rules.risks import Situation
 
 UNIT = 10**18
 

@@ -28,8 +28,7 @@ from agents.numbers.shapes import (
     rebalance_base,
     snapped_range,
 )
-from agents.numbers.sigma import estimate_sigma
-from agents.numbers.survival import buffer_hours
+from agents.numbers.survival import buffer_hours, estimate_sigma
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 

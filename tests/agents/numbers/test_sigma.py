@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agents.numbers.sigma import SigmaEstimate, SigmaWindows, estimate_sigma
+from agents.numbers.survival import SigmaEstimate, SigmaWindows, estimate_sigma
 
 
 def test_both_windows_count_alike_by_their_squares() -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from agents.numbers import survival as model
 from agents.numbers.edges import TICK_LOG, Edges, TickRange, edges_of, price_tick
-from agents.numbers.sigma import SIGMA_SCATTER
 from agents.numbers.survival import (
+    SIGMA_SCATTER,
     RangeExit,
     StressBuffers,
     buffer_hours,

@@ -11,10 +11,18 @@ from msgspec import convert, to_builtins
 
 from agents.numbers.edges import TickRange
 from agents.numbers.outlook import Stake
-from agents.scorecard.outcome import amounts_of, earned_fees, price_of, wide_stake, worth1
 from agents.scorecard.price_course import judged_hours, price_course
 from agents.scorecard.score import AdviceKind, HorizonScore, JudgedBlock, OptionWorths
-from agents.scorecard.scoring import DecidedPlan, kind_of, score_plan
+from agents.scorecard.scoring import (
+    DecidedPlan,
+    amounts_of,
+    earned_fees,
+    kind_of,
+    price_of,
+    score_plan,
+    wide_stake,
+    worth1,
+)
 from chain.base.units import DAY, HOUR
 from chain.history.flows import FeeTerms
 from chain.history.hours import PoolMoment, hour_rows, recent_swap

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from agents.bus.envelope import Role
     from agents.model.interface import Reply
-    from agents.trade.chart_facts import ChartFacts
     from agents.trade.facts import DeskQuestion
     from agents.trade.plan import TradePlan
+    from agents.trade.services import ChartFacts
     from tests.agents.trade.desks import Argued
 
 NAMES: dict[str, str] = {role: ROUTES[route].model for role, route in ROLE_ROUTES.items()}

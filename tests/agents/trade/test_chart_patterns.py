@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from agents.trade.chart_patterns import chart_shape, price_turns
-from agents.trade.geometry_rules import geometry_finding
+from agents.trade.geometry_rules import chart_shape, geometry_finding, price_turns
 from chain.exchange.public.market import Candle
 from tests.agents.trade.cases import context, hours, snapshot
 

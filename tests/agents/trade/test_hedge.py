@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from agents.trade.hedge import (
+from agents.trade.opinions import (
     HEDGE_RATIOS,
     HedgeChange,
     RangeExposure,

@@ -12,9 +12,8 @@ from agents.memory.memory import TradeMemory
 from agents.memory.post_mortem import CHANNEL
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.model.reply_text import parse_reply
-from agents.trade.observe.feeds import read_feed
 from agents.trade.observe.ingestion import MemoryIngestion
-from agents.trade.observe.news import NarrativeReader, NewsReader
+from agents.trade.observe.news import NarrativeReader, NewsReader, read_feed
 from agents.trade.observe.outside import LiquidationsReader
 from agents.trade.observe.sections import section
 from agents.trade.terms import SectionName, SectionStatus, TradeDecision

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from chain.base.quantity import Known, Unknown
-from chain.bookkeeping.facts import PositionLife, WalletFacts
-from chain.bookkeeping.lineage import SOON_SECONDS, stories
+from chain.bookkeeping.lineage import SOON_SECONDS, PositionLife, WalletFacts, stories
 from chain.bookkeeping.results import story_result
 from chain.bookkeeping.transactions import SentTransaction
 from chain.contracts.networks import NATIVE, network_named

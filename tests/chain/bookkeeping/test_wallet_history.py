@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.base.quantity import Known, Quantity
-from chain.bookkeeping.custody_log import read_custody_log
 from chain.bookkeeping.entry import EntryKind, LedgerAccount
-from chain.bookkeeping.wallet_history import read_wallet_history
+from chain.bookkeeping.wallet_history import read_custody_log, read_wallet_history
 from chain.devnet.world.accounts import DEMO_WALLET, NEIGHBOUR, WIDE_PROVIDER
 from chain.positions.overview import Sources
 from chain.positions.wallet_worth import read_worths

@@ -79,7 +79,7 @@ async def test_coins_are_bought_held_and_what_is_held_is_sold() -> None:
     ],
 )
 def test_what_spot_cannot_take_is_refused_before_it_is_sent(wrong: VenueOrder) -> None:
-    from chain.exchange.orders.upbit_orders import refusal
+    from chain.exchange.orders.upbit_venue import refusal
 
     assert refusal(wrong)
     assert not refusal(ENTRY)

@@ -26,8 +26,7 @@ from chain.execution.build.requests import (
     UnwrapRequest,
     WrapRequest,
 )
-from chain.execution.decode.abi import DecodingError
-from chain.execution.decode.decoder import decode, decode_call, encode_call
+from chain.execution.decode.decoder import DecodingError, decode, decode_call, encode_call
 from chain.execution.decode.records import (
     DecodedBurn,
     DecodedMint,

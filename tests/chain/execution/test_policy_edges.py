@@ -12,8 +12,7 @@ from chain.contracts.networks import NATIVE
 from chain.devnet.world.pools import WETH_USDC
 from chain.execution.build.builder import build
 from chain.execution.build.requests import CreateRequest
-from chain.execution.decode.abi import DecodingError
-from chain.execution.decode.decoder import decode, decode_call
+from chain.execution.decode.decoder import DecodingError, decode, decode_call
 from chain.execution.decode.records import (
     DecodedIncrease,
     DecodedMint,

@@ -12,8 +12,7 @@ from eth_abi.abi import decode as abi_decode
 from eth_abi.abi import encode as abi_encode
 from msgspec.structs import replace
 
-from chain.execution.decode.abi import DecodingError
-from chain.execution.decode.decoder import decode_call
+from chain.execution.decode.decoder import DecodingError, decode_call
 from chain.execution.decode.records import DecodedStep
 from chain.execution.policy.policy import Allowed, check
 from tests.chain.execution.made_up_plans import NETWORK, ROUTER, WETH

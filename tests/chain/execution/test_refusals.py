@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chain.contracts.abi import encode, selector
-from chain.execution.refusals import refusal_words
+from chain.execution.simulate import refusal_words
 
 OTHER = "0x" + "ab" * 20
 

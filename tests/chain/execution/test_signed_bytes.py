@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET, STRANGER
-from chain.execution.outbox.signed_bytes import ChangedBytesError, check_signed_bytes
+from chain.execution.outbox.delivery import ChangedBytesError, check_signed_bytes
 from tests.chain.execution.outbox_kit import GWEI, RECIPIENT, signed_by, transfer
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 from chain.pools.candidates import candidate_pools
 from chain.pools.depth import Depth
 from chain.pools.state import PoolState, nearby_ticks
-from chain.survey.discovery import ranked
-from chain.survey.memory import LogCoverage, PoolMemory, RememberedSurvey, SurveyCursor
+from chain.survey.discovery import LogCoverage, PoolMemory, RememberedSurvey, SurveyCursor, ranked
 
 if TYPE_CHECKING:
     from chain.math.liquidity import Amounts

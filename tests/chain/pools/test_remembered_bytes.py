@@ -21,7 +21,7 @@ from chain.positions.circumstances import ChangeCircumstances
 from chain.positions.holdings import Holdings
 from chain.positions.identity import identify
 from chain.positions.memory import PositionMemory
-from chain.survey.memory import LogCoverage, PoolMemory, RememberedSurvey, SurveyCursor
+from chain.survey.discovery import LogCoverage, PoolMemory, RememberedSurvey, SurveyCursor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

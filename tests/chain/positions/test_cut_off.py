@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from chain.base.store import Store
-from chain.bookkeeping.custody_log import read_custody_log
+from chain.bookkeeping.wallet_history import read_custody_log
 from chain.contracts.networks import network_named
 from chain.history.events import MODIFY_LIQUIDITY
 from chain.positions.change_memory import ChangeMemory

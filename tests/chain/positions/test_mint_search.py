@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from chain.contracts.networks import network_named
-from chain.positions.mint_search import find_mint_block, is_worth_searching
+from chain.positions.change_reader import find_mint_block, is_worth_searching
 from chain.rpc.endpoint_memory import KnownRange
 from tests.fakes.providers.clock import VirtualClock
 from tests.fakes.providers.profiles import profile_named

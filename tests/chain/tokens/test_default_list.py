@@ -20,7 +20,7 @@ from chain.pools.state import PoolState
 from chain.prices.pool_prices import prices_from_pools
 from chain.rpc.records import Block
 from chain.tokens import TokenClass, listed_token, listed_tokens, named_tokens
-from chain.tokens.default_list import default_tokens, read_default_tokens
+from chain.tokens.listed import default_tokens, read_default_tokens
 from release.token_list import LIST, data_files, integrity
 
 OPTIMISM = network_named("optimism")

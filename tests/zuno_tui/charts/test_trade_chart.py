@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.trade.chart_facts import chart_facts
 from agents.trade.liquidation_map import largest_pools
+from agents.trade.services import chart_facts
 from tests.agents.trade.offices import rising_market
 
 if TYPE_CHECKING:

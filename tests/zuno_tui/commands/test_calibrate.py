@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.numbers.sigma import SIGMA_SCATTER
+from agents.numbers.survival import SIGMA_SCATTER
 from zuno_tui.charts import installed
 from zuno_tui.cli import main
 from zuno_tui.present.exit_codes import DONE, FAILED, USAGE

@@ -20,7 +20,7 @@ from tests.agents.mesh.wired import WiredMesh
 from tests.fakes.mesh_wire import Wire
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.app import debate_setup as held
-from zuno_tui.app.second_opinions import SECOND
+from zuno_tui.app.debate_setup import SECOND
 from zuno_tui.commands.mesh import ShowMesh
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.desk.events import (
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
+    from agents.bus.bus import FlowSpec
     from agents.bus.envelope import Envelope, Role
-    from agents.bus.spec import FlowSpec
     from agents.bus.worker import HandlerContext, Outgoing
     from agents.lp.plan import Plan
     from chain.devnet.launch import DevnetReady

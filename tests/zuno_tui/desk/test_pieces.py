@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from zuno_tui.app.market_clock import next_speed
 from zuno_tui.desk.cleaning import cleaned
+from zuno_tui.desk.desk import Guide
 from zuno_tui.desk.events import (
     DebateChanged,
     PlanChanged,
@@ -19,7 +20,6 @@ from zuno_tui.desk.events import (
     StatusChanged,
 )
 from zuno_tui.desk.faults import one_line
-from zuno_tui.desk.guide import Guide
 from zuno_tui.desk.jobs import Jobs
 from zuno_tui.desk.prose import SpeakerProse
 from zuno_tui.present.views import (

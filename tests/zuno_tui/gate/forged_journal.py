@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from chain.execution.decode.abi import DecodingError
-from chain.execution.decode.decoder import decode_call, encode_call
+from chain.execution.decode.decoder import DecodingError, decode_call, encode_call
 from chain.execution.outbox.journal import unsigned_to_text
 from chain.execution.outbox.outbox import Outbox
 from zuno_tui.gate.approval_tag import tag_approval

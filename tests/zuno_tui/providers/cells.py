@@ -25,10 +25,9 @@ from tests.fakes.providers.clock import VirtualClock
 from tests.fakes.providers.provider import Provider, client_through
 from tests.fakes.providers.virtual_chain import VirtualChain
 from zuno_tui.app.session import Session
-from zuno_tui.desk.context import DeskContext, DeskOpening
+from zuno_tui.desk.context import DeskContext, DeskOpening, StatusBoard
 from zuno_tui.desk.jobs import Jobs
 from zuno_tui.desk.reading import LIVE, PositionReader
-from zuno_tui.desk.status import StatusBoard
 from zuno_tui.present.views import StatusView
 from zuno_tui.settings import Settings
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from zuno_tui.screen.screens.active_keys import ActiveKey
-from zuno_tui.screen.screens.help_text import in_columns, pane_sections
+from zuno_tui.screen.screens.asking import ActiveKey
+from zuno_tui.screen.screens.help import in_columns, pane_sections
 
 KEYS = (
     ActiveKey("g", "", "To the first line", "move.first"),

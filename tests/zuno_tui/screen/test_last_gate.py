@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from tests.zuno_tui.screen.scenes import MORNING, POSITIONS, desk_app, play
 from zuno_tui.desk.events import PositionsChanged
-from zuno_tui.screen.app.control_bytes import AsciiOnly, ControlGuard
+from zuno_tui.screen.app.app import AsciiOnly, ControlGuard
 
 BLACK = Color(0, 0, 0)
 HOSTILE = "a\x1b]52;c;eA==\x07b\x9b2Jc\u202ed\u200be\x7ff\x00"

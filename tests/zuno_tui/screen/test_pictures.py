@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from zuno_tui.screen.recording import ScreenRecording
+from zuno_tui.screen.pictures import ScreenRecording
 
 ROWS = [
     Strip([Segment("╭─ ", Style(color="#00ff00", bgcolor="#102030")), Segment("漢█", None)]),

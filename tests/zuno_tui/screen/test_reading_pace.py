@@ -10,8 +10,7 @@ from agents.bus.payload import SpokenCell, SpokenRow, SpokenTable
 from tests.zuno_tui.screen.scenes import PLAN, TURNS, desk_app, play
 from zuno_tui.desk.events import DebateChanged, PlanChanged, ProseHeard, TurnEnded, ViewAsked
 from zuno_tui.present.views import DebateView, TurnView
-from zuno_tui.screen.panes.debate import DebatePane
-from zuno_tui.screen.panes.reading_pace import LEAST_SECONDS, MOST_SECONDS, ReadingPace
+from zuno_tui.screen.panes.debate import LEAST_SECONDS, MOST_SECONDS, DebatePane, ReadingPace
 from zuno_tui.screen.screens.desk import DeskScreen
 
 if TYPE_CHECKING:

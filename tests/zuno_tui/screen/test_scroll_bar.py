@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from tests.zuno_tui.screen.scenes import desk_app
-from zuno_tui.screen.app.scroll_bar import SpacedScrollBar
+from zuno_tui.screen.app.app import SpacedScrollBar
 from zuno_tui.screen.panes.row_table import RowTable
 
 

@@ -14,7 +14,7 @@ from agents.monitor.alerts.alert import AlertKind, EventKind
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.poll import Watch, poll_once
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
-from agents.trade.hedge import floored
+from agents.trade.opinions import floored
 from chain.base.home import Home
 from chain.contracts import abi
 from chain.contracts.networks import network_named
@@ -30,10 +30,10 @@ from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
 from zuno_tui.app.hedge_results import read_hedge_results
 from zuno_tui.app.hedges import read_hedges
-from zuno_tui.app.position_exposure import hedge_facts
 from zuno_tui.app.session import Session
+from zuno_tui.app.trade import hedge_facts
 from zuno_tui.app.trading import open_trading
-from zuno_tui.app.watched_hedges import HomeHedges
+from zuno_tui.app.watchlist import HomeHedges
 from zuno_tui.settings import Settings
 
 if TYPE_CHECKING:

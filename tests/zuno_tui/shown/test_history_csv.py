@@ -24,14 +24,13 @@ from chain.contracts.networks import NATIVE, network_named
 from chain.tokens import Token
 from zuno_tui.app.history import history_filter
 from zuno_tui.present.history_csv import history_csv
-from zuno_tui.present.history_rows import history_rows
-from zuno_tui.present.whole_history import HistoryChapter, HistoryFilter, WholeHistory
+from zuno_tui.present.history_rows import HistoryChapter, HistoryFilter, WholeHistory, history_rows
 from zuno_tui.present.whole_portfolio import PortfolioEntry
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from chain.bookkeeping.entry import LedgerEntry
-    from chain.bookkeeping.facts import WalletFacts
+    from chain.bookkeeping.lineage import WalletFacts
     from zuno_tui.present.history_csv import CsvFormat
 
 WALLET = "0x" + "ab" * 20

@@ -7,8 +7,7 @@ from io import StringIO
 
 import pytest
 
-from zuno_tui.present.table import OutputColumn, cell_width, table
-from zuno_tui.present.terminal import Terminal, fitted, terminal_of
+from zuno_tui.present.terminal import OutputColumn, Terminal, cell_width, fitted, table, terminal_of
 
 COLUMNS = (
     *(OutputColumn("#", "right"), OutputColumn("POOL"), OutputColumn("STATE")),

@@ -11,7 +11,7 @@ from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
 from agents.monitor.poll import PollReport
 from agents.monitor.polling_lock import Holder
 from agents.monitor.sd_notify import Supervisor
-from zuno_tui.app.monitor_output import Aloud, Speaker
+from zuno_tui.app.monitor import Aloud, Speaker
 
 if TYPE_CHECKING:
     import pytest

@@ -13,7 +13,7 @@ _WEEK = """
 import asyncio, json, sys
 from pathlib import Path
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.rules.held_hedge import HeldHedge
+from agents.monitor.rules.risks import HeldHedge
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from chain.base.home import Home
 from chain.contracts.networks import network_named
@@ -23,7 +23,7 @@ from tests.agents.monitor.made_up_alerts import NOW, WALLET
 from tests.agents.monitor.made_up_positions import KEY, NETWORK, UPPER, position
 from tests.agents.monitor.made_up_readings import MadeUpChain
 from zuno_tui.settings import Settings
-from zuno_tui.app.watched_hedges import HomeHedges
+from zuno_tui.app.watchlist import HomeHedges
 import zuno_tui.app.watchlist
 
 folder = Path(sys.argv[1])

@@ -25,17 +25,16 @@ from chain.devnet.world.deployment import ETHER, USDC, USDT, WBTC, WETH
 from chain.wallet.address_book import AddressBook, KeyStorage, Wallet, change_book
 from tests.agents.monitor.made_up_alerts import finding
 from tests.embedded_chain import embedded_chain
+from zuno_tui.app.history import read_whole_history
 from zuno_tui.app.read_portfolio import read_portfolio
 from zuno_tui.app.session import Session
-from zuno_tui.app.whole_history import read_whole_history
 from zuno_tui.present.history_csv import (
     COINTRACKING_COLUMNS,
     KOINLY_COLUMNS,
     harmless,
     history_csv,
 )
-from zuno_tui.present.history_rows import history_rows
-from zuno_tui.present.whole_history import HistoryFilter, WholeHistory
+from zuno_tui.present.history_rows import HistoryFilter, WholeHistory, history_rows
 from zuno_tui.settings import Flags, load_settings
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
     from chain.devnet.launch import DevnetReady
     from zuno_tui.present.history_csv import CsvFormat
-    from zuno_tui.present.whole_history import HistoryChapter
+    from zuno_tui.present.history_rows import HistoryChapter
 
 OTHER_CHAIN = 31338
 WALLETS = {"demo": DEMO_WALLET, "medium": MEDIUM_PROVIDER, "neighbour": NEIGHBOUR}

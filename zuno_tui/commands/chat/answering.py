@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import time
 from contextlib import suppress
@@ -11,18 +12,45 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.monitor.chat.bot import LOOK_SECONDS, ChatBot, ChatStep
+from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError
+from agents.monitor.chat.bot import LOOK_SECONDS, ChatBot, ChatReply, ChatStep
 from agents.monitor.deliver.bot_connection import BotConnection
 from agents.monitor.deliver.channel import DELIVERY_LIMITS, fingerprint
+from agents.monitor.deliver.delivery import unclickable
 from chain.base.home import write_atomically
 from chain.base.locks import locked_if_free
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.base.units import DAY
 from zuno_tui.app.session import Session, say
-from zuno_tui.app.trade_report import report_channel, send_waiting
-from zuno_tui.commands.chat.answers import chat_answer
+from zuno_tui.app.trade_plans import stored_trade
+from zuno_tui.app.trade_report import chart_of, report_channel, send_waiting
+from zuno_tui.commands.alerts import ListAlerts
+from zuno_tui.commands.balances import ShowBalances
+from zuno_tui.commands.chat.model_words import answered_by_model
+from zuno_tui.commands.earned import ShowEarned
+from zuno_tui.commands.explain import ExplainPlan
+from zuno_tui.commands.gas import ShowGas
+from zuno_tui.commands.glossary import LookUpTerm
+from zuno_tui.commands.inspect import Inspect
+from zuno_tui.commands.plan import ShowPlan
+from zuno_tui.commands.pools import ListPools
+from zuno_tui.commands.portfolio import ShowPortfolio
+from zuno_tui.commands.positions import ListPositions
+from zuno_tui.commands.price import ShowPrice
+from zuno_tui.commands.registry import registry
+from zuno_tui.commands.scorecard import ShowScorecard
+from zuno_tui.commands.show import Show
+from zuno_tui.commands.trade import ASKED, Trade
+from zuno_tui.commands.what_if import WhatIf
 from zuno_tui.present.exit_codes import DONE, NETWORK, REFUSED
+from zuno_tui.present.failures import foreseen, unforeseen
 from zuno_tui.present.output import json_text, print_json_line
+from zuno_tui.present.trade.card import message_lines, run_title
+from zuno_tui.present.trade.fact_lines import fact_lines
+from zuno_tui.present.trade.run_view import run_of_plan
+from zuno_tui.prompt.context import PhraseContext
+from zuno_tui.prompt.interpret import FilledLine, understand
+from zuno_tui.prompt.phrase_error import Misunderstood
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.channels import channel_settings
 
@@ -32,7 +60,154 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.monitor.deliver.telegram import TelegramSettings
+    from zuno_tui.commands.command import Intent
     from zuno_tui.present.output import Json
+
+_ANSWER_SECONDS = 60.0
+_HELP = (
+    "I answer from the desk's own facts. I start nothing, approve nothing and send no order.",
+    "/status: what is held, and what waits",
+    "/report: the newest run of the trade desk, with its chart",
+    "/positions: your liquidity positions",
+    "/why: what spoke for the newest decision, and against it",
+    "Or ask in plain words: price of ETH? any alerts? why did you hold? what is the regime?",
+)
+_NEVER = "I never trade. Nothing was started. On your own machine: zuno trade, approve, apply"
+_NEVER_RUN = "Nothing was done: I only answer. On your own machine, at the desk's prompt:"
+_READING: tuple[type[Intent], ...] = (
+    ExplainPlan,
+    Inspect,
+    ListAlerts,
+    ListPools,
+    ListPositions,
+    LookUpTerm,
+    ShowBalances,
+    ShowEarned,
+    ShowGas,
+    ShowPlan,
+    ShowPortfolio,
+    ShowPrice,
+    ShowScorecard,
+    WhatIf,
+)
+"""What only reads; whatever is not among these is not done for a chat."""
+_SHOWN: dict[str, Intent] = {
+    "positions": ListPositions(),
+    "alerts": ListAlerts(),
+    "plan": ShowPlan(),
+    "debate": ExplainPlan(),
+    "trade": Trade("report"),
+}
+_COMMANDS: dict[str, Intent] = {
+    "/status": Trade("status"),
+    "/report": Trade("report"),
+    "/why": Trade("why"),
+    "/positions": ListPositions(),
+}
+_WORD = re.compile(r"[a-z]{3,}")
+_OF_THE_DESK = re.compile(
+    r"\b(trad(e|es|ing)|short|long|hold|hedged?|regime|leverage|experts?|liquidity|microstructure|"
+    r"macro|geometry|conflicts?|ladder|judge|budget|guard|funding|sources?|stop|profit|odds|"
+    r"anomal(y|ies)|triage|deci(de|ded|sion))\b"
+)
+_TOPICS = (
+    (re.compile(r"\b(why|reasons?|because)\b"), "why"),
+    (re.compile(r"\b(lessons?|learn(ed|t)?|memory|remember|taught)\b"), "memory"),
+    (re.compile(r"\b(orders?|account|equity|held|open|waiting|fees)\b"), "status"),
+    (re.compile(r"\b(report|all|everything)\b"), "report"),
+)
+_MOST_FACTS = 8
+_SAY_NOTHING = frozenset(("what", "the", "how", "did", "you", "are", "does", "for", "and", "now"))
+
+
+async def chat_answer(session: Session, text: str) -> ChatReply:
+    """An answer in any case; what fails is said, and no more than a command line would say."""
+    try:
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            return await _answered(session, text)
+    except TimeoutError:
+        return ChatReply("It took too long. Try again later.")
+    except Exception as error:  # a question that fails must not end the bot
+        told = foreseen(error)
+        words = unforeseen(error) if told is None else told[1]
+        return ChatReply("\n".join(unclickable(line) for line in words.splitlines()))
+
+
+async def _answered(session: Session, text: str) -> ChatReply:
+    first = text.lower().partition(" ")[0].partition("@")[0]
+    if first in ("/help", "/start", ""):
+        return ChatReply("\n".join(_HELP))
+    if (asked := _COMMANDS.get(first)) is not None:
+        return await _page(session, asked)
+    if first.startswith("/"):
+        words = (f"I do not know {unclickable(first)}. /help tells what I answer.", *_HELP)
+        return ChatReply("\n".join(words))
+    if _OF_THE_DESK.search(text.lower()):
+        return await _of_the_desk(session, text.lower())
+    return await _in_plain_words(session, text)
+
+
+async def _of_the_desk(session: Session, text: str) -> ChatReply:
+    for known, subject in _TOPICS:
+        if known.search(text):
+            return await _page(session, Trade(subject))
+    return await _from_facts(session, text)
+
+
+async def _from_facts(session: Session, text: str) -> ChatReply:
+    """A model picks the facts where one is set; else they are picked by their words."""
+    try:
+        plan, document = stored_trade(session, None)
+    except (DamagedPlanError, NoSuchPlanError):
+        return ChatReply("The trade desk has not argued about anything yet.")
+    view = run_of_plan(plan, str(document.get("requestId", "")))
+    known = list(fact_lines(view))
+    facts = await answered_by_model(session, text, known)
+    if facts is None:
+        facts = _facts(known, frozenset(_WORD.findall(text)) - _SAY_NOTHING)
+    return ChatReply("\n".join(unclickable(line) for line in (run_title(view), *facts)))
+
+
+def _facts(lines: list[str], words: frozenset[str]) -> list[str]:
+    """Those that share most words with the question, in their order; else what was decided."""
+    shared = [len(words & frozenset(_WORD.findall(line.lower()))) for line in lines]
+    best = sorted(range(len(lines)), key=lambda place: -shared[place])[:_MOST_FACTS]
+    return [lines[place] for place in sorted(best) if shared[place]] or lines[:3]
+
+
+async def _in_plain_words(session: Session, text: str) -> ChatReply:
+    meant = understand(text, PhraseContext(), registry())
+    if isinstance(meant, FilledLine):
+        lines = (meant.line, *meant.others)
+        return ChatReply("\n".join((_NEVER_RUN, *map(unclickable, lines))))
+    if isinstance(meant, Misunderstood):
+        return ChatReply("\n".join((unclickable(meant.words), "/help tells what I answer.")))
+    if isinstance(meant, Show):
+        meant = _SHOWN.get(meant.view, meant)
+    if isinstance(meant, Trade) and meant.subject in ASKED:
+        return await _page(session, meant)
+    if not isinstance(meant, _READING):
+        return ChatReply(_NEVER)
+    return await _page(session, meant)
+
+
+async def _page(session: Session, intent: Intent) -> ChatReply:
+    if intent == Trade("report"):
+        return _report(session)
+    answer = registry().command_of(intent).answer
+    if answer is None:
+        return ChatReply(_NEVER)
+    told = await answer(session, intent)
+    lines = (part for line in told.page for part in line.splitlines())
+    return ChatReply("\n".join(unclickable(line) for line in lines) or "Nothing is known.")
+
+
+def _report(session: Session) -> ChatReply:
+    plan, document = stored_trade(session, None)
+    view = run_of_plan(plan, str(document.get("requestId", "")))
+    text = "\n".join(unclickable(line) for line in message_lines(view))
+    return ChatReply(text, chart_of(session.home, plan.plan_id))
+
 
 _COUNTS_SECONDS = 6 * DAY
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

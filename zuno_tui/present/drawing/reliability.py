@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agents.calibration.reliability import ReliabilityBin
+    from agents.calibration.calibrate import ReliabilityBin
 
 ROWS = 11
 COLUMNS = 41

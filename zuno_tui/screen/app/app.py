@@ -11,18 +11,19 @@ from importlib import import_module
 from threading import Thread
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, runtime_checkable
 
+from rich.cells import cell_len
+from rich.segment import Segment, Segments
+from rich.style import Style
 from rich.text import Text
 from textual.app import App
 from textual.command import CommandPalette
-from textual.filter import NoColor
+from textual.filter import LineFilter, NoColor
 from textual.message import Message
 from textual.reactive import Reactive
-from textual.scrollbar import ScrollBar
+from textual.scrollbar import ScrollBar, ScrollBarRender
 
-from chain.base.clean_text import clean_text
+from chain.base.clean_text import DROP, clean_text
 from zuno_tui.desk.events import AlertRaised, QuitAsked
-from zuno_tui.screen.app.control_bytes import AsciiOnly, ControlGuard
-from zuno_tui.screen.app.scroll_bar import SpacedScrollBar
 from zuno_tui.screen.last_seen import LastSeen
 from zuno_tui.screen.screens.desk import DeskScreen
 from zuno_tui.screen.screens.routes import screen_for
@@ -32,17 +33,95 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from rich.console import Console, ConsoleOptions, RenderResult
     from textual.binding import Binding
+    from textual.color import Color
     from textual.command import Provider
-    from textual.filter import LineFilter
     from textual.theme import Theme
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.present.views import AlertRow
     from zuno_tui.screen.graphics.way import PictureWay
-    from zuno_tui.screen.panes.reading_pace import ReadingPace
+    from zuno_tui.screen.panes.debate import ReadingPace
     from zuno_tui.screen.prompt_history import PhraseHistory
+
+# Each stands for one of the same width, so that no column moves.
+_PLAIN = str.maketrans(
+    {
+        **dict.fromkeys("─━╸╌┄═▔▁▂▃▄▀", "-"),
+        **dict.fromkeys("│┃║╎┆▌▐▎▏▕▍", "|"),
+        **dict.fromkeys("┌┐└┘╭╮╰╯┬┴┼┏┓┗┛", "+"),
+        **dict.fromkeys("█▇▆▅■▉▊▋", "#"),
+        **{chr(dots): "*" for dots in range(0x2801, 0x2900)},
+        **dict.fromkeys("░▒▓", "."),
+        **dict.fromkeys("├", "["),
+        **dict.fromkeys("┤", "]"),
+        **dict.fromkeys("●◆", "o"),
+        **dict.fromkeys("○", "."),
+        **dict.fromkeys("★✓", "*"),
+        **dict.fromkeys("✗×", "x"),
+        **dict.fromkeys("▲↑", "^"),
+        **dict.fromkeys("▼↓", "v"),
+        **dict.fromkeys("▸›→❯⮞▶", ">"),
+        **dict.fromkeys("◐", "~"),
+        **dict.fromkeys("‹←", "<"),
+        **dict.fromkeys("·•−–—", "-"),
+        **dict.fromkeys("…", "~"),
+        **dict.fromkeys("’‘", "'"),
+        **dict.fromkeys("“”", '"'),
+        **dict.fromkeys("≤", "<"),
+        **dict.fromkeys("≥", ">"),
+        **dict.fromkeys("\u00a0", " "),
+    }
+)
+
+
+class ControlGuard(LineFilter):
+    """Drops what could steer the terminal, whichever widget drew it and wherever it came from."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002
+        return [
+            segment
+            if segment.control or (segment.text.isascii() and segment.text.isprintable())
+            else Segment(segment.text.translate(DROP), segment.style)
+            for segment in segments
+        ]
+
+
+class AsciiOnly(LineFilter):
+    """For terminals and ears that know ASCII alone; a letter it lacks becomes a question mark."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002
+        return [
+            segment
+            if segment.control or segment.text.isascii()
+            else Segment(_ascii(segment.text), segment.style)
+            for segment in segments
+        ]
+
+
+def _ascii(text: str) -> str:
+    # Between two numbers an arrow's head alone would compare them.
+    arrows = text.replace(" →", "->")
+    return "".join(
+        character if character.isascii() else "?" * cell_len(character)
+        for character in arrows.translate(_PLAIN)
+    )
+
+
+class SpacedScrollBar(ScrollBarRender):
+    """Of a wider upright bar the last cell is drawn, and those before it stay blank."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        space = options.max_width - 1
+        if not self.vertical or space < 1:
+            yield from super().__rich_console__(console, options)
+            return
+        blank = Segment(" " * space, Style(bgcolor=console.get_style(self.style).bgcolor))
+        for bar in super().__rich_console__(console, options.update(max_width=1)):
+            for cell in bar.segments if isinstance(bar, Segments) else ():
+                yield from (blank, cell, Segment.line())
 
 
 def crash_page(error: BaseException, log: Path | None) -> str:

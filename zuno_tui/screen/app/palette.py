@@ -10,7 +10,7 @@ from textual.command import DiscoveryHit, Hit, Provider
 from textual.content import Content
 
 from zuno_tui.commands.registry import registry
-from zuno_tui.screen.screens.active_keys import active_keys
+from zuno_tui.screen.screens.asking import active_keys
 from zuno_tui.screen.screens.desk import PANES, DeskScreen
 from zuno_tui.screen.themes import THEME_NAMES
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from zuno_tui.desk.thread import DeskThread
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.app.log import close_log, open_log
-from zuno_tui.screen.panes.reading_pace import ReadingPace
+from zuno_tui.screen.panes.debate import ReadingPace
 from zuno_tui.screen.prompt_history import open_history
 
 if TYPE_CHECKING:

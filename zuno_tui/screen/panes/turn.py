@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from zuno_tui.present.spoken_table import FAILED, PASSED, table_lines
-from zuno_tui.present.table import TableRow
+from zuno_tui.present.terminal import TableRow
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.plain_text import PlainText
 

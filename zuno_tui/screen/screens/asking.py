@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from textual.screen import Screen
 from textual.widgets import Input
@@ -13,7 +13,6 @@ from zuno_tui.screen.panes.alerts import AlertsPane
 from zuno_tui.screen.panes.lines import MessageLine
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
-from zuno_tui.screen.screens.active_keys import active_keys
 
 if TYPE_CHECKING:
     from zuno_tui.commands.command import Intent
@@ -24,6 +23,39 @@ if TYPE_CHECKING:
     from zuno_tui.screen.last_seen import LastSeen
     from zuno_tui.screen.panes.plan import PlanPane
     from zuno_tui.screen.panes.row_table import RowTable
+
+
+class ActiveKey(NamedTuple):
+    key: str
+    """As it is named on screen; all the keys of one binding together."""
+    label: str
+    """The footer's word; empty where only the help tells it."""
+    does: str
+    id: str
+
+
+def active_keys(screen: Screen[None]) -> list[ActiveKey]:
+    """The focused widget's own first, then the screen's."""
+    found: dict[str, ActiveKey] = {}
+    for key, active in screen.active_bindings.items():
+        binding = active.binding
+        shown = screen.app.get_key_display(binding)
+        if not active.enabled or not binding.id or _typed(screen, key, shown):
+            continue
+        if binding.id in found:
+            before = found[binding.id]
+            found[binding.id] = before._replace(key=f"{before.key} {shown}")
+        else:
+            label = binding.description if binding.show else ""
+            does = binding.tooltip or binding.description
+            found[binding.id] = ActiveKey(shown, label, does, binding.id)
+    return list(found.values())
+
+
+def _typed(screen: Screen[None], key: str, shown: str) -> bool:
+    """Whether the key is a letter for the field that has the focus, and so no command."""
+    letter = shown if len(shown) == 1 else None
+    return screen.focused is not None and screen.focused.check_consume_key(key, letter)
 
 
 class Asking(Screen[None]):

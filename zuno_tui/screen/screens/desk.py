@@ -45,8 +45,7 @@ from zuno_tui.screen.panes.plan import PlanPane
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptBar, PromptPane
 from zuno_tui.screen.panes.selected import SelectedPane
-from zuno_tui.screen.screens.active_keys import active_keys
-from zuno_tui.screen.screens.asking import Asking
+from zuno_tui.screen.screens.asking import Asking, active_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
     from zuno_tui.present.outage import OutageView
     from zuno_tui.present.views import PlanView, StatusView
     from zuno_tui.screen.last_seen import LastSeen
-    from zuno_tui.screen.panes.reading_pace import ReadingPace
+    from zuno_tui.screen.panes.debate import ReadingPace
     from zuno_tui.screen.panes.row_table import RowTable
     from zuno_tui.screen.prompt_history import PhraseHistory
 

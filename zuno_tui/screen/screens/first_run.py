@@ -23,7 +23,6 @@ from zuno_tui.screen.panes.hidden_field import HiddenField
 from zuno_tui.screen.panes.marked_list import MarkedList
 from zuno_tui.screen.panes.masked_url import UrlMask
 from zuno_tui.screen.panes.plain_text import PlainText
-from zuno_tui.screen.screens.first_run_keys import BroughtKeys
 from zuno_tui.screen.screens.first_run_steps import (
     AFTER_ENDPOINT,
     BEFORE,
@@ -48,8 +47,50 @@ if TYPE_CHECKING:
 
     from chain.base.home import Home
     from chain.names.ens import ResolvedName
-    from chain.wallet.secrets import PrivateKey
+    from chain.wallet.secrets import Passphrase, PrivateKey
     from zuno_tui.screen.screens.first_run_steps import Beginning
+
+
+class BroughtKeys:
+    def __init__(self) -> None:
+        self.keys: tuple[PrivateKey, ...] = ()
+        """Of a seed phrase those of several accounts, else one."""
+        self.passphrase: Passphrase | None = None
+
+    @property
+    def knows_passphrase(self) -> bool:
+        """Whether there is one that is long enough to keep a key under."""
+        from zuno_tui.app.wallet_secrets import is_long_enough
+
+        return self.passphrase is not None and is_long_enough(self.passphrase)
+
+    def bring(self, *keys: PrivateKey) -> None:
+        self.keys = keys
+
+    def choose(self, place: int) -> None:
+        """This one alone; the others are wiped."""
+        for other in (*self.keys[:place], *self.keys[place + 1 :]):
+            other.wipe()
+        self.keys = (self.keys[place],)
+
+    def is_passphrase(self, typed: bytes) -> bool:
+        """Whether the same was typed again."""
+        from chain.wallet.secrets import Passphrase
+
+        with Passphrase(typed) as again:
+            return self.passphrase is not None and self.passphrase.equals(again)
+
+    def forget(self) -> None:
+        for key in self.keys:
+            key.wipe()
+        self.keys = ()
+        self.forget_passphrase()
+
+    def forget_passphrase(self) -> None:
+        if self.passphrase is not None:
+            self.passphrase.wipe()
+        self.passphrase = None
+
 
 FirstChoice = Literal["demo", "desk"]
 _ACCOUNTS = range(5)
@@ -213,7 +254,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         if failure is not None:
             self._say(failure)
             return
-        from zuno_tui.app.names import name_words
+        from zuno_tui.app.read_portfolio import name_words
 
         self.query_one(Input).value = checksummed(found[0].address)
         self._say(f"{name_words(found[0])} Enter takes that address.")

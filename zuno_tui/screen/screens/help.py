@@ -2,25 +2,178 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from itertools import groupby
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 
+from zuno_tui.commands.command import Group
 from zuno_tui.commands.registry import registry
+from zuno_tui.present.card_terms import ALERT_TERMS, PLAN_TERMS, POSITION_TERMS
 from zuno_tui.screen.keys import HELP
-from zuno_tui.screen.panes.frame import literal
+from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.plain_text import PlainText
-from zuno_tui.screen.screens.help_text import in_columns, pane_sections, verb_section
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.screen.screens.active_keys import ActiveKey
+    from zuno_tui.commands.command import Verb
+    from zuno_tui.screen.screens.asking import ActiveKey
+
+HelpSection: TypeAlias = list[Content]
+_ABOUT = {
+    "positions": (
+        "Each row is a position; the gauge is its range, the dot in it the price. Grey rows are not"
+        " fresh: the border says why."
+    ),
+    "alerts": (
+        "What the monitor found: ✗ critical, ▲ warning, · seen, muted or over. NEXT is what to"
+        " type about it; enter puts it in the prompt for you."
+    ),
+    "debate": (
+        "Scout looks, Strategist proposes, Critic recomputes and judges, Arbiter decides when they"
+        " cannot agree. A number that was not given to them is struck through, with the reason."
+    ),
+    "plan": (
+        "Hold, the moves and exit on one scale; ★ is what is advised. The bars are the chance to"
+        " stay in range for a day and a week. Approving builds and tries the transactions; only"
+        " the word apply, typed on the page that shows them, signs."
+    ),
+    "position": (
+        "The price's way through the range, the liquidity around it, what each day brought, and"
+        " everything known in words. Letters lead on: what they put in the prompt you still send."
+    ),
+    "portfolio": (
+        "Every wallet on every network and its positions, first all together. TODAY, 7 D and 30 D"
+        " are fees by UTC days, ENTRY those since it was opened, VS HOLD what it gained or lost"
+        " against keeping the tokens; above it how that went, for the row under the cursor. What"
+        " a network could not tell is said in its row."
+    ),
+    "range": (
+        "Arrows move the edge between ◂ ▸, tab takes the other one or both, + and − widen and"
+        " narrow. All figures are told from the block in the border; NOW is the range that is"
+        " held. Enter makes the plan of it, which signs nothing."
+    ),
+    "pools": (
+        "Type words to narrow the list; enter puts a create phrase for the pool in the prompt,"
+        " where its amount is still to be written."
+    ),
+    "records": "Every debate is on record. Enter replays one, with no model and no chain.",
+    "replay": "The debate as it was, turn by turn; struck numbers stand as they were struck.",
+    "outbox": (
+        "Every plan that was applied, and each of its transactions. What can still be done about"
+        " one is in the keys below; what signs asks for the typed word again."
+    ),
+    "trade": (
+        "A run of the trade desk, as it goes: ▶ acts, ■ holds by judgment, ✗ holds because"
+        " something needed was missing. Lamps: ● fresh, ◐ stale, ○ missing. On the ladder ✓"
+        " leaves the decision as it was, ↓ takes from it, ✗ makes a HOLD of it; no stage adds"
+        " to it. Nothing is sent before you approve it and type the word on the page that shows"
+        " its orders."
+    ),
+    "chart": "Candles, what takers bought, funding and where liquidations wait, as it was drawn.",
+    "settings": (
+        "What is set and where it comes from. Enter changes a row: what you type is checked,"
+        " written to settings.toml and in use at once. Secrets are never shown."
+    ),
+    "prompt": "Type what you want; tab completes, up and down bring back what you typed before.",
+}
+_TERMS: dict[str, Mapping[str, str]] = {
+    "positions": POSITION_TERMS,
+    "alerts": ALERT_TERMS,
+    "plan": PLAN_TERMS,
+    "range": PLAN_TERMS,
+}
+_WANTED = {
+    Group.POSITION: "see what you have and what it earned, and change it",
+    Group.PLAN: "decide: let the agents argue, read the plan, take it",
+    Group.WALLET: "wallets, tokens, and what was sent",
+    Group.WATCH: "be told when something happens",
+    Group.DESK: "the desk, its networks and its market",
+    Group.HOUSE: "settings, checks and upkeep",
+}
+_TERM_CELLS = 16
+_USAGE_CELLS = 26
+_ID_CELLS = 20
+_WITH_IDS = 80
+"""The width from which the ids have room behind their keys."""
+
+
+def pane_sections(pane: str, keys: Iterable[ActiveKey], width: int) -> Iterator[HelpSection]:
+    """What a pane is, its keys, the words on it, and every phrase by what one wants."""
+    if pane in _ABOUT:
+        yield literal(_ABOUT[pane]).wrap(width)
+    if told := _in_order(keys, pane):
+        yield _key_lines(told, width)
+    if terms := _TERMS.get(pane):
+        lines = [heading("WORDS", "on this pane")]
+        for term, meaning in terms.items():
+            lines += _beside(term, _TERM_CELLS, meaning, width)
+        yield lines
+    for group, verbs in groupby(registry().verbs, registry().group_of):
+        lines = [heading("PHRASES", _WANTED[group])]
+        for verb in verbs:
+            lines += _beside(verb.written, _USAGE_CELLS, registry().does(verb), width)
+        yield lines
+
+
+def verb_section(verb: Verb, keys: Iterable[ActiveKey], width: int) -> HelpSection:
+    """One phrase: what it does, its key, and how else it may be said."""
+    does = registry().does(verb)
+    lines = [literal(verb.written, "bold $primary")]
+    lines += literal(f"{does[0].upper()}{does[1:]}.").wrap(width)
+    by_id = {key.id: key.key for key in keys}
+    if (key := by_id.get(registry().key_of(verb))) is not None:
+        lines.append(literal(f"Key: {key}"))
+    if verb.spoken:
+        lines += [Content(""), literal("Also understood:", "$quiet")]
+        lines += [literal(f"  {phrase}") for phrase in verb.spoken]
+    return lines
+
+
+def in_columns(sections: Sequence[HelpSection]) -> tuple[list[HelpSection], list[HelpSection]]:
+    """The sections in their order as two columns, parted where the longer one is shortest."""
+
+    def height(parted_at: int) -> int:
+        columns = sections[:parted_at], sections[parted_at:]
+        return max(sum(len(section) + 1 for section in column) for column in columns)
+
+    place = min(range(1, len(sections) + 1), key=height)
+    return [*sections[:place]], [*sections[place:]]
+
+
+def _in_order(keys: Iterable[ActiveKey], pane: str) -> list[ActiveKey]:
+    """The pane's own keys, then the desk's, and how to move last, since everyone tries that."""
+    rooms = {pane: 0, "desk": 1, "market": 2}
+    return sorted(keys, key=lambda key: rooms.get(key.id.partition(".")[0], len(rooms)))
+
+
+def _key_lines(keys: Iterable[ActiveKey], width: int) -> HelpSection:
+    with_ids = width >= _WITH_IDS
+    lines = [heading("KEYS", "by their ids, as settings take them in [keys]" if with_ids else "")]
+    room = width - _ID_CELLS if with_ids else width
+    for key in keys:
+        first, *more = _beside(key.key, _TERM_CELLS, key.does, room)
+        if with_ids:
+            first = first.pad_right(room - first.cell_length) + literal(key.id, "$quiet")
+        lines += [first, *more]
+    return lines
+
+
+def _beside(term: str, cells: int, meaning: str, width: int) -> HelpSection:
+    """The meaning in a column of its own; a term too long for its column has a line to itself."""
+    first, *more = literal(meaning).wrap(max(1, width - cells))
+    if len(term) < cells:
+        front = [literal(f"{term:<{cells}}", "bold") + first]
+    else:
+        front = [literal(term, "bold"), first.pad_left(cells)]
+    return [*front, *(line.pad_left(cells) for line in more)]
+
 
 _COLUMN = 88
 _FRAME = 5

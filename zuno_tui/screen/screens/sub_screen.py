@@ -8,8 +8,7 @@ from textual.screen import Screen
 
 from zuno_tui.screen.keys import VISIT
 from zuno_tui.screen.panes.lines import KeyLine
-from zuno_tui.screen.screens.active_keys import active_keys
-from zuno_tui.screen.screens.asking import Asking
+from zuno_tui.screen.screens.asking import Asking, active_keys
 
 if TYPE_CHECKING:
     from textual.binding import BindingType

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from agents.lp.observe.earnings import UnitPrices, earnings
-from agents.lp.observe.movement import MarketCloses, movement, read_market_closes
 from agents.lp.observe.pool_facts import (
     MOST_CHANGES_A_SIDE,
     REACH,
@@ -19,9 +17,16 @@ from agents.lp.observe.pool_facts import (
     pool_facts,
     said,
 )
+from agents.lp.observe.pool_reading import (
+    MarketCloses,
+    UnitPrices,
+    earnings,
+    movement,
+    read_market_closes,
+)
 from agents.lp.observed_depth import depth_of
 from agents.numbers.regime import Regime
-from agents.numbers.sigma import SigmaWindows
+from agents.numbers.survival import SigmaWindows
 from chain.base.quantity import Known, Unknown
 from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import network_named

@@ -13,7 +13,7 @@ from agents.lp.observe.pool_facts import REACH
 from agents.lp.observed_depth import depth_of
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime, read_regime
-from agents.numbers.sigma import estimate_sigma
+from agents.numbers.survival import estimate_sigma
 from chain.contracts.abi import encode_call
 from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey

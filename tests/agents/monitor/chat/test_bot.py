@@ -6,8 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agents.monitor.chat.bot import ChatBot, ChatReply, shortened
-from agents.monitor.chat.updates import MOST_CHARACTERS, read_updates
+from agents.monitor.chat.bot import MOST_CHARACTERS, ChatBot, ChatReply, read_updates, shortened
 from agents.monitor.deliver.bot_connection import BotConnection
 from agents.monitor.deliver.channel import DELIVERY_LIMITS
 from agents.monitor.deliver.telegram import MOST_UNITS, text_units
