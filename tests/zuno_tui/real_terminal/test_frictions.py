@@ -1,7 +1,7 @@
 """What newcomers stumbled over, looked for at a real terminal in three sizes.
 
 `ZUNO_PICTURES=folder pytest -m soak tests/zuno_tui/real_terminal/test_frictions.py` keeps a picture
-of every screen; docs/frictions.md says what is to be seen on each.
+of every screen.
 """
 
 from __future__ import annotations
