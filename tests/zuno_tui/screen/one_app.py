@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class OneApp(ZunoApp):
     """Its first screen is empty, so that a desk can be put on it and taken away again."""
 
-    CSS_PATH = Path(app_module.__file__).with_name("zuno.tcss")
+    CSS_PATH = str(Path(app_module.__file__).with_name("zuno.tcss"))
 
     def __init__(self) -> None:
         super().__init__(ScriptedLink(), clock=lambda: NOW, theme=DEFAULT)
