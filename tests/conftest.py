@@ -94,7 +94,7 @@ _STARTING = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn"}
 
 
 def _only_pure(config: pytest.Config) -> bool:
-    return config.getoption("-m") == "pure"
+    return bool(config.getoption("-m") == "pure")
 
 
 def _in_pure_folder(place: str) -> bool:
