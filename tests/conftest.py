@@ -83,7 +83,7 @@ _PURE = tuple(
     }.items()
     for name in names
 )
-_NOT_PURE = ("tests/zuno_tui/prompt/test_say.py",)
+_NOT_PURE = ("tests/zuno_tui/prompt/test_say.py", "tests/zuno_tui/shown/test_card_terms.py")
 _STARTING_FIXTURES = {"devnet", "demo_week", "live_world", "sdk", "served", "zuno"}
 _STARTING_MODULES = {
     *("subprocess", "multiprocessing", "multiprocessing.context"),
