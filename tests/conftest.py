@@ -65,7 +65,7 @@ _LONG_FIRST = (
     "tests/zuno_tui/real_terminal/",
     "tests/zuno_tui/gate/",
     "tests/zuno_tui/commands/",
-    "tests/zuno_tui/watch/",
+    "tests/zuno_tui/app/",
     "tests/zuno_tui/test_",
     "tests/zuno_tui/screen/test_looks.py",
     "tests/agents/",
@@ -83,7 +83,7 @@ _PURE = tuple(
     }.items()
     for name in names
 )
-_NOT_PURE = ("tests/zuno_tui/prompt/test_say.py", "tests/zuno_tui/shown/test_card_terms.py")
+_NOT_PURE = ("tests/zuno_tui/prompt/test_say.py", "tests/zuno_tui/present/test_card_terms.py")
 _STARTING_FIXTURES = {"devnet", "demo_week", "live_world", "sdk", "served", "zuno"}
 _STARTING_MODULES = {
     *("subprocess", "multiprocessing", "multiprocessing.context"),

@@ -31,8 +31,6 @@ from zuno_tui.desk.events import (
     TradeConfirmationAsked,
     TradeOpened,
 )
-from zuno_tui.present.outage import OutageView
-from zuno_tui.present.views import AlertsView, PositionsView
 from zuno_tui.screen.panes.debate import FLUSH_SECONDS
 from zuno_tui.screen.themes import COLOURLESS, THEME_NAMES
 
