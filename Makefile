@@ -7,7 +7,7 @@ STAMPS := .setup$(SUFFIX)
 # Not worth compiling beforehand: nobody here imports it, or it runs compiled to machine code.
 SELDOM_IMPORTED := /(ccxt|mypy|mypyc|pip|pkg_resources|setuptools|SelfTest|tests)/
 
-.PHONY: run test tests check bench soak mutants screenshots nats-server sbom setup world token-list memory lock clean
+.PHONY: run test tests quick pure check bench soak mutants screenshots nats-server sbom setup world token-list memory lock clean
 
 run: setup world  ## open the demo
 	$(BIN)/zuno demo
@@ -19,6 +19,12 @@ test: setup  ## every check there is; types are checked beside the first tests
 # Files go out in the order of tests/conftest.py, the long ones first.
 tests: setup
 	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
+
+quick: setup  ## the inner loop: lint, types, import contracts and the tests that start nothing
+	$(MAKE) --jobs=2 check pure
+
+pure: setup
+	$(BIN)/pytest -m pure -n 2 --dist loadfile --quiet
 
 check: setup
 	$(BIN)/ruff check .

@@ -42,7 +42,7 @@ TESTS = (
     "tests/chain/execution",
     "tests/agents/monitor",
     "tests/zuno_tui/gate",
-    "tests/zuno_tui/watch",
+    "tests/zuno_tui/app",
     "tests/zuno_tui/commands/test_alerts.py",
     "tests/zuno_tui/commands/test_apply.py",
     "tests/zuno_tui/commands/test_changes.py",

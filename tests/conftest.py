@@ -7,6 +7,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -64,12 +65,62 @@ _LONG_FIRST = (
     "tests/zuno_tui/real_terminal/",
     "tests/zuno_tui/gate/",
     "tests/zuno_tui/commands/",
-    "tests/zuno_tui/watch/",
+    "tests/zuno_tui/app/",
     "tests/zuno_tui/test_",
     "tests/zuno_tui/screen/test_looks.py",
     "tests/agents/",
     "tests/chain/",
 )
+
+
+# For `make quick`: tests that compute, and start neither a chain nor an app nor a child.
+_PURE = tuple(
+    f"tests/{room}/{name}/"
+    for room, names in {
+        "agents": ("backtest", "calibration", "memory", "numbers", "scorecard", "trade"),
+        "chain": ("base", "bookkeeping", "contracts", "math", "positions", "prices", "tokens"),
+        "zuno_tui": ("charts", "prompt", "settings", "shown"),
+    }.items()
+    for name in names
+)
+_NOT_PURE = ("tests/zuno_tui/prompt/test_say.py", "tests/zuno_tui/present/test_card_terms.py")
+_STARTING_FIXTURES = {"devnet", "demo_week", "live_world", "sdk", "served", "zuno"}
+_STARTING_MODULES = {
+    *("subprocess", "multiprocessing", "multiprocessing.context"),
+    *("tests.chain_view", "tests.embedded_chain", "tests.fork_server", "tests.small_contracts"),
+    "tests.sdk.reference",
+}
+_STARTING = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn"}
+
+
+def _only_pure(config: pytest.Config) -> bool:
+    return bool(config.getoption("-m") == "pure")
+
+
+def _in_pure_folder(place: str) -> bool:
+    return place.startswith(_PURE) and not place.startswith(_NOT_PURE)
+
+
+def _is_pure(item: pytest.Item) -> bool:
+    """By where it is, by the fixtures it asks for, and by what its module takes from others."""
+    assert isinstance(item, pytest.Function)
+    if not _in_pure_folder(item.nodeid) or not _STARTING_FIXTURES.isdisjoint(item.fixturenames):
+        return False
+    values = vars(item.module).values()
+    sources = {getattr(value, "__module__", None) or "" for value in values}
+    sources |= {value.__name__ for value in values if isinstance(value, ModuleType)}
+    return sources.isdisjoint(_STARTING_MODULES)
+
+
+def _refuse_to_start(event: str, _arguments: tuple[object, ...]) -> None:
+    if event in _STARTING:
+        pytest.fail(f"a pure test starts nothing ({event}): see tests/conftest.py")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    if not _only_pure(config) or collection_path.suffix != ".py":
+        return None
+    return True if not _in_pure_folder(_place(collection_path)) else None
 
 
 def pytest_collection(session: pytest.Session) -> None:
@@ -79,13 +130,19 @@ def pytest_collection(session: pytest.Session) -> None:
         return
     folders = [Path(place) for place in session.config.args]
     files = sorted(file for folder in folders for file in folder.glob("**/test_*.py"))
+    if _only_pure(session.config):
+        files = [file for file in files if _in_pure_folder(_place(file))]
     number = int(worker["workerid"].removeprefix("gw"))
     start = len(files) * number // worker["workercount"]
     for file in files[start:] + files[:start]:
-        name = ".".join(file.absolute().relative_to(ROOT).with_suffix("").parts)
+        name = _place(file).removesuffix(".py").replace("/", ".")
         # One that cannot be imported, or skips itself, says so when it is collected.
         with suppress(Exception, pytest.skip.Exception):
             import_module(name)
+
+
+def _place(file: Path) -> str:
+    return file.absolute().relative_to(ROOT).as_posix()
 
 
 def _turn(item: pytest.Item) -> int:
@@ -95,14 +152,21 @@ def _turn(item: pytest.Item) -> int:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     items.sort(key=_turn)
+    for item in items:
+        if _is_pure(item):
+            item.add_marker("pure")
     if "soak" in str(config.getoption("-m")):
         return
     config.hook.pytest_deselected(items=[item for item in items if "soak" in item.keywords])
     items[:] = [item for item in items if "soak" not in item.keywords]
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Thousands of tests and what they import stay to the end: nobody need look through them."""
+    if _only_pure(session.config) and (
+        hasattr(session.config, "workerinput") or not session.config.getoption("numprocesses")
+    ):
+        sys.addaudithook(_refuse_to_start)
     gc.collect()
     gc.freeze()
     # Libraries that tests import at their top raise it; the product keeps it where it loads them.

@@ -22,7 +22,7 @@ from agents.monitor.rules.excursions import (
     first_standing,
     follow,
 )
-from agents.monitor.rules.risks import Situation, findings
+from agents.monitor.rules.risks import RULES, Situation, findings
 from agents.monitor.rules.worth_risks import loss_is_unknown
 from chain.base.quantity import Unknown
 from chain.rpc.errors import Malformed
@@ -115,27 +115,7 @@ def _worth(units: _Units, amount0: int, amount1: int) -> float | None:
     return amount0 * (units.usd0 or 0.0) + amount1 * (units.usd1 or 0.0)
 
 
-_RESOLUTIONS = {
-    AlertKind.OUT_OF_RANGE: "the price is back inside the range",
-    AlertKind.NEAR_BOUNDARY: "the price is no longer near an edge",
-    AlertKind.LIKELY_TO_LEAVE: "the range is wide enough again",
-    AlertKind.FEES_WORTH_COLLECTING: "the fees were collected, or gas became more expensive",
-    AlertKind.POOL_DRAINED: "the pool is as deep as it was",
-    AlertKind.FEE_CHANGED: "the fee is as it was, or was accepted",
-    AlertKind.HOOK_CHANGED: "the hook is as it was, or was accepted",
-    AlertKind.APPROVAL_CHANGED: "the permissions are as they were, or were accepted",
-    AlertKind.PRICE_DISAGREEMENT: "the price sources agree again",
-    AlertKind.PRICE_LEVEL: "the price is on the other side of the level again",
-    AlertKind.LOSS_LEVEL: "the loss is smaller than the level again",
-    AlertKind.HEDGE_DRIFTED: "the hedge fits what the position holds again",
-    AlertKind.HEDGE_STALE: "nothing is short for it any more",
-}
 _OF_HEDGES = (AlertKind.HEDGE_DRIFTED, AlertKind.HEDGE_STALE)
-
-_ACCEPTING = {
-    AlertKind.FEE_CHANGED: Baseline.with_fees_of,
-    AlertKind.APPROVAL_CHANGED: Baseline.with_custody_of,
-}
 
 
 class Followed(NamedTuple):
@@ -303,7 +283,7 @@ class _Judging:
                 left = range_risks.leaving(situation, turn.tick, turn.block)
                 changes.append(self._raised(number, left, turn.block, time))
             else:
-                over = _RESOLUTIONS[AlertKind.OUT_OF_RANGE]
+                over = RULES[AlertKind.OUT_OF_RANGE].resolved
                 subject = self._subject(number, AlertKind.OUT_OF_RANGE)
                 changes.append(Cleared(subject, turn.block, time, over))
         found = findings(situation, one.thresholds, standing)
@@ -314,8 +294,7 @@ class _Judging:
                 kind is AlertKind.LOSS_LEVEL and loss_is_unknown(situation, one.thresholds)
             ) or (kind in _OF_HEDGES and self._hedges is None)
             if kind not in kinds and not unknown:
-                told = _RESOLUTIONS.get(kind, "the position is back in this wallet")
-                changes.append(self._cleared(number, kind, told))
+                changes.append(self._cleared(number, kind, RULES[kind].resolved))
         drained = AlertKind.POOL_DRAINED in kinds
         measured = self._reading.reference_depths.get(number)
         return changes, baseline.followed(
@@ -353,7 +332,7 @@ class _Judging:
             for kind, alert in standing.items():
                 if kind is AlertKind.HEDGE_STALE:
                     if stale is None and self._hedges is not None:
-                        yield self._cleared(number, kind, _RESOLUTIONS[kind])
+                        yield self._cleared(number, kind, RULES[kind].resolved)
                 elif kind is not AlertKind.OWNER_CHANGED:
                     yield self._cleared(number, kind, why)
                 elif alert.state is AlertState.ACKED or number in held:
@@ -378,9 +357,9 @@ class _Judging:
         if changed is not None:
             yield self._raised(None, changed)
         elif alert is not None:
-            yield self._cleared(None, alert.kind, _RESOLUTIONS[AlertKind.APPROVAL_CHANGED])
+            yield self._cleared(None, alert.kind, RULES[AlertKind.APPROVAL_CHANGED].resolved)
         if AlertKind.BLIND in standing:
-            yield self._cleared(None, AlertKind.BLIND, "the chain can be read again")
+            yield self._cleared(None, AlertKind.BLIND, RULES[AlertKind.BLIND].resolved)
 
     def _accepted(self, one: Followed, standing: Mapping[AlertKind, Alert]) -> Baseline:
         """What the position is compared with: acknowledging a change accepts it."""
@@ -392,8 +371,8 @@ class _Judging:
                 continue
             if kind is AlertKind.HOOK_CHANGED:
                 baseline = replace(baseline, hook_code=hook_code)
-            elif kind in _ACCEPTING:
-                baseline = _ACCEPTING[kind](baseline, position)
+            elif (accept := RULES[kind].accept) is not None:
+                baseline = accept(baseline, position)
         return baseline
 
     def _others_there(self, position: PositionSnapshot, baseline: Baseline) -> int | None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import AlertKind, EventKind
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.rules.risks import RULES, HeldHedge
+from agents.monitor.rules.risks import HeldHedge, judge_kind
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from tests.agents.monitor.made_up_alerts import NOW, WALLET
 from tests.agents.monitor.made_up_positions import KEY, position, situation
@@ -47,11 +47,11 @@ def test_a_hedge_has_drifted_by_the_coins_held_now(
 ) -> None:
     held = replace(situation().position, amount0=int(coins * COIN))
     moment = replace(situation(), position=held, hedge=hedge(short, ratio))
-    found = RULES[AlertKind.HEDGE_DRIFTED](moment, Thresholds(), standing)
+    found = judge_kind(AlertKind.HEDGE_DRIFTED, moment, Thresholds(), standing)
 
     assert (found is not None) is told
     assert found is None or found.next_command == "zuno --network ethereum hedge 7"
-    off = RULES[AlertKind.HEDGE_DRIFTED](moment, Thresholds(hedge_drift=0.0), standing)
+    off = judge_kind(AlertKind.HEDGE_DRIFTED, moment, Thresholds(hedge_drift=0.0), standing)
     assert off is None
 
 

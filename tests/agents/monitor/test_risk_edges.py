@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import AlertKind, Severity
-from agents.monitor.rules.risks import RULES
+from agents.monitor.rules.risks import judge_kind
 from agents.monitor.rules.thresholds import Thresholds
 from agents.monitor.rules.worth_risks import loss_is_unknown
 from chain.math.fees import unpack_protocol_fee
@@ -27,7 +27,7 @@ STRANGER, OTHER = "0x" + "66" * 20, "0x" + "77" * 20
 def judged(
     kind: AlertKind, at: Situation, thresholds: Thresholds | None = None, *, standing: bool = False
 ) -> Finding | None:
-    return RULES[kind](at, thresholds or Thresholds(), standing)
+    return judge_kind(kind, at, thresholds or Thresholds(), standing)
 
 
 @pytest.mark.parametrize(

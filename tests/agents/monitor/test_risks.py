@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import AlertKind, Severity
 from agents.monitor.rules.excursions import INSIDE, OUTSIDE
-from agents.monitor.rules.risks import RULES, findings
+from agents.monitor.rules.risks import RULES, findings, judge_kind
 from agents.monitor.rules.thresholds import Thresholds
 from chain.history.candle_volatility import Volatility, VolatilityStep
 from tests.agents.monitor.made_up_positions import at_tick, situation
@@ -24,7 +24,7 @@ MOVING = Volatility(VolatilityStep.MARKET, 0.05, 24, "CoinGecko", None, None, ()
 
 
 def judged(kind: AlertKind, at: Situation, *, standing: bool = False) -> Finding | None:
-    return RULES[kind](at, USUAL, standing)
+    return judge_kind(kind, at, USUAL, standing)
 
 
 def test_a_quiet_position_is_not_risky() -> None:
@@ -183,9 +183,9 @@ def test_a_price_level_is_told_and_left_only_clearly() -> None:
     level = Thresholds(price_below=Fraction(1001, 1000))
     above = Thresholds(price_below=Fraction(999, 1000))
 
-    assert RULES[AlertKind.PRICE_LEVEL](moment, level, False) is not None
-    assert RULES[AlertKind.PRICE_LEVEL](moment, above, False) is None
-    assert RULES[AlertKind.PRICE_LEVEL](moment, above, True) is not None
+    assert judge_kind(AlertKind.PRICE_LEVEL, moment, level, False) is not None
+    assert judge_kind(AlertKind.PRICE_LEVEL, moment, above, False) is None
+    assert judge_kind(AlertKind.PRICE_LEVEL, moment, above, True) is not None
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_price_level_is_told_and_left_only_clearly() -> None:
 )
 def test_a_stop_loss_tells_and_names_the_command(thresholds: Thresholds, told: bool) -> None:
     moment = replace(situation(), principal_usd=100.0, fees_usd=10.0, loss=0.2)
-    found = RULES[AlertKind.LOSS_LEVEL](moment, thresholds, False)
+    found = judge_kind(AlertKind.LOSS_LEVEL, moment, thresholds, False)
 
     assert (found is not None) is told
     assert found is None or found.next_command == "zuno --network ethereum close 7"
@@ -221,7 +221,8 @@ def test_every_kind_that_a_position_alone_can_have_is_in_the_table() -> None:
         AlertKind.HEDGE_STALE,
     }
 
-    assert RULES.keys() == set(AlertKind) - elsewhere
+    assert {kind for kind, rule in RULES.items() if rule.judge} == set(AlertKind) - elsewhere
+    assert RULES.keys() == set(AlertKind)
     assert situation().standing == INSIDE
 
 

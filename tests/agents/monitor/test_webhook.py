@@ -58,7 +58,7 @@ class Receiver:
                 writer.write(f"HTTP/1.1 {answer}\r\ncontent-length: 0\r\n\r\n".encode())
                 await writer.drain()
             else:
-                await asyncio.sleep(1)
+                await reader.read()  # until who asked gives up and hangs up
         finally:
             writer.close()
 

@@ -138,12 +138,12 @@ async def test_an_endpoint_that_never_answers_is_not_asked_for_less(base: Networ
 async def test_a_slow_answer_leaves_time_to_wait_for_the_block(base: Network) -> None:
     node = HonestNode()
     late = iter((1, 0))
+    limits = replace(PATIENT, catch_up_seconds=0.03)
 
     async def slow(asked: Asked, connection: Connection, node: HonestNode) -> None:
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(2 * limits.catch_up_seconds)
         await honest(asked, connection, node)
 
-    limits = replace(PATIENT, catch_up_seconds=0.2)
     async with FaultServer(node=node) as server, client_of(base, [server.url], limits) as client:
         head = await client.head()
         server.behaviour = slow

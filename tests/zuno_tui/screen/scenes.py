@@ -44,6 +44,8 @@ from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.themes import DEFAULT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.pilot import Pilot
 
     from chain.wallet.secrets import Passphrase
@@ -84,6 +86,15 @@ async def play(pilot: Pilot[None], *events: Event) -> None:
     for event in events:
         app.hear(event)
     await pilot.pause()
+
+
+async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
+    """As soon as it is true; a busy machine takes its time."""
+    for _ in range(500):
+        if true():
+            return
+        await pilot.pause(0.02)
+    raise AssertionError("it never came true")
 
 
 def position(

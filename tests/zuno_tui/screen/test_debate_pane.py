@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from agents.bus.envelope import Role
 from agents.bus.payload import StruckClaim, Thought
 from agents.bus.run import SpokenTurn
-from tests.zuno_tui.screen.scenes import DEBATE, TURNS, desk_app, play, text_of
+from tests.zuno_tui.screen.scenes import DEBATE, TURNS, desk_app, play, text_of, until
 from zuno_tui.desk.events import DebateChanged, ProseHeard, ThinkingHeard, TurnEnded
 from zuno_tui.desk.prose import turn_view
 from zuno_tui.present.views import DebateView, Struck, TurnView
-from zuno_tui.screen.panes.debate import FLUSH_SECONDS, MOST_TURNS, DebatePane
+from zuno_tui.screen.panes.debate import MOST_TURNS, DebatePane
 from zuno_tui.screen.panes.turn import turn_text
 
 if TYPE_CHECKING:
@@ -35,11 +35,8 @@ async def test_prose_grows_in_one_block_a_speaker_and_the_turn_takes_its_place()
         await play(pilot, DebateChanged(EMPTY))
         await play(pilot, ProseHeard("scout", "The pool "), ProseHeard("critic", "I object"))
         await play(pilot, ProseHeard("scout", "is calm."))
-        await pilot.pause(2 * FLUSH_SECONDS)
-        assert _told(pilot) == [
-            "SCOUT  speaking…\nThe pool is calm.",
-            "CRITIC  speaking…\nI object",
-        ]
+        spoken = ["SCOUT  speaking…\nThe pool is calm.", "CRITIC  speaking…\nI object"]
+        await until(pilot, lambda: _told(pilot) == spoken)
 
         await play(pilot, TurnEnded(TurnView("scout", 1, "The pool is calm today.")))
         assert _told(pilot)[0] == "SCOUT  round 1\nThe pool is calm today."
@@ -54,8 +51,7 @@ async def test_a_model_that_thinks_is_seen_to_until_it_speaks() -> None:
             await play(pilot, ThinkingHeard("scout", seconds))
         assert _told(pilot) == ["SCOUT  thinking … 12 s\n"]
         await play(pilot, ProseHeard("scout", "Calm."))
-        await pilot.pause(2 * FLUSH_SECONDS)
-        assert _told(pilot) == ["SCOUT  speaking…\nCalm."]
+        await until(pilot, lambda: _told(pilot) == ["SCOUT  speaking…\nCalm."])
 
 
 async def test_tokens_are_gathered_before_they_are_drawn() -> None:
@@ -64,7 +60,7 @@ async def test_tokens_are_gathered_before_they_are_drawn() -> None:
         for _ in range(50):
             _pane(pilot).hear_prose("scout", "word ")
         assert _told(pilot) == []
-        await pilot.pause(2 * FLUSH_SECONDS)
+        await until(pilot, lambda: _told(pilot) != [])
         assert _told(pilot) == ["SCOUT  speaking…\n" + "word " * 50]
 
 
@@ -72,7 +68,7 @@ async def test_a_debate_that_ends_drops_what_was_half_said_and_says_how() -> Non
     async with desk_app().run_test() as pilot:
         await play(pilot, DebateChanged(replace(EMPTY, turns=TURNS[:1])))
         await play(pilot, ProseHeard("critic", "I was about to"))
-        await pilot.pause(2 * FLUSH_SECONDS)
+        await until(pilot, lambda: "I was about to" in _told(pilot)[-1])
         await play(pilot, DebateChanged(replace(EMPTY, turns=TURNS[:1], ended="Cancelled.")))
 
         assert [text.split("\n")[0] for text in _told(pilot)] == ["SCOUT  round 1"]

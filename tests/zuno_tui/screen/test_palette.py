@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from textual.command import CommandPalette
+from textual.command import CommandList, CommandPalette
 
 from tests.zuno_tui.screen.scenes import (
     APPLIED,
@@ -14,6 +14,7 @@ from tests.zuno_tui.screen.scenes import (
     ScriptedLink,
     desk_app,
     play,
+    until,
 )
 from zuno_tui.commands.apply import Apply
 from zuno_tui.commands.doctor import Doctor
@@ -66,17 +67,24 @@ async def test_nothing_in_the_palette_asks_for_a_signature() -> None:
         assert Doctor() in link.intents
 
 
+def _found(palette: CommandPalette) -> list[str]:
+    return [str(option.prompt) for option in palette.query_one(CommandList).options]
+
+
 async def test_a_command_is_found_by_typing_and_what_costs_money_waits_in_the_prompt() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test(size=(120, 36)) as pilot:
         await play(pilot, *MORNING)
         await pilot.press("ctrl+p", *"collect")
-        await pilot.pause(0.3)
-        assert isinstance(pilot.app.screen, CommandPalette)
+        palette = pilot.app.screen
+        assert isinstance(palette, CommandPalette)
+        await until(pilot, lambda: any("collect 7" in line for line in _found(palette)))
         await pilot.press("enter")
-        await pilot.pause(0.2)
+        await until(pilot, lambda: bool(pilot.app.screen.query(PromptPane)))
 
-        assert pilot.app.screen.query_one(PromptPane).value == "collect 7"
+        prompt = pilot.app.screen.query_one(PromptPane)
+        await until(pilot, lambda: prompt.value != "")
+        assert prompt.value == "collect 7"
         assert link.intents == []
 
 

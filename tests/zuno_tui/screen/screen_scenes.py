@@ -1,0 +1,141 @@
+"""Every screen by the events and the keys that lead to it; the main ones have a snapshot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from tests.zuno_tui.screen.portfolio_scene import PORTFOLIO
+from tests.zuno_tui.screen.range_scene import RANGE
+from tests.zuno_tui.screen.scenes import (
+    APPLIED,
+    APPROVAL,
+    APPROVED,
+    BUSY,
+    DEBATE,
+    MORNING,
+    NOW,
+    POSITIONS,
+)
+from tests.zuno_tui.screen.trade_scenes import HEDGING
+from tests.zuno_tui.screen.visit_scenes import DETAIL, POOLS, RECORDS, SENT, SETTINGS
+from zuno_tui.desk.events import (
+    AlertsChanged,
+    ConfirmationAsked,
+    DebateChanged,
+    DetailReady,
+    OutageChanged,
+    OutboxReady,
+    PlanChanged,
+    PoolsReady,
+    PortfolioChanged,
+    PositionsChanged,
+    ProseHeard,
+    RecordsReady,
+    Said,
+    SettingsReady,
+    StatusChanged,
+    TradeOpened,
+)
+from zuno_tui.present.outage import OutageView
+from zuno_tui.present.views import AlertsView, PositionsView
+
+if TYPE_CHECKING:
+    from zuno_tui.desk.events import Event
+
+KEYLESS = replace(APPROVAL, needs_passphrase=False)
+OUTAGE = OutageView(
+    "Base cannot be read",
+    "node.example did not finish its answer within 10.0 s. other.example is not reachable.",
+    "https://node.example/v2/…, https://other.example",
+    since=NOW - 400,
+    tries=5,
+    next_at=NOW + 30,
+    known_at=NOW - 460,
+)
+STALE = replace(POSITIONS, stale="the RPC does not answer; trying again in 30 s")
+SCENES: dict[str, tuple[tuple[Event, ...], tuple[str, ...]]] = {
+    "first second": ((), ()),
+    "morning": (MORNING, ()),
+    "without a plan": (MORNING[:3], ()),
+    "cursor elsewhere": (MORNING, ("j",)),
+    "alerts": (MORNING, ("2", "j")),
+    "debate": (
+        (
+            *MORNING[:3],
+            StatusChanged(BUSY),
+            DebateChanged(DEBATE),
+            ProseHeard("arbiter", "Both moves hold. I would take the wider one, since "),
+            Said("", twin="zuno recommend 7"),
+        ),
+        ("3",),
+    ),
+    "plan": (MORNING, ("4",)),
+    "approved": ((*MORNING, PlanChanged(APPROVED)), ("4",)),
+    "applied": ((*MORNING, PlanChanged(APPLIED)), ("4", "z")),
+    "confirmation": (
+        (*MORNING, PlanChanged(replace(APPROVED, approval=KEYLESS)), ConfirmationAsked(KEYLESS)),
+        ("a", "p"),
+    ),
+    "every byte": (
+        (*MORNING, PlanChanged(replace(APPROVED, approval=KEYLESS)), ConfirmationAsked(KEYLESS)),
+        ("f2",),
+    ),
+    "result": (
+        (
+            *MORNING,
+            PlanChanged(replace(APPROVED, approval=KEYLESS)),
+            ConfirmationAsked(KEYLESS),
+            PlanChanged(replace(APPLIED, approval=KEYLESS)),
+        ),
+        (),
+    ),
+    "help": (MORNING, ("4", "question_mark")),
+    "leaving": (MORNING, ("q",)),
+    "trouble": (
+        (
+            StatusChanged(replace(BUSY, trouble="RPC down", jobs=())),
+            PositionsChanged(STALE),
+            OutageChanged(OUTAGE),
+            AlertsChanged(AlertsView(trouble="alerts are not saved: the disk is full")),
+        ),
+        (),
+    ),
+    "nothing read": (
+        (
+            StatusChanged(replace(BUSY, trouble="RPC down", jobs=(), block=None)),
+            PositionsChanged(PositionsView(stale="RPC down")),
+            OutageChanged(replace(OUTAGE, known_at=None, tries=1, since=NOW)),
+        ),
+        (),
+    ),
+    "position": ((*MORNING, DetailReady(DETAIL)), ()),
+    "pools": ((*MORNING, PoolsReady(POOLS)), ()),
+    "range": ((*MORNING, RANGE), ("left", "left", "tab", "right", "right", "right")),
+    "portfolio": ((*MORNING, PortfolioChanged(PORTFOLIO, opens=True)), ("j",)),
+    "records": ((*MORNING, RecordsReady(RECORDS)), ()),
+    "outbox": ((*MORNING, OutboxReady(SENT)), ()),
+    "settings": ((*MORNING, SettingsReady(SETTINGS, "~/.zuno/settings.toml")), ()),
+    "trade that acts": ((TradeOpened(HEDGING),), ()),
+}
+
+SNAPSHOTS = {
+    "desk": "morning",
+    "debate": "debate",
+    "plan": "plan",
+    "confirmation": "confirmation",
+    "result": "result",
+    "position": "position",
+    "range": "range",
+    "portfolio": "portfolio",
+    "settings": "settings",
+    "trade": "trade that acts",
+}
+"""The main screens: at 120×36 their snapshots show every word and every colour."""
+
+PAGES = (
+    *("confirmation", "every byte", "result", "position", "pools", "range", "portfolio"),
+    *("records", "outbox", "settings", "trade that acts"),
+)
+"""They cover the whole desk."""
