@@ -94,7 +94,7 @@ def _run_command(command: Command | None, parsed: Namespace) -> int:
         return demo.run(parsed)
     if command.run is not None:
         return command.run(parsed)
-    from zuno_tui.commands.run_in_session import run_in_session
+    from zuno_tui.commands.catalog.run_in_session import run_in_session
 
     return run_in_session(command, parsed)
 

@@ -155,8 +155,8 @@ def _home_of_its_own(chosen: Path | None) -> Iterator[Path]:
 
 
 def _print(arguments: Namespace) -> int:
+    from zuno_tui.commands.catalog.run_in_session import run_in_session
     from zuno_tui.commands.positions import COMMAND
-    from zuno_tui.commands.run_in_session import run_in_session
 
     if arguments.fork:
         return asyncio.run(_print_copy(arguments))

@@ -150,7 +150,7 @@ class RunBacktest(Intent, frozen=True):
 def _run(arguments: Namespace) -> int:
     """A file is read without the settings, alike wherever it lies; a pool needs its network."""
     if arguments.bars is None:
-        from zuno_tui.commands.run_in_session import run_in_session
+        from zuno_tui.commands.catalog.run_in_session import run_in_session
 
         return run_in_session(COMMAND, arguments)
     from zuno_tui.app.backtest import backtest_of_file

@@ -23,7 +23,7 @@ class CompleteShell(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: CompleteShell) -> CommandAnswer:
-    from zuno_tui.commands.shell_completion import completion_script, known_positions
+    from zuno_tui.commands.catalog.shell_completion import completion_script, known_positions
 
     if intent.shell == "ids":
         return known_positions(session)

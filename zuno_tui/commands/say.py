@@ -22,7 +22,7 @@ class SayPhrase(Intent, frozen=True):
 
 
 def _run(arguments: Namespace) -> int:
-    from zuno_tui.commands.saying import run
+    from zuno_tui.commands.catalog.saying import run
 
     return run(arguments)
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.trade.concluding import desk_limits, guard, guard_facts
+from agents.trade.concluding import desk_limits, guard_facts
+from agents.trade.leverage_guard import guard
 from agents.trade.limits import DeskLimits
 from agents.trade.risk_rules import RiskFacts, Sizing, judge_risk
 from agents.trade.terms import TradeDecision

@@ -7,7 +7,6 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from agents.trade.concluding import GuardFacts, GuardReason, VenueExposure, guard
 from agents.trade.expected_value import (
     TradeCosts,
     expected_value,
@@ -18,6 +17,7 @@ from agents.trade.expected_value import (
     scaled_allocation,
     shrunk_probability_pct,
 )
+from agents.trade.leverage_guard import GuardFacts, GuardReason, VenueExposure, guard
 from agents.trade.limits import DeskLimits
 from agents.trade.risk_rules import HOLD, RiskFacts, RiskRule, Sizing, judge_risk
 from agents.trade.terms import (

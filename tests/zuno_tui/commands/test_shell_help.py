@@ -8,9 +8,9 @@ import subprocess
 import pytest
 
 from zuno_tui.cli import main
-from zuno_tui.commands.manual_pages import manual_page
+from zuno_tui.commands.catalog.manual_pages import manual_page
+from zuno_tui.commands.catalog.shell_completion import completion_script, takes_position
 from zuno_tui.commands.registry import registry
-from zuno_tui.commands.shell_completion import completion_script, takes_position
 from zuno_tui.present.exit_codes import USAGE
 
 NAMES = [command.name for command in registry().on_command_line()]
