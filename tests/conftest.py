@@ -48,6 +48,8 @@ def _chain_left_as_found(request: pytest.FixtureRequest) -> Iterator[None]:
     url = request.getfixturevalue("devnet").url
     taken, head = (node_rpc.ask(url, method) for method in ("evm_snapshot", "eth_blockNumber"))
     yield
+    # What still waits to be mined is in no snapshot.
+    node_rpc.ask(url, "anvil_dropAllTransactions")
     if node_rpc.ask(url, "eth_blockNumber") != head:
         assert node_rpc.ask(url, "evm_revert", taken)
 

@@ -67,6 +67,7 @@ class Moves:
         try:
             yield
         finally:
+            self.rpc("anvil_dropAllTransactions")
             assert self.rpc("evm_revert", snapshot)
 
     def reorg(self, depth: int) -> None:
