@@ -59,10 +59,10 @@ class LiveWorld:
 
     def tick(self) -> float:
         """Mine the next thing that is due, or say how many seconds of the wall it is away."""
-        self.clock.end_holds()
+        head_time = self.head_time
+        self.clock.end_holds(head_time)
         if not self.clock.speed:
             return float("inf")
-        head_time = self.head_time
         if head_time > self.clock.now():
             self.clock.set_time(head_time)
         visit = self._next_visit(head_time)

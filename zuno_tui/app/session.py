@@ -17,7 +17,7 @@ from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, MutableMapping
 
     from chain.contracts.networks import Address, Network
     from chain.positions.overview import Sources
@@ -42,6 +42,12 @@ def flags_of(arguments: Namespace) -> Flags:
     )
 
 
+def name_anvil(settings: Settings, environment: MutableMapping[str, str]) -> None:
+    """Let every process of this run find the node that the settings name."""
+    if settings.demo.anvil is not None:
+        environment.update(ZUNO_ANVIL=settings.demo.anvil)
+
+
 class Session(Struct, frozen=True):
     home: Home
     settings: Settings
@@ -58,6 +64,7 @@ class Session(Struct, frozen=True):
         home.require_own()
         flags = flags_of(arguments)
         settings = load_settings(home.settings, os.environ, flags)
+        name_anvil(settings, os.environ)
         return cls(home, settings, settings.chosen_network(), bool(arguments.json), flags=flags)
 
     @property

@@ -45,7 +45,14 @@ class RunDevnet(Intent, frozen=True):
 
 
 def _run(arguments: Namespace) -> int:
+    import os
+
+    from chain.base.home import Home
     from chain.devnet import process
+    from zuno_tui.app.session import name_anvil
+    from zuno_tui.settings import Flags, load_settings
+
+    name_anvil(load_settings(Home.locate(os.environ).settings, os.environ, Flags()), os.environ)
     from chain.devnet.defaults import CHAIN_ID, DEMO_SEED, DEMO_SPEED
 
     return process.run(

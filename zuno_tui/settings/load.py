@@ -14,6 +14,7 @@ from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.prices.price import WorthUnit
 from zuno_tui.settings.check import SettingsError, UnfitError, checked
 from zuno_tui.settings.schema import (
+    DemoTable,
     OwnAddress,
     SettingsFile,
     SharedTables,
@@ -202,6 +203,8 @@ def _from_environment(settings: Settings, environment: Mapping[str, str]) -> Set
         settings = replace(settings, coingecko_key=key)
     if url := told(environment, "defillama.url"):
         settings = replace(settings, defillama_url=checked_url(url, "ZUNO_DEFILLAMA_URL"))
+    if anvil := told(environment, "demo.anvil"):
+        settings = replace(settings, demo=DemoTable(anvil))
     if rpc := told(environment, "rpc"):
         settings = _with_endpoint(settings, rpc, "ZUNO_RPC")
     if private := told(environment, "send"):

@@ -333,6 +333,11 @@ class DefiLlamaTable(SettingsTable, frozen=True):
     url: Url | None = None
 
 
+class DemoTable(SettingsTable, frozen=True):
+    anvil: Text | None = None
+    """The program of the embedded chain's node, in place of the one that is fetched."""
+
+
 class RetentionSettings(SettingsTable, frozen=True):
     days: Days = 365
     """Of plans and records: a year of advice can be looked up and scored."""
@@ -358,6 +363,7 @@ class SharedTables(SettingsTable, frozen=True):
     keys: dict[str, Text] = field(default_factory=dict)
     """By a key's id; which there are the screen knows."""
     retention: RetentionSettings = RetentionSettings()
+    demo: DemoTable = DemoTable()
 
 
 class SettingsFile(SharedTables, frozen=True):

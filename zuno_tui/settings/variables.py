@@ -26,6 +26,7 @@ VARIABLES: Mapping[str, str] = {
     "telegram.url": "ZUNO_TELEGRAM_URL",
     "webhook.url": "ZUNO_WEBHOOK_URL",
     "webhook.secret": "ZUNO_WEBHOOK_SECRET",
+    "demo.anvil": "ZUNO_ANVIL",
     "screen.theme": "ZUNO_THEME",
     "screen.reading_pace": "ZUNO_READING_PACE",
 }
