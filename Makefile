@@ -15,10 +15,10 @@ run: setup world  ## open the demo
 test: setup  ## every check there is; types are checked beside the first tests
 	$(MAKE) --jobs=2 check tests
 
-# Two workers more than the two cores this is meant for: tests also wait for clocks and for others.
+# One worker more than the two cores this is meant for: tests also wait for clocks and for others.
 # Files go out in the order of tests/conftest.py, the long ones first.
 tests: setup
-	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 quick: setup  ## the inner loop: lint, types, import contracts and the tests that start nothing
 	$(MAKE) --jobs=2 check pure

@@ -64,8 +64,8 @@ def _chains_given_back() -> Iterator[None]:
 # Whoever waits for terminals, processes and clocks goes first, so that no worker is left alone
 # with one of them at the end.
 _LONG_FIRST = (
-    "tests/zuno_tui/real_terminal/",
     "tests/zuno_tui/gate/",
+    "tests/zuno_tui/real_terminal/",
     "tests/zuno_tui/commands/",
     "tests/zuno_tui/app/",
     "tests/zuno_tui/test_",

@@ -26,9 +26,9 @@ class Clock(Struct):
         self._looked = self.wall()
 
     @property
-    def is_held(self) -> bool:
-        """Whether somebody has an approval open, which lasts ten minutes of simulated time."""
-        return bool(self._holds)
+    def holds(self) -> tuple[str, ...]:
+        """Whose approvals are open, each of which lasts ten minutes of simulated time."""
+        return tuple(self._holds)
 
     @property
     def speed(self) -> float:

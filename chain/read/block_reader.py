@@ -32,6 +32,9 @@ GAS_PER_CALL = 10_000_000
 
 ANSWER_BYTES_PER_REQUEST = 4_000_000
 
+_ASKED_AGAIN = 2
+"""How often one block is asked about again where a node answers from another."""
+
 _ARB_SYS = "0x0000000000000000000000000000000000000064"
 
 
@@ -86,6 +89,7 @@ class OneBlock:
         self._client = client
         self._network = network
         self._block: Block | None = None
+        self._asked_again = 0
         self.ref: BlockRef = at
         """How to ask about the block: as it was given, then by its hash."""
 
@@ -140,7 +144,10 @@ class OneBlock:
         if self._is_here(outcomes[:proof]):
             return outcomes[proof:]
         if pinned:
-            raise BlockMovedError(self.block)
+            # A node that is taking a new block may answer half from it: it settles in a moment.
+            self._asked_again += 1
+            if self._asked_again > _ASKED_AGAIN:
+                raise BlockMovedError(self.block)
         return None
 
     def _whereabouts(self) -> tuple[Call, ...]:

@@ -61,7 +61,9 @@ async def test_a_reorg_that_moves_a_step_to_another_block_ends_nothing(bench: Be
     ]
     dispatch = await bench.sender().watch("hash")
     assert dispatch.ended is None
-    assert states(bench)[4:] == ["included", "unclear", "included", "final"]
+    # Whether it is seen in the pool before it is in a block again is the node's haste alone.
+    seen = [state for state in states(bench)[4:] if state != "sent"]
+    assert seen == ["included", "unclear", "included", "final"]
     assert bench.received() == 1
     assert len(bench.signer.signed) == 1
 
