@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from agents.mesh.frame import Frame
     from agents.mesh.peers import Peer
 
-THOUGHT_PATIENCE = 3.0
-"""Seconds after which a thought that has not come is no longer waited for."""
+THOUGHT_PATIENCE = 6.0
+"""Seconds after which a thought that has not come is no longer waited for: without it the record
+cannot be replayed, so a slow machine gets its time."""
 _TAKEN = msgspec.json.Decoder(Taken)
 _MOST_NOT_TAKEN = 16_384
 """Messages of one debate that wait for the desk to record them."""
