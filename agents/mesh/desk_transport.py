@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agents.mesh.frame import Frame
     from agents.mesh.peers import Peer
 
-THOUGHT_PATIENCE = 6.0
+THOUGHT_PATIENCE = 4.0
 """Seconds after which a thought that has not come is no longer waited for: without it the record
 cannot be replayed, so a slow machine gets its time."""
 _TAKEN = msgspec.json.Decoder(Taken)
