@@ -16,7 +16,7 @@ from zuno_tui.screen.app.app import ZunoApp
 
 if TYPE_CHECKING:
     from chain.wallet.secrets import Passphrase
-    from zuno_tui.commands.command import Intent
+    from zuno_tui.catalog.command import Intent
 
 SECONDS = 10.0
 TOKENS_A_SECOND = 100

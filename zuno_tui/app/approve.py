@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agents.lp.plan import Plan
     from chain.positions.overview import Sources
     from zuno_tui.app.session import Session
-    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.catalog.command import OrderMaker
     from zuno_tui.gate.dry_run import DryRun
     from zuno_tui.present.answer import CommandAnswer
 

@@ -19,6 +19,7 @@ from chain.positions.overview import tokens_at
 from chain.tokens.pair import pair_of
 from zuno_tui.app.own_range import range_of_pair
 from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.catalog.intents import CreatePosition, MovePosition
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import OutputColumn, table
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from chain.positions.overview import Sources
     from chain.tokens.pair import Pair
     from zuno_tui.app.session import Session
+    from zuno_tui.catalog.intents import ChooseRange
     from zuno_tui.present.output import Json
     from zuno_tui.present.range_form import RangeForm
     from zuno_tui.present.views import RangeFigure
@@ -61,20 +63,7 @@ _COLUMNS = (
 )
 
 
-class RangeQuestion(Struct, frozen=True):
-    """For which position, or for what is to be opened, a range is to be chosen."""
-
-    token_id: int | None
-    phrase: str = ""
-    """In the words of `create`, where there is no position."""
-    prices: tuple[str, str] | None = None
-    profile: str | None = None
-
-
-async def range_answer(
-    session: Session, asked: RangeQuestion, command: Callable[[RangeForm, TickRange], str]
-) -> CommandAnswer:
-    """`command` writes what plans a range."""
+async def range_answer(session: Session, asked: ChooseRange) -> CommandAnswer:
     async with session.sources() as sources:
         forms = await read_range_forms(session, sources, asked, os.environ, session.narrate)
     form = forms[0]
@@ -87,7 +76,7 @@ async def range_answer(
         f"{form.pair.base.label}, read at block {form.context.block:,}",
     )
     remarks = [f"▲ {words}" for words in (*preview.objections, preview.trouble) if words]
-    twin = "" if preview.trouble else command(form, ticks)
+    twin = "" if preview.trouble else planning(form, ticks).twin
     if twin:
         remarks.append(f"Plan it: {twin}")
     return CommandAnswer(
@@ -101,7 +90,7 @@ async def range_answer(
 async def read_range_forms(
     session: Session,
     sources: Sources,
-    asked: RangeQuestion,
+    asked: ChooseRange,
     environment: Mapping[str, str],
     tell: Telling,
 ) -> tuple[RangeForm, ...]:
@@ -131,6 +120,14 @@ async def read_range_forms(
             f"Position #{asked.token_id} is empty: there is nothing to put into a range."
         )
     return usable
+
+
+def planning(form: RangeForm, ticks: TickRange) -> MovePosition | CreatePosition:
+    """What asks for the plan of just this range, in words that anybody can type."""
+    prices = chosen_prices(form, ticks)
+    if form.token_id is not None:
+        return MovePosition(form.token_id, *prices)
+    return CreatePosition(with_prices(form.phrase, prices))
 
 
 def chosen_prices(form: RangeForm, ticks: TickRange) -> tuple[str, str]:
@@ -169,7 +166,7 @@ def _prices(form: RangeForm, ticks: TickRange, digits: int, *, inverted: bool) -
     return f"{low.normalize():f}", f"{high.normalize():f}"
 
 
-def _phrase(session: Session, asked: RangeQuestion) -> CreatePhrase:
+def _phrase(session: Session, asked: ChooseRange) -> CreatePhrase:
     words = asked.phrase if asked.prices is None else with_prices(asked.phrase, asked.prices)
     phrase = parse_create(words, session.network)
     if phrase.network != session.network:
@@ -182,7 +179,7 @@ def _phrase(session: Session, asked: RangeQuestion) -> CreatePhrase:
 class _Reading(Struct, frozen=True):
     session: Session
     sources: Sources
-    asked: RangeQuestion
+    asked: ChooseRange
     phrase: CreatePhrase | None
 
     async def form(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network
     from chain.positions.overview import Sources
     from zuno_tui.app.session import Session
-    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.catalog.command import OrderMaker
     from zuno_tui.gate.allowances import GivenAllowance
     from zuno_tui.gate.orders.order import Order
     from zuno_tui.present.output import Json

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Sequence
 
-    from zuno_tui.commands.command import Command
+    from zuno_tui.catalog.command import Command
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _commands_for(words: Sequence[str]) -> Iterable[Command]:
     """The one that is named first, or else all: most of a short command's time is their loading."""
-    from zuno_tui.commands.registry import command_named, registry
+    from zuno_tui.catalog.registry import command_named, registry
 
     named = command_named(words[0]) if words else None
     if named is not None and named.on_command_line:

@@ -7,13 +7,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from zuno_tui.commands.arguments import DESK_FLAGS
-from zuno_tui.commands.command import Argument, OneOf
+from zuno_tui.catalog.arguments import DESK_FLAGS
+from zuno_tui.catalog.command import Argument, OneOf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from zuno_tui.commands.command import Command
+    from zuno_tui.catalog.command import Command
 
     Parsers = argparse._SubParsersAction[argparse.ArgumentParser]
 

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.arguments import CANDIDATE, PLAN
-from zuno_tui.commands.command import Command, Group, Intent, Verb
-from zuno_tui.commands.possible import with_plan
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import Approve
+from zuno_tui.catalog.possible import with_plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from zuno_tui.app.session import Session
-    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.catalog.command import OrderMaker
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.prompt.remaining import Remaining
-
-
-class Approve(Intent, frozen=True):
-    command: ClassVar = ("approve",)
-    arguments: ClassVar = (PLAN, CANDIDATE)
-
-    plan_id: str | None = None
-    candidate: str | None = None
-    """A move's letter or number, or `exit`, instead of what is recommended."""
 
 
 def _order(session: Session, intent: Approve) -> OrderMaker | None:

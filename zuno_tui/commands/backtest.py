@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.arguments import PROFILE, read_file_name
-from zuno_tui.commands.command import Argument, Command, Group, Intent, OneOf, Verb
+from zuno_tui.catalog.arguments import PROFILE, read_file_name
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, OneOf, Verb
 
 if TYPE_CHECKING:
     from argparse import Namespace

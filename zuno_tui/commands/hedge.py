@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.arguments import TOKEN_ID
-from zuno_tui.commands.command import Command, Group, Intent, Verb
-from zuno_tui.commands.possible import of_selected, with_positions
-from zuno_tui.commands.trade import EMERGENCIES, EMERGENCY, MODE, ModeName
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import Hedge
+from zuno_tui.catalog.possible import of_selected, with_positions
+from zuno_tui.commands.trade import EMERGENCIES
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-
-
-class Hedge(Intent, frozen=True):
-    command: ClassVar = ("hedge",)
-    arguments: ClassVar = (TOKEN_ID, MODE, EMERGENCY)
-
-    token_id: int
-    mode: ModeName = "swing"
-    emergency: bool = False
 
 
 async def _answer(session: Session, intent: Hedge) -> CommandAnswer:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.commands.possible import always
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import COIN, ModeName, Trade, read_subject
+from zuno_tui.catalog.possible import always
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,40 +15,8 @@ if TYPE_CHECKING:
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 
-ModeName = Literal["swing", "position"]
-ASKED = ("status", "report", "memory", "why")
-"""What may be asked of the desk instead of naming a coin."""
-MODE = Argument("--mode", "for how long", choices=("swing", "position"), default="swing")
-EMERGENCY = Argument("--emergency", "news of the last hour alone", switch=True, default=False)
-_COIN = re.compile(r"[A-Za-z0-9]{2,12}", re.ASCII)
 EMERGENCIES = dict.fromkeys(("emergency", "urgent", "urgently"), True)
 _MODES: dict[str, ModeName] = {"swing": "swing", "position": "position"}
-
-
-def read_subject(text: str) -> str:
-    if text.lower() in ASKED:
-        return text.lower()
-    if _COIN.fullmatch(text) is None:
-        raise ValueError(f"{text!r} is no coin, like ETH, nor one of {', '.join(ASKED)}")
-    return text.upper()
-
-
-class Trade(Intent, frozen=True):
-    command: ClassVar = ("trade",)
-    arguments: ClassVar = (
-        Argument(
-            "subject",
-            f"a coin, like ETH; or {', '.join(ASKED)}",
-            metavar="SYMBOL",
-            read=read_subject,
-        ),
-        MODE,
-        EMERGENCY,
-    )
-
-    subject: str
-    mode: ModeName = "swing"
-    emergency: bool = False
 
 
 async def _answer(session: Session, intent: Trade) -> CommandAnswer:
@@ -69,7 +37,7 @@ async def _answer(session: Session, intent: Trade) -> CommandAnswer:
 
 def _read(said: Remaining) -> Trade:
     mode, emergency = said.one_of(_MODES), said.one_of(EMERGENCIES)
-    subject = said.matching(_COIN)
+    subject = said.matching(COIN)
     if subject is None:
         said.refuse("which coin.", "trade ETH")
     said.end("about", "on", "the", "mode")

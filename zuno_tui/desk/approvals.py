@@ -20,11 +20,9 @@ from zuno_tui.present.views import DebateView
 
 if TYPE_CHECKING:
     from zuno_tui.app.market_clock import MarketTrading
-    from zuno_tui.commands.approve import Approve
-    from zuno_tui.commands.command import OrderMaker
-    from zuno_tui.commands.explain import ExplainPlan
-    from zuno_tui.commands.market import SetMarketClock as Asked
-    from zuno_tui.commands.plan import ShowPlan
+    from zuno_tui.catalog.command import OrderMaker
+    from zuno_tui.catalog.intents import Approve, ExplainPlan, ShowPlan
+    from zuno_tui.catalog.intents import SetMarketClock as Asked
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.gate.dry_run import DryRun

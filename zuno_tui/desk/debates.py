@@ -15,9 +15,7 @@ from zuno_tui.settings.transport import TransportChoice
 if TYPE_CHECKING:
     from agents.lp.payloads import FlowCreateStart, FlowStart
     from agents.model.budget import BudgetReport
-    from zuno_tui.commands.create import CreatePosition
-    from zuno_tui.commands.move import MovePosition
-    from zuno_tui.commands.recommend import Recommend
+    from zuno_tui.catalog.intents import CreatePosition, MovePosition, Recommend
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.present.argued_plan import ArguedPlan

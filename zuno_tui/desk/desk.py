@@ -8,15 +8,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.contracts.networks import UnknownNetworkError, network_named
-from zuno_tui.commands.cancel import Cancel
-from zuno_tui.commands.doctor import Doctor
-from zuno_tui.commands.help import Help
-from zuno_tui.commands.network import SwitchNetwork
-from zuno_tui.commands.quit import Quit
-from zuno_tui.commands.refresh import Refresh
-from zuno_tui.commands.setting import ChangeSetting
-from zuno_tui.commands.show import Show
-from zuno_tui.commands.wallet import UseWallet
+from zuno_tui.catalog.intents import (
+    Cancel,
+    ChangeSetting,
+    Doctor,
+    Help,
+    Quit,
+    Refresh,
+    Show,
+    SwitchNetwork,
+    UseWallet,
+)
 from zuno_tui.desk.cleaning import cleaned
 from zuno_tui.desk.events import (
     AlertsChanged,
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Address
     from chain.wallet.secrets import Passphrase
     from zuno_tui.app.session import Session
-    from zuno_tui.commands.command import Intent
+    from zuno_tui.catalog.command import Intent
     from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.jobs import Jobs

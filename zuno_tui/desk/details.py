@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import PriceBook
     from chain.tokens.pair import Pair
-    from zuno_tui.commands.inspect import Inspect
+    from zuno_tui.catalog.intents import Inspect
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.jobs import Progress
     from zuno_tui.present.views import ChartView

@@ -11,28 +11,32 @@ from msgspec.structs import replace
 from zuno_tui.app.market_clock import MarketClockError
 from zuno_tui.app.plans import is_trade_plan
 from zuno_tui.app.retention import let_go_when_due
-from zuno_tui.commands.alerts import Acknowledge, MuteAlert
-from zuno_tui.commands.apply import Apply
-from zuno_tui.commands.approve import Approve
-from zuno_tui.commands.create import CreatePosition
-from zuno_tui.commands.diff import DiffPlan
-from zuno_tui.commands.explain import ExplainPlan
-from zuno_tui.commands.hedge import Hedge
-from zuno_tui.commands.inspect import Inspect
-from zuno_tui.commands.market import SetMarketClock
-from zuno_tui.commands.move import MovePosition
-from zuno_tui.commands.outbox import OpenOutbox
-from zuno_tui.commands.plan import ShowPlan
-from zuno_tui.commands.pools import ListPools
-from zuno_tui.commands.portfolio import ShowPortfolio
-from zuno_tui.commands.range import ChooseRange
-from zuno_tui.commands.recommend import Recommend
-from zuno_tui.commands.registry import registry
-from zuno_tui.commands.replay import Replay
-from zuno_tui.commands.say import SayPhrase
-from zuno_tui.commands.show import Show
-from zuno_tui.commands.simulate import SimulatePlan
-from zuno_tui.commands.trade import ASKED, Trade
+from zuno_tui.catalog.intents import (
+    ASKED,
+    Acknowledge,
+    Apply,
+    Approve,
+    ChooseRange,
+    CreatePosition,
+    DiffPlan,
+    ExplainPlan,
+    Hedge,
+    Inspect,
+    ListPools,
+    MovePosition,
+    MuteAlert,
+    OpenOutbox,
+    Recommend,
+    Replay,
+    SayPhrase,
+    SetMarketClock,
+    Show,
+    ShowPlan,
+    ShowPortfolio,
+    SimulatePlan,
+    Trade,
+)
+from zuno_tui.catalog.registry import registry
 from zuno_tui.desk.approvals import Approvals
 from zuno_tui.desk.approvals import EmbeddedMarket as MarketClock
 from zuno_tui.desk.card import Card
@@ -54,7 +58,7 @@ if TYPE_CHECKING:
 
     from chain.rpc.records import Block
     from chain.wallet.secrets import Passphrase
-    from zuno_tui.commands.command import Intent
+    from zuno_tui.catalog.command import Intent
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.jobs import Progress
     from zuno_tui.desk.reading import PositionReader
@@ -81,7 +85,7 @@ class RangeForms:
         forms = await read_range_forms(
             desk_context.session,
             desk_context.sources,
-            intent.question,
+            intent,
             desk_context.opening.environment,
             progress,
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from zuno_tui.commands.range import ChooseRange
+    from zuno_tui.catalog.intents import ChooseRange
     from zuno_tui.present.detail_view import DetailView
     from zuno_tui.present.outage import OutageView
     from zuno_tui.present.portfolio_view import PortfolioView

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from chain.wallet.secrets import Passphrase
-    from zuno_tui.commands.command import Intent
+    from zuno_tui.catalog.command import Intent
 
 
 class DeskLink(Protocol):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from zuno_tui.app.session import Session
-    from zuno_tui.commands.command import Intent
+    from zuno_tui.catalog.command import Intent
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.present.answer import CommandAnswer
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from chain.base.quantity import Quantity
     from zuno_tui.app.earnings import PositionEarnings, WalletEarnings
-    from zuno_tui.commands.portfolio import ShowPortfolio
+    from zuno_tui.catalog.intents import ShowPortfolio
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.jobs import Progress
 

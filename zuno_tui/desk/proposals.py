@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from zuno_tui.desk.events import PhraseProposed
 
 if TYPE_CHECKING:
-    from zuno_tui.commands.say import SayPhrase
+    from zuno_tui.catalog.intents import SayPhrase
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.settings.debates import DebateSettings
 
@@ -43,7 +43,7 @@ class PhraseProposals:
     async def _ask(self, settings: DebateSettings, typed: str) -> None:
         from agents.bus.run import Listener
         from zuno_tui.app.debate_setup import live_model, with_keys
-        from zuno_tui.commands.registry import registry
+        from zuno_tui.catalog.registry import registry
         from zuno_tui.prompt.model_phrase import phrase_of_model
 
         settings = replace(settings, model=await with_keys(settings.model))

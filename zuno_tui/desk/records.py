@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.trade.flow import DeskEnd
-    from zuno_tui.commands.replay import Replay
+    from zuno_tui.catalog.intents import Replay
     from zuno_tui.desk.context import DeskContext
 
 _MOST_LISTED = 100

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from chain.execution.outbox.records import PlanStep
     from chain.wallet.secrets import Passphrase
     from chain.wallet.signer import Signer
-    from zuno_tui.commands.apply import Apply
-    from zuno_tui.commands.outbox import OpenOutbox as AskedOutbox
+    from zuno_tui.catalog.intents import Apply
+    from zuno_tui.catalog.intents import OpenOutbox as AskedOutbox
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.gate.limits import GateLimits

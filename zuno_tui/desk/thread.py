@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from chain.wallet.secrets import Passphrase
-    from zuno_tui.commands.command import Intent
+    from zuno_tui.catalog.command import Intent
     from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.desk import Desk
     from zuno_tui.desk.events import Event
@@ -48,8 +48,7 @@ class DeskThread:
         self._thread.start()
 
     def ask(self, intent: Intent) -> None:
-        from zuno_tui.commands.help import Help
-        from zuno_tui.commands.quit import Quit
+        from zuno_tui.catalog.intents import Help, Quit
 
         # Neither needs the desk, which may still be opening, or never have opened.
         match intent:

@@ -43,10 +43,7 @@ if TYPE_CHECKING:
     from agents.bus.payload import Payload
     from agents.trade.plan import TradePlan
     from chain.exchange.orders.order import OrderProgress
-    from zuno_tui.commands.apply import Apply
-    from zuno_tui.commands.approve import Approve
-    from zuno_tui.commands.hedge import Hedge
-    from zuno_tui.commands.trade import Trade
+    from zuno_tui.catalog.intents import Apply, Approve, Hedge, Trade
     from zuno_tui.desk.approvals import EmbeddedMarket
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.gate.trades import ApprovedTrade

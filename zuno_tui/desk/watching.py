@@ -23,7 +23,7 @@ from chain.contracts.checksum import shortened
 from chain.contracts.networks import UnknownNetworkError, network_named
 from zuno_tui.app.health import undelivered
 from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
-from zuno_tui.commands.alerts import ALL_ALERTS
+from zuno_tui.catalog.intents import ALL_ALERTS
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.present.views import AlertRow, AlertsView
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from agents.monitor.heartbeat import Beat
     from agents.monitor.notes import Note
     from chain.contracts.networks import Address, Network
-    from zuno_tui.commands.alerts import Acknowledge
-    from zuno_tui.commands.alerts import MuteAlert as AskedMute
+    from zuno_tui.catalog.intents import Acknowledge
+    from zuno_tui.catalog.intents import MuteAlert as AskedMute
     from zuno_tui.desk.context import DeskContext
 
 

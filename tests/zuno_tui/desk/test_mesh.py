@@ -21,8 +21,8 @@ from tests.fakes.mesh_wire import Wire
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.app import debate_setup as held
 from zuno_tui.app.debate_setup import SECOND
+from zuno_tui.catalog.intents import Recommend
 from zuno_tui.commands.mesh import ShowMesh
-from zuno_tui.commands.recommend import Recommend
 from zuno_tui.desk.events import (
     DebateChanged,
     PageReady,

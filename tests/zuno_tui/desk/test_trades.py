@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.commands.apply import Apply
-from zuno_tui.commands.approve import Approve
-from zuno_tui.commands.hedge import Hedge
-from zuno_tui.commands.show import Show
-from zuno_tui.commands.trade import Trade
+from zuno_tui.catalog.intents import Apply, Approve, Hedge, Show, Trade
 from zuno_tui.desk.events import (
     ConfirmationEnded,
     PageReady,

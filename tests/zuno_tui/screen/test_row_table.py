@@ -20,8 +20,7 @@ from tests.zuno_tui.screen.scenes import (
     position,
     text_of,
 )
-from zuno_tui.commands.alerts import Acknowledge
-from zuno_tui.commands.inspect import Inspect
+from zuno_tui.catalog.intents import Acknowledge, Inspect
 from zuno_tui.desk.events import AlertsChanged, OutageChanged, PositionsChanged
 from zuno_tui.present.outage import OutageView
 from zuno_tui.present.views import PositionsView

@@ -11,8 +11,7 @@ from tests.zuno_tui.screen.graphics.test_pictures import png
 from tests.zuno_tui.screen.looks import lines_of
 from tests.zuno_tui.screen.scenes import NOW, ScriptedLink, desk_app, play
 from tests.zuno_tui.screen.trade_scenes import APPROVAL, BEGUN, HEARD, HEDGING, HOLDING, PLAN_ID
-from zuno_tui.commands.show import Show
-from zuno_tui.commands.trade import Trade
+from zuno_tui.catalog.intents import Show, Trade
 from zuno_tui.desk.events import (
     ConfirmationEnded,
     TradeChanged,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.commands.command import Group, flat
-from zuno_tui.commands.registry import registry
+from zuno_tui.catalog.command import Group, flat
+from zuno_tui.catalog.registry import registry
 from zuno_tui.present.answer import CommandAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from zuno_tui.commands.command import Command
+    from zuno_tui.catalog.command import Command
 
 _TITLES = {
     Group.POSITION: "Positions",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from zuno_tui.app.session import Session, say
-from zuno_tui.commands.registry import registry
+from zuno_tui.catalog.registry import registry
 from zuno_tui.present.exit_codes import DONE, REFUSED, USAGE
 from zuno_tui.present.failures import foreseen
 from zuno_tui.present.output import print_json, print_lines
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
-    from zuno_tui.commands.command import Intent
+    from zuno_tui.catalog.command import Intent
     from zuno_tui.present.output import Json
     from zuno_tui.present.position_rows import Won
     from zuno_tui.settings.debates import DebateSettings

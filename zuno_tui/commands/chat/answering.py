@@ -24,23 +24,26 @@ from chain.base.units import DAY
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.trade_plans import stored_trade
 from zuno_tui.app.trade_report import chart_of, report_channel, send_waiting
+from zuno_tui.catalog.intents import (
+    ASKED,
+    ExplainPlan,
+    Inspect,
+    ListPools,
+    Show,
+    ShowPlan,
+    ShowPortfolio,
+    Trade,
+)
+from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.alerts import ListAlerts
 from zuno_tui.commands.balances import ShowBalances
 from zuno_tui.commands.chat.model_words import answered_by_model
 from zuno_tui.commands.earned import ShowEarned
-from zuno_tui.commands.explain import ExplainPlan
 from zuno_tui.commands.gas import ShowGas
 from zuno_tui.commands.glossary import LookUpTerm
-from zuno_tui.commands.inspect import Inspect
-from zuno_tui.commands.plan import ShowPlan
-from zuno_tui.commands.pools import ListPools
-from zuno_tui.commands.portfolio import ShowPortfolio
 from zuno_tui.commands.positions import ListPositions
 from zuno_tui.commands.price import ShowPrice
-from zuno_tui.commands.registry import registry
 from zuno_tui.commands.scorecard import ShowScorecard
-from zuno_tui.commands.show import Show
-from zuno_tui.commands.trade import ASKED, Trade
 from zuno_tui.commands.what_if import WhatIf
 from zuno_tui.present.exit_codes import DONE, NETWORK, REFUSED
 from zuno_tui.present.failures import foreseen, unforeseen
@@ -60,7 +63,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.monitor.deliver.telegram import TelegramSettings
-    from zuno_tui.commands.command import Intent
+    from zuno_tui.catalog.command import Intent
     from zuno_tui.present.output import Json
 
 _ANSWER_SECONDS = 60.0

@@ -9,7 +9,7 @@ from msgspec import Struct
 from textual.command import DiscoveryHit, Hit, Provider
 from textual.content import Content
 
-from zuno_tui.commands.registry import registry
+from zuno_tui.catalog.registry import registry
 from zuno_tui.screen.screens.asking import active_keys
 from zuno_tui.screen.screens.desk import PANES, DeskScreen
 from zuno_tui.screen.themes import THEME_NAMES
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from textual.command import Hits
 
-    from zuno_tui.commands.command import Suggestion
+    from zuno_tui.catalog.command import Suggestion
 
 
 class Possible(Struct, frozen=True):

@@ -36,7 +36,7 @@ _ONE_LINE = "Only the first line of the paste was taken, and nothing was asked y
 
 def _completions(text: str, context: PhraseContext) -> Sequence[PhraseCompletion]:
     # The grammar is needed for the first letter, not for the first paint.
-    from zuno_tui.commands.registry import registry
+    from zuno_tui.catalog.registry import registry
     from zuno_tui.prompt.completion import completions
 
     return completions(text, context, registry())

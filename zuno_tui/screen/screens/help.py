@@ -9,8 +9,8 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 
-from zuno_tui.commands.command import Group
-from zuno_tui.commands.registry import registry
+from zuno_tui.catalog.command import Group
+from zuno_tui.catalog.registry import registry
 from zuno_tui.present.card_terms import ALERT_TERMS, PLAN_TERMS, POSITION_TERMS
 from zuno_tui.screen.keys import HELP
 from zuno_tui.screen.panes.frame import heading, literal
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.commands.command import Verb
+    from zuno_tui.catalog.command import Verb
     from zuno_tui.screen.screens.asking import ActiveKey
 
 HelpSection: TypeAlias = list[Content]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 
-from zuno_tui.commands.outbox import OpenOutbox
+from zuno_tui.catalog.intents import OpenOutbox
 from zuno_tui.desk.events import OutboxReady
 from zuno_tui.screen.keys import SENT
 from zuno_tui.screen.panes.frame import heading, literal

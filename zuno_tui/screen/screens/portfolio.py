@@ -113,7 +113,7 @@ class PortfolioScreen(SubScreen):
         self._draw()
 
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
-        from zuno_tui.commands.inspect import Inspect
+        from zuno_tui.catalog.intents import Inspect
 
         *wallet, token_id = event.key.split("/")
         if len(wallet) == _FEWEST and token_id.isdigit():
@@ -123,7 +123,7 @@ class PortfolioScreen(SubScreen):
         self.query_one(RowTable).action_choose()
 
     def action_anew(self) -> None:
-        from zuno_tui.commands.portfolio import ShowPortfolio
+        from zuno_tui.catalog.intents import ShowPortfolio
 
         self.link.ask(ShowPortfolio())
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 
-from zuno_tui.commands.range import ChooseRange
-from zuno_tui.commands.recommend import Recommend
+from zuno_tui.catalog.intents import ChooseRange, Recommend
 from zuno_tui.desk.events import DetailReady
 from zuno_tui.present.drawing.chart import price_chart
 from zuno_tui.present.drawing.days import day_bars

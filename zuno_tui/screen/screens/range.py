@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.commands.create import CreatePosition
-    from zuno_tui.commands.move import MovePosition
+    from zuno_tui.catalog.intents import CreatePosition, MovePosition
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.present.range_form import RangeForm
@@ -175,7 +174,7 @@ class RangeScreen(SubScreen):
         self._show_keys()
 
     def _intent(self) -> MovePosition | CreatePosition | None:
-        from zuno_tui.commands.range import planning
+        from zuno_tui.app.range import planning
 
         try:
             return planning(self._form, self._ticks)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical
 
-from zuno_tui.commands.replay import Replay
+from zuno_tui.catalog.intents import Replay
 from zuno_tui.desk.events import DebateChanged, RecordsReady
 from zuno_tui.screen.keys import LISTING
 from zuno_tui.screen.panes.frame import literal

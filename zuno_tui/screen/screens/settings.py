@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.containers import Vertical
 from textual.widgets import Input
 
-from zuno_tui.commands.setting import ChangeSetting
-from zuno_tui.commands.wallet import UseWallet
+from zuno_tui.catalog.intents import ChangeSetting, UseWallet
 from zuno_tui.desk.events import Said, SettingsReady
 from zuno_tui.screen.keys import PICKING, PREFERRING, SAVING
 from zuno_tui.screen.panes.frame import literal

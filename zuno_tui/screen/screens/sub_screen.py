@@ -13,7 +13,7 @@ from zuno_tui.screen.screens.asking import Asking, active_keys
 if TYPE_CHECKING:
     from textual.binding import BindingType
 
-    from zuno_tui.commands.command import Intent
+    from zuno_tui.catalog.command import Intent
     from zuno_tui.desk.link import DeskLink
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 
+from zuno_tui.catalog.intents import Trade
 from zuno_tui.charts.installed import ChartError, require_chart_packages
-from zuno_tui.commands.trade import Trade
 from zuno_tui.desk.events import TradeChanged, TradeOpened
 from zuno_tui.present.trade.drawing import chip_lines, sections, verdict_lines
 from zuno_tui.screen.keys import TRADING

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from zuno_tui.commands.command import Suggestion
+    from zuno_tui.catalog.command import Suggestion
     from zuno_tui.prompt.context import PhraseContext
 
 

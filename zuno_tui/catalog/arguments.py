@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zuno_tui.commands.command import Argument
+from zuno_tui.catalog.command import Argument
 
 if TYPE_CHECKING:
     from chain.base.numerals import Numeral

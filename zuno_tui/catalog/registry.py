@@ -1,4 +1,4 @@
-"""Every command, found by its file in this folder; lists of commands are made from here alone."""
+"""Every command, found by its file in zuno_tui/commands; lists of commands are made here alone."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-import zuno_tui.commands
-from zuno_tui.commands.command import Command
+from zuno_tui.catalog.command import Command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from zuno_tui.commands.command import Group, Intent, Suggestion, Verb
+    from zuno_tui.catalog.command import Group, Intent, Suggestion, Verb
     from zuno_tui.prompt.context import PhraseContext
 
 _MOST_WORDS = 6
+_FOLDERS = ("zuno_tui.commands",)
+"""Where commands are found by name: whoever lists or runs them imports none of them."""
 
 
 class CommandRegistry:
@@ -81,23 +82,26 @@ class CommandRegistry:
 
 @cache
 def registry() -> CommandRegistry:
-    return CommandRegistry(filter(None, map(_command_in, _module_names())))
+    found = (_command_in(module) for _, module in _modules())
+    return CommandRegistry(filter(None, found))
 
 
 def command_named(name: str) -> Command | None:
     """By its file alone, so that running one command loads no other."""
-    module = name.replace("-", "_")
-    command = _command_in(module) if module in _module_names() else None
-    return None if command is None or command.name != name else command
+    wanted = name.replace("-", "_")
+    found = (_command_in(module) for file, module in _modules() if file == wanted)
+    return next((command for command in found if command and command.name == name), None)
 
 
-def _module_names() -> list[str]:
-    found = iter_modules(zuno_tui.commands.__path__)
-    return [module.name for module in found if not module.ispkg]
+def _modules() -> Iterator[tuple[str, str]]:
+    """The files in which commands may be, each with its module's whole name."""
+    for folder in _FOLDERS:
+        found = iter_modules(import_module(folder).__path__)
+        yield from ((file.name, f"{folder}.{file.name}") for file in found if not file.ispkg)
 
 
 def _command_in(module: str) -> Command | None:
-    command = getattr(import_module(f"{zuno_tui.commands.__name__}.{module}"), "COMMAND", None)
+    command = getattr(import_module(module), "COMMAND", None)
     return command if isinstance(command, Command) else None
 
 
