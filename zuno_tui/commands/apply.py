@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.commands.arguments import CONFIRM, PASSPHRASE_FILE, PLAN
@@ -9,7 +10,6 @@ from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from pathlib import Path
 
     from zuno_tui.prompt.remaining import Remaining
 

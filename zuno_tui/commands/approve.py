@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.commands.arguments import CANDIDATE, PLAN
@@ -9,8 +10,6 @@ from zuno_tui.commands.command import Command, Group, Intent, Verb
 from zuno_tui.commands.possible import with_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from zuno_tui.app.session import Session
     from zuno_tui.commands.command import OrderMaker
     from zuno_tui.present.answer import CommandAnswer

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from zuno_tui.commands.command import Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.prompt.remaining import Remaining
 

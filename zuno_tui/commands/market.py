@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 from zuno_tui.commands.possible import with_market
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from zuno_tui.app.market_clock import MarketAction
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer

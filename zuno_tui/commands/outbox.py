@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from zuno_tui.commands.arguments import CONFIRM, PASSPHRASE_FILE, PLAN
@@ -11,8 +13,6 @@ from zuno_tui.commands.show import Show
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
-    from pathlib import Path
 
     from zuno_tui.prompt.remaining import Remaining
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 import zuno_tui.commands
-from zuno_tui.commands.command import Command
+from zuno_tui.commands.command import Command, Group, Intent, Suggestion, Verb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from zuno_tui.commands.command import Group, Intent, Suggestion, Verb
     from zuno_tui.prompt.context import PhraseContext
 
 _MOST_WORDS = 6

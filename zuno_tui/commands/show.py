@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from zuno_tui.commands.command import Command, Group, Intent, Verb
 from zuno_tui.commands.possible import always
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from zuno_tui.present.views import ViewName
     from zuno_tui.prompt.remaining import Remaining
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.commands.arguments import PASSPHRASE_FILE, read_file_name, read_without_key
@@ -10,8 +12,6 @@ from zuno_tui.commands.command import Argument, Command, Group, Intent, OneOf, V
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
-    from pathlib import Path
 
     from zuno_tui.prompt.remaining import Remaining
 
