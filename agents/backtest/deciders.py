@@ -20,7 +20,7 @@ from agents.backtest.advice_arrays import (
 from agents.backtest.walking import Decided, move_cost, snapped, swap_needed, units_of
 from agents.numbers.advice import DEAD_BAND, HORIZON_DAYS, AdviceLines
 from agents.numbers.edges import Edges
-from agents.numbers.profiles import PROFILES
+from agents.numbers.profiles import PROFILES, ProfileRules, RiskProfile
 from agents.numbers.shapes import MIN_WIDTH_MULTIPLIER
 from agents.numbers.survival import (
     HOURS_PER_DAY,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from agents.backtest.holding import Tokens
     from agents.backtest.hours import Flags, Floats
     from agents.backtest.walking import BacktestTerms, Decider, Moment, WindowHoldings
-    from agents.numbers.profiles import ProfileRules, RiskProfile
 
 
 class Advisor(Struct, frozen=True):

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 from math import log
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
 
 from agents.backtest.deciders import Advisor, by_advice, by_chance, by_recentring
-from agents.backtest.walking import BacktestTerms, moment_at, snapped, walk
+from agents.backtest.walking import BacktestTerms, PolicyRun, Track, moment_at, snapped, walk
 from agents.numbers.advice import WITHOUT_DEAD_BAND
-
-if TYPE_CHECKING:
-    from agents.backtest.walking import PolicyRun, Track
 
 WIDE_REACH = 0.2
 """`wide` is ±20 %: from P/1.2 to 1.2·P."""

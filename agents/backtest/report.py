@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
 from agents.backtest.advice_arrays import ACTIONS
-from agents.backtest.hours import DAY_HOURS, WEEK_HOURS
+from agents.backtest.hours import DAY_HOURS, WEEK_HOURS, Floats, Indices, PoolBars
 from agents.backtest.policies import PolicyName, walk_all
-from agents.backtest.walking import make_track
+from agents.backtest.walking import BacktestTerms, PolicyRun, make_track
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from agents.backtest.deciders import Advisor
-    from agents.backtest.hours import Floats, Indices, PoolBars
-    from agents.backtest.walking import BacktestTerms, PolicyRun
     from agents.numbers.advice import AdvisedAction
 
 TOLD_PER = 10_000.0

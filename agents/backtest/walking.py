@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -10,6 +11,7 @@ from msgspec import Struct
 
 from agents.backtest.advice_arrays import EXIT, HOLD, MOVE, expected_edges
 from agents.backtest.holding import (
+    BarSeries,
     HeldRanges,
     Tokens,
     bar_series,
@@ -18,17 +20,12 @@ from agents.backtest.holding import (
     realised_lvr,
     tokens_of,
 )
-from agents.backtest.hours import bar_hours, window_starts
+from agents.backtest.hours import BarHours, Floats, Indices, PoolBars, bar_hours, window_starts
 from agents.numbers.edges import TICK_LOG
 from chain.base.units import BIPS, PIPS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
-
-    from agents.backtest.holding import BarSeries
-    from agents.backtest.hours import BarHours, Floats, Indices, PoolBars
 
 
 class BacktestTerms(Struct, frozen=True):

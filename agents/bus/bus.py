@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
+from types import TracebackType
 from typing import TYPE_CHECKING, Generic
 
 from msgspec import Struct
 
-from agents.bus.ambient import BusLimits
+from agents.bus.ambient import Ambient, BusLimits
 from agents.bus.deadline import watch_flow
-from agents.bus.envelope import CLI, Kind
-from agents.bus.flow import Flow
-from agents.bus.payload import AgentProse, FailureCause, FlowFailed, FlowOver, FlowTerms
-from agents.bus.transport import TransportError
+from agents.bus.envelope import CLI, Envelope, Kind, Registry, Role
+from agents.bus.flow import Flow, Observer, ProseListener
+from agents.bus.payload import AgentProse, FailureCause, FlowFailed, FlowOver, FlowTerms, Payload
+from agents.bus.transport import EnvelopeTransport, TransportError
 from agents.bus.worker import (
     Board,
     Counters,
     FlowOverError,
+    Handler,
     HandlerContext,
     Outgoing,
     Services,
@@ -26,16 +29,7 @@ from agents.bus.worker import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
-    from types import TracebackType
-
-    from agents.bus.ambient import Ambient
-    from agents.bus.envelope import Envelope, Registry, Role
-    from agents.bus.flow import Observer, ProseListener
-    from agents.bus.payload import Payload
     from agents.bus.replay import Record
-    from agents.bus.transport import EnvelopeTransport
-    from agents.bus.worker import Handler
 
 
 class FlowSpec(Struct, Generic[Services], frozen=True):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from agents.bus.payload import FailureCause
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from agents.bus.ambient import BusLimits
     from agents.bus.envelope import Role
     from agents.bus.flow import Flow

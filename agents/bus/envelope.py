@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, NewType, cast
+from types import UnionType
+from typing import NewType, cast
 
 from msgspec import Struct
 from pydantic import TypeAdapter, ValidationError
@@ -18,18 +20,13 @@ from agents.bus.payload import (
     FlowOver,
     FlowTerms,
     ModelReply,
+    Payload,
     Thought,
     wire_of,
 )
 from chain.base import strict_json
 from chain.base.canonical import canonical, digest
 from chain.base.clean_text import clean_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from types import UnionType
-
-    from agents.bus.payload import Payload
 
 MOST_BYTES = 1 << 20
 LATEST_TIMESTAMP = 1 << 53  # beyond it JSON readers that know only doubles lose milliseconds

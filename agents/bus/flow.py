@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Generic, Protocol
+from collections.abc import AsyncIterator
+from typing import Generic, Protocol
 
-from agents.bus.envelope import CLI
+from agents.bus.envelope import CLI, Envelope, Role
 from agents.bus.worker import Services
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from agents.bus.envelope import Envelope, Role
 
 
 class Observer(Protocol):

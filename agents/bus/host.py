@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import deque
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import TYPE_CHECKING, Generic
 
 from msgspec import Struct, field
 
-from agents.bus.ambient import BusLimits
-from agents.bus.envelope import CLI, Kind
+from agents.bus.ambient import Ambient, BusLimits
+from agents.bus.envelope import CLI, Envelope, Kind, Role
 from agents.bus.payload import (
     AgentProse,
     AgentWorking,
@@ -20,7 +21,7 @@ from agents.bus.payload import (
     FlowOver,
     FlowTerms,
 )
-from agents.bus.transport import TransportError
+from agents.bus.transport import EnvelopeTransport, TransportError
 from agents.bus.worker import (
     Board,
     Counters,
@@ -33,12 +34,7 @@ from agents.bus.worker import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from agents.bus.ambient import Ambient
     from agents.bus.bus import FlowSpec
-    from agents.bus.envelope import Envelope, Role
-    from agents.bus.transport import EnvelopeTransport
 
 _BEATS_PER_QUIET = 6
 """Five signs of life may be lost before an agent is taken for lost."""

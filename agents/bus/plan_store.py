@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import re
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Container, Iterator
+from pathlib import Path
 
 from chain.base import strict_json
 from chain.base.errors import ZunoError
 from chain.base.home import set_aside, write_atomically
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
-    from pathlib import Path
 
 _PLAN_ID = re.compile(r"plan_[0-9a-f]{16}")
 _HASH = re.compile(r"[0-9a-f]{64}")

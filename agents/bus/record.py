@@ -7,26 +7,25 @@ rewritten from its start has another one.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from agents.bus.envelope import Kind
+from agents.bus.envelope import Envelope, Kind
 from chain.base import strict_json
 from chain.base.canonical import canonical, digest
 from chain.base.errors import ZunoError
 from chain.base.home import FILE_MODE, FOLDER_MODE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from importlib.resources.abc import Traversable
-    from pathlib import Path
 
-    from agents.bus.envelope import Envelope
     from chain.base.redaction import Redactor
 
 _HEAD_LINES = 8

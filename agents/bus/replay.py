@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from msgspec import Struct
 from pydantic import ValidationError
@@ -25,10 +26,6 @@ from agents.bus.record import (
 )
 from chain.base.errors import ZunoError
 from chain.base.redaction import Redactor
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from pathlib import Path
 
 
 class ReplayVerdict(StrEnum):

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from agents.bus.bus import Bus
-from agents.bus.payload import FlowFailed, Thought
-from agents.bus.replay import RecordBrokenError, replay
-from agents.bus.transport import QueueTransport
+from agents.bus.bus import Bus, FlowSpec
+from agents.bus.payload import FlowFailed, Payload, Thought
+from agents.bus.replay import Record, RecordBrokenError, ReplayReport, replay
+from agents.bus.transport import EnvelopeTransport, QueueTransport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from agents.bus.ambient import Ambient, BusLimits
-    from agents.bus.bus import FlowSpec
     from agents.bus.envelope import Envelope, Role
-    from agents.bus.payload import Payload
     from agents.bus.record import RecordWriter
-    from agents.bus.replay import Record, ReplayReport
-    from agents.bus.transport import EnvelopeTransport
     from agents.bus.worker import Services
 
 

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
 from math import inf
-from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct, field
 
-from agents.bus.envelope import EnvelopeError
-from agents.bus.payload import FailureCause
-from agents.bus.transport import TransportError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
-
-    from agents.bus.envelope import Envelope, Registry, Role
-    from agents.bus.payload import Payload
-    from agents.bus.transport import EnvelopeTransport
+from agents.bus.envelope import Envelope, EnvelopeError, Registry, Role
+from agents.bus.payload import FailureCause, Payload
+from agents.bus.transport import EnvelopeTransport, TransportError
 
 
 class Board:

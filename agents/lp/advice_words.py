@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from agents.lp.option_letters import option_letter
@@ -10,19 +11,16 @@ from agents.numbers.advice import (
     ENTER_OVER,
     HOURS_BETWEEN_ACTIONS,
     LEAVE_UNDER,
+    Advice,
     AdviceReason,
 )
 from agents.numbers.assumptions import CheckedAssumption
 from chain.base.number_words import UNKNOWN, hours, usd
-from chain.base.quantity import Unknown
+from chain.base.quantity import Quantity, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from agents.lp.advising import MoveAdvice
     from agents.lp.plan import AssumptionCheck, Candidate
-    from agents.numbers.advice import Advice
-    from chain.base.quantity import Quantity
 
 MOST_EDGE_SHOWN = 10.0
 

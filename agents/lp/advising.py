@@ -5,30 +5,19 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from agents.lp.evaluation import exit_cost, move_numbers
-from agents.lp.facts import MarketContext
-from agents.numbers.advice import (
-    Advice,
-    AdviceInputs,
-    AdvisedAction,
-    AdvisedMove,
-    advise,
-)
-from agents.numbers.assumptions import AS_OBSERVED
-from agents.numbers.edges import TICK_LOG, edges_of
+from agents.lp.evaluation import Evaluated, exit_cost, move_numbers
+from agents.lp.facts import CreateContext, MarketContext
+from agents.numbers.advice import Advice, AdviceInputs, AdvisedAction, AdvisedMove, advise
+from agents.numbers.assumptions import AS_OBSERVED, MarketMultiples
+from agents.numbers.edges import TICK_LOG, TickRange, edges_of
 from agents.numbers.fees import position_value
-from agents.numbers.outlook import HOURS_PER_WEEK, horizon_hours, net_over
+from agents.numbers.outlook import HOURS_PER_WEEK, PoolMarket, horizon_hours, net_over
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rules import JudgmentVerdict, judge_move
 from chain.base.once_per_object import once_per_object
 
 if TYPE_CHECKING:
-    from agents.lp.evaluation import Evaluated
     from agents.lp.evaluation_context import EvaluationContext
-    from agents.lp.facts import CreateContext
-    from agents.numbers.assumptions import MarketMultiples
-    from agents.numbers.edges import TickRange
-    from agents.numbers.outlook import PoolMarket
 
     Context = MarketContext | CreateContext
 

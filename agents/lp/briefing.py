@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from agents.lp.advising import standing_advice
 from agents.lp.evaluation_context import evaluation_of
-from agents.lp.facts import CreateContext
+from agents.lp.facts import CreateContext, DeskMemory, MarketContext, ObservedPool
 from agents.lp.option_letters import option_letter
-from agents.lp.payloads import STRATEGIST
+from agents.lp.payloads import STRATEGIST, Debate, DebateRound, Objection
 from agents.lp.settled import settled
 from agents.lp.situation import (
     describe_capital,
@@ -36,8 +36,6 @@ from chain.base.units import GWEI
 if TYPE_CHECKING:
     from agents.bus.envelope import Role
     from agents.bus.worker import HandlerContext
-    from agents.lp.facts import DeskMemory, MarketContext, ObservedPool
-    from agents.lp.payloads import Debate, DebateRound, Objection
     from agents.lp.plan import Candidate, RuleFinding
     from agents.lp.services import DebateServices
     from agents.model.interface import Model

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agents.lp.advice_words import beside_words, move_words, standing_words
 from agents.lp.advising import hours_since_action, move_advice, standing_advice, still_permitted
-from agents.lp.evaluation import exit_candidate
+from agents.lp.evaluation import Evaluated, exit_candidate
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
-from agents.lp.facts import CreateContext, MarketContext
+from agents.lp.facts import CreateContext, MarketContext, ObservedPool
 from agents.lp.judge import JudgedCandidate, JudgedRound, judged_round
 from agents.lp.option_letters import option_letter
-from agents.lp.plan import AssumptionCheck, Choice, Plan, PlanPoolFacts, Rejected, plan_identity
+from agents.lp.plan import (
+    AssumptionCheck,
+    Candidate,
+    Choice,
+    Plan,
+    PlanPoolFacts,
+    Rejected,
+    plan_identity,
+)
 from agents.lp.propose import candidates_of, shapes_by_rules
 from agents.lp.settled import decided_by_rule
-from agents.numbers.advice import AdviceReason, AdvisedAction
-from agents.numbers.assumptions import MULTIPLES
+from agents.numbers.advice import Advice, AdviceReason, AdvisedAction
+from agents.numbers.assumptions import MULTIPLES, MarketMultiples
 from agents.numbers.choosing import (
     JudgedMove,
+    PlanVerdict,
     arbiter_choice,
     best_accepted,
     move_verdict,
@@ -28,16 +38,7 @@ from agents.numbers.profiles import PROFILES
 from agents.numbers.rules import Decision, JudgmentVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from agents.lp.evaluation import Evaluated
-    from agents.lp.evaluation_context import EvaluationContext
-    from agents.lp.facts import ObservedPool
     from agents.lp.payloads import Debate, DebateRound
-    from agents.lp.plan import Candidate
-    from agents.numbers.advice import Advice
-    from agents.numbers.assumptions import MarketMultiples
-    from agents.numbers.choosing import PlanVerdict
 
     Context = MarketContext | CreateContext
 

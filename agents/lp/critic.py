@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from agents.bus.envelope import CLI
-from agents.bus.worker import Outgoing, StageFailedError
+from agents.bus.envelope import CLI, Envelope
+from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
 from agents.lp.briefing import asked_model, briefed
 from agents.lp.closing import closing_sentence, standing_sentence
 from agents.lp.conclude import by_critic, plan_of
@@ -21,18 +22,13 @@ from agents.lp.payloads import (
     PlanReady,
     Proposal,
 )
-from agents.lp.replies import CriticReply
+from agents.lp.replies import CandidateOpinion, CriticReply
 from agents.lp.settled import decided_by_rule, settled
 from agents.lp.spoken_tables import broken_rules, checks_table, failing_words, listed
 from agents.model.speaking import ask, model_thought, thought
 from agents.numbers.rules import Decision, JudgmentVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Mapping
-
-    from agents.bus.envelope import Envelope
-    from agents.bus.worker import HandlerContext
-    from agents.lp.replies import CandidateOpinion
     from agents.lp.services import DebateServices
     from agents.model.brief import Brief
 

@@ -8,14 +8,23 @@ cli ── flow_start ──▸ scout ── context_observed ──▸ strategi
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.bus.bus import FlowSpec
-from agents.bus.envelope import CLI
-from agents.bus.run import recorded_start, replay_flow, run_flow
-from agents.bus.worker import Outgoing, StageFailedError
+from agents.bus.envelope import CLI, Envelope, Role
+from agents.bus.run import (
+    FlowOutcome,
+    Listener,
+    RemoteAgents,
+    SpokenTurn,
+    recorded_start,
+    replay_flow,
+    run_flow,
+)
+from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
 from agents.lp import FLOW
 from agents.lp.advice_words import move_words
 from agents.lp.advising import move_advice
@@ -24,8 +33,15 @@ from agents.lp.closing import closing_sentence, settled_sentence
 from agents.lp.conclude import by_arbiter, is_permitted, plan_of
 from agents.lp.critic import critic
 from agents.lp.evaluation_context import evaluation_of
-from agents.lp.facts import CreateContext
-from agents.lp.judge import JudgedCandidate, NumbersDifferError, Opinion, judged_round, recomputed
+from agents.lp.facts import CreateContext, MarketContext, ObservedPool
+from agents.lp.judge import (
+    JudgedCandidate,
+    JudgedRound,
+    NumbersDifferError,
+    Opinion,
+    judged_round,
+    recomputed,
+)
 from agents.lp.option_letters import option_letter
 from agents.lp.payloads import (
     ARBITER,
@@ -46,6 +62,7 @@ from agents.lp.services import (
     MODEL_INPUT,
     PLACES_INPUT,
     DebateServices,
+    Eyes,
     observation,
     past_fact,
     recorded_services,
@@ -63,19 +80,11 @@ from chain.base.number_words import percent, usd
 from chain.base.units import GWEI
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-
     from agents.bus.ambient import Ambient, BusLimits
-    from agents.bus.envelope import Envelope, Role
     from agents.bus.payload import FlowFailed
     from agents.bus.record import RecordWriter
     from agents.bus.replay import Record, ReplayReport
-    from agents.bus.run import FlowOutcome, Listener, RemoteAgents, SpokenTurn
-    from agents.bus.worker import HandlerContext
-    from agents.lp.facts import MarketContext, ObservedPool
-    from agents.lp.judge import JudgedRound
     from agents.lp.plan import Plan
-    from agents.lp.services import Eyes
     from agents.model.interface import Model
 
 

@@ -6,13 +6,13 @@ Nothing here reads a chain, a clock or a model: the same ground and shape give t
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
-from agents.lp.facts import CreateContext, MarketContext
-from agents.lp.plan import BufferHours, Candidate, PrepAction, ShapeChoice, Survival
+from agents.lp.facts import CreateContext, GasFacts, MarketContext
+from agents.lp.plan import BufferHours, Candidate, CandidateKind, PrepAction, ShapeChoice, Survival
 from agents.numbers.costs import (
     GAS_UNITS,
     CostedRecipe,
@@ -23,10 +23,11 @@ from agents.numbers.costs import (
     move_cost,
     price_moved,
 )
-from agents.numbers.edges import edges_of
+from agents.numbers.edges import TickRange, edges_of
 from agents.numbers.inventory import Allocation, allocate_for_create, allocate_holdings
 from agents.numbers.outlook import (
     Outlook,
+    PoolMarket,
     Stake,
     gain_over_hold,
     horizon_hours,
@@ -41,12 +42,6 @@ from agents.numbers.survival import HOURS_PER_DAY, range_exit
 from agents.numbers.swap import PriceSpan
 from chain.base.units import PIPS
 from chain.math.ticks import sqrt_price_at_tick
-
-if TYPE_CHECKING:
-    from agents.lp.facts import GasFacts
-    from agents.lp.plan import CandidateKind
-    from agents.numbers.edges import TickRange
-    from agents.numbers.outlook import PoolMarket
 
 
 class MovePrice(NamedTuple):

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.lp.facts import CreateContext, MarketContext
+from agents.lp.facts import (
+    CreateContext,
+    GasFacts,
+    MarketContext,
+    MarketFacts,
+    Observation,
+    ObservedPool,
+    ObservedPoolFacts,
+)
 from agents.lp.observed_depth import depth_of, key_of
 from agents.numbers.edges import TICK_LOG, TickRange, price_tick
 from agents.numbers.fees import full_range_value, others_liquidity
@@ -21,22 +29,14 @@ from agents.numbers.shapes import (
     rebalance_base,
     snapped_range,
 )
-from agents.numbers.swap import swap_terms
+from agents.numbers.swap import SwapTerms, swap_terms
 from chain.base.once_per_object import once_per_object
 from chain.contracts.networks import NATIVE
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick
 
 if TYPE_CHECKING:
-    from agents.lp.facts import (
-        GasFacts,
-        MarketFacts,
-        Observation,
-        ObservedPool,
-        ObservedPoolFacts,
-    )
     from agents.lp.plan import OwnRange, ShapeChoice
-    from agents.numbers.swap import SwapTerms
     from chain.contracts.pool_key import PoolKey
 
 

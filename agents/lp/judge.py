@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.lp.evaluation import Evaluated, evaluate, exit_candidate, hold_candidate
-from agents.lp.evaluation_context import evaluation_of
+from agents.lp.evaluation_context import EvaluationContext, evaluation_of
 from agents.lp.path_steps import path_steps
-from agents.lp.payloads import Objection, context_hash
-from agents.lp.plan import MoveJudgment, ReplayedRange, RuleFinding
+from agents.lp.payloads import Debate, Objection, context_hash
+from agents.lp.plan import Candidate, MoveJudgment, ReplayedRange, RuleFinding, ShapeChoice
 from agents.numbers.profiles import PROFILES
-from agents.numbers.range_replay import replay_range
+from agents.numbers.range_replay import PathStep, RangeReplay, replay_range
 from agents.numbers.rounding import writable
 from agents.numbers.rules import (
     Decision,
     JudgmentVerdict,
     Rule,
+    RuleJudgment,
     RuleResult,
     cautioned,
     decide,
@@ -32,16 +34,8 @@ from chain.base.once_per_object import once_per_object
 from chain.math.liquidity import LiquidityError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agents.lp.evaluation import Evaluated
-    from agents.lp.evaluation_context import EvaluationContext
     from agents.lp.facts import CreateContext, MarketContext, PricePathFacts
-    from agents.lp.payloads import Debate
-    from agents.lp.plan import Candidate, ShapeChoice
     from agents.numbers.outlook import Stake
-    from agents.numbers.range_replay import PathStep, RangeReplay
-    from agents.numbers.rules import RuleJudgment
 
     Context = MarketContext | CreateContext
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.bus.plan_store import DamagedPlanError, plan_fields, plan_name
+from agents.bus.plan_store import DamagedPlanError, PlanDocument, plan_fields, plan_name
 from agents.lp import FLOW
 
 if TYPE_CHECKING:
-    from agents.bus.plan_store import PlanDocument
     from agents.lp.debate import DebateEnd
     from agents.lp.plan import Plan
     from agents.model.budget import BudgetReport

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from agents.lp.evaluation import Evaluated, evaluate, gas_usd
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
-from agents.lp.facts import CreateContext
-from agents.lp.plan import ShapeChoice
+from agents.lp.facts import CreateContext, MarketContext
+from agents.lp.plan import OwnRange, ShapeChoice
 from agents.numbers.advice import WIDE_HALF_WIDTH, advised_half_width
 from agents.numbers.costs import CostedRecipe
 from agents.numbers.edges import TICK_LOG, price_tick
@@ -26,11 +27,7 @@ from chain.base.units import PIPS
 from chain.math.liquidity import LiquidityError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from agents.lp.facts import MarketContext
     from agents.lp.payloads import DebateRound
-    from agents.lp.plan import OwnRange
 
     Context = MarketContext | CreateContext
 

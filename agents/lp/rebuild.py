@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,22 @@ from agents.lp.conclude import is_permitted
 from agents.lp.debate import replay_debate
 from agents.lp.evaluation import evaluate
 from agents.lp.evaluation_context import evaluation_of
-from agents.lp.facts import CreateContext, MarketContext
+from agents.lp.facts import (
+    CreateContext,
+    GasFacts,
+    MarketContext,
+    MarketFacts,
+    Observation,
+    ObservedPool,
+    ObservedPoolFacts,
+    ObservedPositionFacts,
+    TokenFacts,
+)
 from agents.lp.judge import judged_round
 from agents.lp.payloads import FlowCreateStart, FlowStart
 from agents.lp.second_opinion import last_proposal
 from agents.lp.services import recorded_context
-from agents.numbers.regime import read_regime
+from agents.numbers.regime import Regime, read_regime
 from agents.numbers.rules import strictest
 from agents.numbers.shapes import ShapeError
 from chain.contracts.pool_key import DYNAMIC_FEE
@@ -25,20 +36,8 @@ from chain.math.liquidity import LiquidityError, amounts_for_liquidity
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, sqrt_price_at_tick, tick_at_sqrt_price
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
     from agents.bus.replay import Record
-    from agents.lp.facts import (
-        GasFacts,
-        MarketFacts,
-        Observation,
-        ObservedPool,
-        ObservedPoolFacts,
-        ObservedPositionFacts,
-        TokenFacts,
-    )
     from agents.lp.plan import Candidate, Plan, ShapeChoice
-    from agents.numbers.regime import Regime
 
 # At one block what the chain holds is the same to the last unit. A few blocks apart the price has
 # moved and fees have grown, and other sources may price a token or measure a market a little

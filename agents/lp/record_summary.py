@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -10,9 +10,6 @@ from agents.bus.envelope import Kind
 from agents.bus.record import read_ends
 from agents.lp.payloads import DebateKind
 from chain.base.clean_text import clean_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 UNKNOWN, UNFINISHED, A_NEW_POSITION = "unknown", "unfinished", "a new position"
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING
 
 from agents.bus.bus import FlowSpec
-from agents.bus.envelope import CLI
+from agents.bus.envelope import CLI, Envelope
 from agents.bus.payload import Payload
-from agents.bus.run import run_flow
-from agents.bus.worker import Outgoing
+from agents.bus.run import FlowOutcome, Listener, RemoteAgents, run_flow
+from agents.bus.worker import HandlerContext, Outgoing
 from agents.lp import FLOW
 from agents.lp.conclude import by_arbiter, by_critic, plan_of
 from agents.lp.critic import critic, with_judgment
@@ -23,20 +24,14 @@ from agents.lp.payloads import (
     PlanReady,
     Proposal,
 )
-from agents.lp.services import DebateServices, recorded_services
+from agents.lp.services import DebateServices, Eyes, recorded_services
 from agents.numbers.rules import JudgmentVerdict, strictest
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
-
     from agents.bus.ambient import Ambient, BusLimits
-    from agents.bus.envelope import Envelope
     from agents.bus.record import RecordWriter
     from agents.bus.replay import Record
-    from agents.bus.run import FlowOutcome, Listener, RemoteAgents
-    from agents.bus.worker import HandlerContext
     from agents.lp.plan import Candidate, Plan
-    from agents.lp.services import Eyes
 
 _JUDGED = "critic_judged"
 

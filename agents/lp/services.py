@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from agents.bus.envelope import CLI, Kind
+from agents.bus.envelope import CLI, Kind, Role
 from agents.bus.payload import AgentFact
 from agents.bus.worker import Outgoing, StageFailedError
-from agents.lp.facts import CreateContext, MarketContext, PositionPast
+from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
 from agents.lp.payloads import SCOUT
 from agents.model.recorded import RecordedModel
 
 if TYPE_CHECKING:
-    from agents.bus.envelope import Role
     from agents.bus.replay import Record
-    from agents.lp.facts import CreateGoal
     from agents.model.interface import Model
     from agents.numbers.profiles import RiskProfile
 

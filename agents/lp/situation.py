@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import exp, log
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.lp.advising import hours_since_action
 from agents.lp.evaluation import hold_candidate
-from agents.lp.evaluation_context import evaluation_of
+from agents.lp.evaluation_context import EvaluationContext, evaluation_of
 from agents.lp.path_steps import path_steps
 from agents.model.numerals import Unit
 from agents.numbers.advice import edge_ratio
@@ -16,9 +17,6 @@ from agents.numbers.shapes import no_swap_shape
 from chain.math.ticks import sqrt_price_at_tick
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.lp.evaluation_context import EvaluationContext
     from agents.lp.facts import (
         AdviceRecord,
         CreateContext,

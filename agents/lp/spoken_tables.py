@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from math import exp
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from agents.bus.payload import SpokenCell, SpokenRow, SpokenTable
 from agents.lp.advice_words import edge_figure
 from agents.lp.advising import move_advice
 from agents.lp.evaluation_context import evaluation_of
-from agents.lp.facts import MarketContext
+from agents.lp.facts import CreateContext, MarketContext, ObservedPool
 from agents.lp.option_letters import option_letter
 from agents.numbers.edges import TICK_LOG, price_tick
 from agents.numbers.rules import JudgmentVerdict, Rule
@@ -20,10 +21,7 @@ from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from agents.lp.evaluation import Evaluated
-    from agents.lp.facts import CreateContext, ObservedPool
     from agents.lp.judge import JudgedCandidate, JudgedRound
     from agents.lp.payloads import Debate
     from agents.lp.plan import Candidate, RuleFinding

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from agents.bus.worker import Outgoing, StageFailedError
+from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
 from agents.lp.briefing import asked_model, briefed
 from agents.lp.closing import stance_sentence
 from agents.lp.evaluation import exit_candidate, hold_candidate
-from agents.lp.facts import CreateContext
+from agents.lp.facts import CreateContext, MarketContext
 from agents.lp.judge import judged_round
 from agents.lp.option_letters import option_letter
 from agents.lp.payloads import (
@@ -18,6 +19,7 @@ from agents.lp.payloads import (
     Critique,
     DebateKind,
     DebateRound,
+    Objection,
     Proposal,
 )
 from agents.lp.plan import OwnRange, ShapeChoice
@@ -29,12 +31,7 @@ from agents.model.speaking import ask, model_thought, thought
 from agents.numbers.shapes import ExposureBias, ShapeError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Sequence
-
     from agents.bus.envelope import Envelope
-    from agents.bus.worker import HandlerContext
-    from agents.lp.facts import MarketContext
-    from agents.lp.payloads import Objection
     from agents.lp.services import DebateServices
     from agents.model.brief import Brief
 

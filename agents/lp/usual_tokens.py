@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from agents.bus.envelope import Role
 
 

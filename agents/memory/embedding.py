@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import struct
 import unicodedata
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     import numpy as np
     from numpy.typing import NDArray
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -10,15 +11,12 @@ from pydantic import Field
 
 from agents.bus.envelope import Role
 from agents.model.brief import Brief
-from agents.model.interface import ModelUnavailable
+from agents.model.interface import Model, ModelUnavailable
 from agents.model.numerals import Unit
 from agents.model.structured_reply import StructuredReply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from agents.memory.post_mortem import PostMortem
-    from agents.model.interface import Model
 
 POST_MORTEM, FEEDBACK = Role("post_mortem"), Role("self_correction")
 _MOST_KINDS = 12

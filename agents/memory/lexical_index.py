@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from chain.base.sqlite import open_database, transaction
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _TABLE = (
     "CREATE VIRTUAL TABLE IF NOT EXISTS memory USING fts5"

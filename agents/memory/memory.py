@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -16,9 +18,6 @@ from chain.base.locks import locked
 from chain.base.sqlite import open_database, transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from agents.memory.embedding import Embedder
 
 _TABLE = (

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct, field
 
-from agents.bus.envelope import CLI, Kind
+from agents.bus.envelope import CLI, Envelope, Kind, Registry, Role
 from agents.bus.payload import FailureCause, FlowFailed, FlowTerms
 from agents.bus.transport import TransportError
-from agents.mesh.endpoint import STRUCTURAL_ATTEMPTS, THOUGHT_ATTEMPTS
+from agents.mesh.endpoint import STRUCTURAL_ATTEMPTS, THOUGHT_ATTEMPTS, MeshEndpoint
 from agents.mesh.frame import (
     LARGEST_PAYLOAD,
     DropCause,
     DroppedError,
     FlowStamp,
+    Frame,
     FrameHeader,
     FrameKind,
 )
@@ -25,11 +27,6 @@ from agents.mesh.opening import opened
 from agents.mesh.ordering import Taken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from agents.bus.envelope import Envelope, Registry, Role
-    from agents.mesh.endpoint import MeshEndpoint
-    from agents.mesh.frame import Frame
     from agents.mesh.peers import Peer
 
 _REQUESTS_KEPT = 1_024

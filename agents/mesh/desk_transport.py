@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
-from agents.bus.envelope import CLI, Kind
+from agents.bus.envelope import CLI, Envelope, Kind, Registry, Role
 from agents.bus.payload import FailureCause, FlowFailed
 from agents.bus.transport import QueueTransport, TransportError
-from agents.mesh.endpoint import STRUCTURAL_ATTEMPTS, THOUGHT_ATTEMPTS
+from agents.mesh.endpoint import STRUCTURAL_ATTEMPTS, THOUGHT_ATTEMPTS, MeshEndpoint
 from agents.mesh.frame import (
     LARGEST_PAYLOAD,
     DropCause,
     DroppedError,
+    Frame,
     FrameHeader,
     FrameKind,
 )
@@ -23,11 +25,6 @@ from agents.mesh.opening import opened
 from agents.mesh.ordering import Copy, RequestOrder, Taken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from agents.bus.envelope import Envelope, Registry, Role
-    from agents.mesh.endpoint import MeshEndpoint
-    from agents.mesh.frame import Frame
     from agents.mesh.peers import Peer
 
 THOUGHT_PATIENCE = 4.0

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
-from agents.mesh.engine import EngineError
+from agents.mesh.engine import EngineError, MessageEngine
 from agents.mesh.frame import (
     DropCause,
     DroppedError,
+    Frame,
     FrameHeader,
     FrameKind,
     open_frame,
@@ -31,11 +34,6 @@ from agents.mesh.link import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
-    from types import TracebackType
-
-    from agents.mesh.engine import MessageEngine
-    from agents.mesh.frame import Frame
     from agents.mesh.peers import Peer, PeerBook
     from agents.mesh.signing import SigningKey
 

@@ -12,11 +12,10 @@ import msgspec
 from msgspec import Struct
 
 from agents.bus.envelope import MOST_BYTES as MOST_ENVELOPE
-from agents.mesh.signing import KEY_BYTES, SIGNATURE_BYTES, is_signed_by
+from agents.mesh.signing import KEY_BYTES, SIGNATURE_BYTES, SigningKey, is_signed_by
 
 if TYPE_CHECKING:
     from agents.mesh.peers import Peer, PeerBook
-    from agents.mesh.signing import SigningKey
 
 MAGIC = b"zuno-mesh 1\n"
 """It opens every message; it is no JSON, so that no router of a node takes it for its own."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.bus.envelope import CLI
+from agents.bus.envelope import CLI, Role
 from agents.bus.replay import version_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from agents.bus.envelope import Role
     from agents.mesh.endpoint import MeshEndpoint
     from agents.mesh.peers import Peer
 

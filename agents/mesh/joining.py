@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 from agents.mesh.endpoint import MeshEndpoint
 from agents.mesh.engine import EngineError
@@ -13,19 +14,15 @@ from agents.mesh.peers import (
     KEY_FILE,
     PEER_FILE,
     Engine,
+    Member,
     MeshFileError,
+    Peer,
     read_book,
     read_member,
 )
 from agents.mesh.signing import read_key
 from chain.base import strict_json
 from chain.base.http import HttpClient, HttpError, HttpLimits
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from agents.mesh.peers import Member, Peer
 
 _EMPTY = 204
 _DONE = 200

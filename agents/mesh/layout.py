@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
@@ -22,10 +23,6 @@ from agents.mesh.peers import (
 )
 from agents.mesh.signing import new_key, write_key
 from chain.base.home import FOLDER_MODE, write_atomically
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
 DESK = "desk"
 NODE_KEY_FILE = "node.pem"

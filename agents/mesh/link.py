@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct, field
 
-from agents.mesh.frame import DropCause, DroppedError
+from agents.mesh.frame import DropCause, DroppedError, FrameHeader
 from chain.base.clean_text import clean_text
 
 if TYPE_CHECKING:
-    from agents.mesh.frame import FrameHeader
     from agents.mesh.peers import Peer
 
 _MOST_BYTES = 1_024

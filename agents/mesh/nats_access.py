@@ -7,6 +7,7 @@ import base64
 import binascii
 import re
 import ssl
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -17,8 +18,6 @@ from agents.mesh.engine import EngineError
 from chain.base.secret_struct import SecretStruct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agents.mesh.peers import Member
 
 _SEED_PREFIX = 18 << 3

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agents.mesh.engine import EngineError
 from agents.mesh.frame import MOST_FRAME
-from agents.mesh.nats_access import (
-    access_options,
-    identity_of,
-    is_final,
-    trouble_words,
-    wants_tls,
-)
+from agents.mesh.nats_access import access_options, identity_of, is_final, trouble_words, wants_tls
 
 if TYPE_CHECKING:
     from nats.aio.client import Client

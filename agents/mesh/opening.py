@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from agents.bus.envelope import EnvelopeError
-from agents.mesh.frame import DropCause, DroppedError
-
-if TYPE_CHECKING:
-    from agents.bus.envelope import Envelope, Registry, Role
-    from agents.mesh.frame import Frame
+from agents.bus.envelope import Envelope, EnvelopeError, Registry, Role
+from agents.mesh.frame import DropCause, DroppedError, Frame
 
 
 def opened(registry: Registry, frame: Frame, sender: Role | None) -> Envelope:

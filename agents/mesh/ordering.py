@@ -7,13 +7,12 @@ another agent elsewhere, in the order in which that agent took it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from agents.bus.envelope import Envelope, Role
     from agents.mesh.frame import FlowStamp
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from pathlib import Path
+from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -13,9 +14,6 @@ from agents.bus.envelope import CLI, Role
 from chain.base.clean_text import clean_text
 from chain.base.errors import ZunoError
 from chain.base.secret_struct import SecretStruct
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PEER_FILE = "peers.json"
 MEMBER_FILE = "member.json"

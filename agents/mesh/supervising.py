@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from msgspec import Struct
 
 from chain.base.home import FILE_MODE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
 _HEALTHY_SECONDS = 20.0

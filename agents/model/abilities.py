@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
@@ -14,8 +15,6 @@ from chain.base.canonical import canonical, digest
 from chain.base.store import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agents.model.refusal import RequestRefusal
     from agents.model.settings import ModelSettings
 

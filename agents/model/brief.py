@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from agents.model.claims import ClaimLedger, without_ids
 from agents.model.innocent import innocents
 from agents.model.interface import ModelPrompt, PromptImage
-from agents.model.numerals import find_numerals
+from agents.model.numerals import Unit, find_numerals
 from chain.base.clean_text import clean_text
-
-if TYPE_CHECKING:
-    from agents.model.numerals import Unit
 
 STRUCK = "[struck]"
 MOST_QUOTED = 400

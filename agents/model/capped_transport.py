@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator
 
 import httpx2
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 
 class ReplyTooLargeError(Exception):

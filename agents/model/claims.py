@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from decimal import Context, Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from agents.model.innocent import innocents
 from agents.model.numerals import Unit, WrittenNumber, find_numerals
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
 
 DIGITS = 3
 _CITATION = re.compile(r"[\[(]\s*(n\d{1,5}(?:\s*(?:,|;|&|and)\s*n\d{1,5})*)\s*[\])]")

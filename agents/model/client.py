@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from enum import Enum, auto
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
 from agents.model.exchange import ModelExchange
-from agents.model.interface import Answer, ModelUnavailable, Reply, Unavailability
+from agents.model.interface import (
+    Answer,
+    ModelPrompt,
+    ModelUnavailable,
+    Reply,
+    Unavailability,
+    Usage,
+)
 from agents.model.pending_question import PendingQuestion
 from agents.model.question import Question
 from agents.model.reply_text import PROSE_LIMIT, UnusableReplyError, has_fields_of, parse_reply
 from agents.model.schema import strict_schema
-from agents.model.tools import ToolRequest, calls_in_text, cleaned_calls
+from agents.model.tools import ToolPrompt, ToolRequest, calls_in_text, cleaned_calls
 from chain.base.clean_text import clean_text
 from chain.base.redaction import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from agents.bus.envelope import Role
     from agents.model.abilities import AbilityMemory
     from agents.model.budget import DebateBudget
     from agents.model.connection import ModelConnections
     from agents.model.incoming_reply import ModelCompletion
-    from agents.model.interface import ModelPrompt, Usage
     from agents.model.settings import RoleModels
-    from agents.model.tools import ToolPrompt
 
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "/": "/"}
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 from agents.model.interface import Usage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _MOST_TOKENS = 100_000_000  # what an endpoint may claim before we stop believing it
 _THOUGHTS = ("reasoning_content", "reasoning", "reasoning_text", "thinking")

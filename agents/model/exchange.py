@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agents.model.abilities import ReplyForm
+from agents.model.abilities import ReplyForm, ServerAbilities
 from agents.model.deltas import read_delta, read_error, read_usage
 from agents.model.faults import ModelFaults, RequestRefusedError
-from agents.model.incoming_reply import IncomingReply
-from agents.model.interface import ModelUnavailable, Unavailability
+from agents.model.incoming_reply import Hearers, IncomingReply, ModelCompletion
+from agents.model.interface import ModelUnavailable, Unavailability, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
-
     from openai import AsyncStream
     from openai.types.chat import (
         ChatCompletion,
@@ -28,10 +27,7 @@ if TYPE_CHECKING:
     )
     from openai.types.chat.completion_create_params import ResponseFormat
 
-    from agents.model.abilities import ServerAbilities
     from agents.model.connection import ModelConnections
-    from agents.model.incoming_reply import Hearers, ModelCompletion
-    from agents.model.interface import Usage
     from agents.model.question import Question
     from agents.model.settings import ModelSettings
 

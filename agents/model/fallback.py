@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
-from agents.model.interface import ModelUnavailable, Unavailability
+from agents.model.interface import (
+    Answer,
+    Model,
+    ModelPrompt,
+    ModelUnavailable,
+    Reply,
+    Unavailability,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Set as AbstractSet
-
     from agents.bus.envelope import Role
-    from agents.model.interface import Answer, Model, ModelPrompt, Reply
 
 # A model that answered badly, or may not be paid, is no failure of its API.
 _OF_THE_API = frozenset(

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from agents.model.interface import ModelUnavailable, Unavailability
-from agents.model.refusal import read_refusal, says_unknown_model
+from agents.model.refusal import RequestRefusal, read_refusal, says_unknown_model
 from chain.base.http import seconds_asked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import openai
 
-    from agents.model.refusal import RequestRefusal
     from agents.model.settings import ModelSettings
 
 _TOO_MANY = 429

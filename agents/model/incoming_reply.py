@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.model.faults import ModelFaults
-from agents.model.interface import ModelUnavailable, Unavailability
+from agents.model.interface import ModelUnavailable, Unavailability, Usage
 from agents.model.reply_text import whole_text
 from agents.model.tools import ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agents.model.deltas import CallPiece, Delta
-    from agents.model.interface import Usage
 
 _TAG = re.compile(r"<(/?)(think|thinking|thought|reasoning)>", re.IGNORECASE)
 _LONGEST_TAG = len("</reasoning>")

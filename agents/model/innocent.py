@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
-from agents.model.numerals import Unit
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.model.numerals import WrittenNumber
+from agents.model.numerals import Unit, WrittenNumber
 
 _MONTHS = (
     "Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -11,8 +12,6 @@ from pydantic import BaseModel
 from chain.base.canonical import canonical, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agents.bus.envelope import Role
 
 Reply = TypeVar("Reply", bound=BaseModel)

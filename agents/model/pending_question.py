@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agents.model.abilities import ReplyForm, first_guess, without_refused
-from agents.model.budget import estimated_tokens
-from agents.model.exchange import ModelCall
+from agents.model.abilities import (
+    AbilityMemory,
+    ReplyForm,
+    ServerAbilities,
+    first_guess,
+    without_refused,
+)
+from agents.model.budget import DebateBudget, Reservation, estimated_tokens
+from agents.model.exchange import ModelCall, ModelExchange
 from agents.model.faults import RequestRefusedError, TryLaterError
-from agents.model.incoming_reply import Hearers
+from agents.model.incoming_reply import Hearers, ModelCompletion
 from agents.model.interface import ModelUnavailable, Unavailability, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from agents.bus.envelope import Role
-    from agents.model.abilities import AbilityMemory, ServerAbilities
-    from agents.model.budget import DebateBudget, Reservation
-    from agents.model.exchange import ModelExchange
-    from agents.model.incoming_reply import ModelCompletion
     from agents.model.question import Question
     from agents.model.settings import ModelSettings
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from agents.model.budget import TokenRate
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # Second-hand and growing old: a person's own prices, under [model.prices], stand before these.
 _USD_PER_MILLION = {

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from agents.model.settings import DEFAULT_MODEL, OPENAI_URL
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class ModelProvider(NamedTuple):

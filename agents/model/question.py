@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agents.model.abilities import ReplyForm
+from agents.model.abilities import ReplyForm, ServerAbilities
 from agents.model.budget import estimated_tokens
 from chain.base.canonical import canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from agents.model.abilities import ServerAbilities
     from agents.model.tools import OfferedTool, ToolCall, ToolTurn
 
     MessageRole = Literal["system", "user", "assistant"]

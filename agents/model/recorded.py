@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
+from agents.model.interface import (
+    Answer,
+    ModelPrompt,
+    ModelUnavailable,
+    Reply,
+    Unavailability,
+    Usage,
+)
 from agents.model.reply_text import parse_reply
-from agents.model.tools import ToolRequest, recorded_calls
+from agents.model.tools import ToolPrompt, ToolRequest, recorded_calls
 from chain.base.redaction import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from agents.bus.envelope import Role
     from agents.bus.payload import ModelReply
-    from agents.model.interface import ModelPrompt, Reply
-    from agents.model.tools import ToolPrompt
 
 
 class NoRecordedReplyError(LookupError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic
 
 from msgspec import Struct
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from agents.model.interface import Reply
 from agents.model.lenient import mended, object_in
@@ -15,8 +15,6 @@ from chain.base.canonical import canonical
 from chain.base.clean_text import clean_text
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from chain.base.redaction import Redactor
 
 PROSE_LIMIT = 4_000

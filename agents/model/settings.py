@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -10,8 +11,6 @@ from msgspec import field
 from chain.base.secret_struct import SecretStruct
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from agents.bus.envelope import Role
 
 OPENAI_URL = "https://api.openai.com/v1"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from math import inf
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -10,17 +11,19 @@ from msgspec import Struct
 from pydantic import BaseModel
 
 from agents.bus.envelope import CLI, Kind
-from agents.bus.payload import ModelReply, StruckClaim, Thought
-from agents.bus.worker import Outgoing
-from agents.model.interface import ModelUnavailable, Unavailability
+from agents.bus.payload import ModelReply, SpokenTable, StruckClaim, Thought
+from agents.bus.worker import HandlerContext, Outgoing
+from agents.model.interface import (
+    Answer,
+    Model,
+    ModelPrompt,
+    ModelUnavailable,
+    Unavailability,
+    Usage,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
-    from agents.bus.payload import SpokenTable
-    from agents.bus.worker import HandlerContext
     from agents.model.brief import Brief
-    from agents.model.interface import Answer, Model, ModelPrompt, Usage
 
 SILENCE = "silence"
 """The tag of a thought that says why a model did not speak."""

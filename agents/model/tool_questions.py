@@ -9,19 +9,16 @@ from pydantic import BaseModel, JsonValue
 
 from agents.bus.envelope import CLI, Kind
 from agents.bus.payload import AgentFact
-from agents.bus.worker import Outgoing
+from agents.bus.worker import HandlerContext, Outgoing
 from agents.model.claims import without_ids
-from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability
+from agents.model.interface import Answer, Model, ModelPrompt, ModelUnavailable, Unavailability
 from agents.model.reply_text import UnusableReplyError, parse_reply
 from agents.model.speaking import RULES_INSTEAD, Spoken, ask, in_time, say_reply, thought
-from agents.model.tools import MOST_CALLS, ToolModel, ToolPrompt, ToolTurn
+from agents.model.tools import MOST_CALLS, OfferedTool, ToolCall, ToolModel, ToolPrompt, ToolTurn
 from chain.base.redaction import Redactor
 
 if TYPE_CHECKING:
-    from agents.bus.worker import HandlerContext
     from agents.model.brief import Brief
-    from agents.model.interface import Model
-    from agents.model.tools import OfferedTool, ToolCall
 
 Reply = TypeVar("Reply", bound=BaseModel)
 Services = TypeVar("Services")

@@ -6,11 +6,12 @@ A tool only reads. What it answers is data for the model that asked, and goes in
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from agents.model.interface import Model, ModelPrompt, Usage
+from agents.model.interface import Answer, Model, ModelPrompt, Reply, Usage
 from agents.model.lenient import objects_in
 from agents.model.schema import tool_schema
 from chain.base import strict_json
@@ -18,12 +19,9 @@ from chain.base.canonical import canonical, digest
 from chain.base.clean_text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence, Set
-
     from pydantic import BaseModel
 
     from agents.bus.envelope import Role
-    from agents.model.interface import Answer, Reply
     from chain.base.redaction import Redactor
 
 MOST_CALLS = 4

@@ -3,47 +3,41 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import AlertKind, AlertState, AlertSubject, Finding
-from agents.monitor.alerts.lifecycle import Cleared, Raised
+from agents.monitor.alerts.alert import Alert, AlertKind, AlertState, AlertSubject, Finding
+from agents.monitor.alerts.lifecycle import Change, Cleared, Raised
 from agents.monitor.rules import change_risks, hedge_risks, range_risks
-from agents.monitor.rules.baseline import WALLET, Baseline, others_in
+from agents.monitor.rules.baseline import WALLET, Baseline, Baselines, others_in
 from agents.monitor.rules.depths import DepthReference
 from agents.monitor.rules.excursions import (
     BlockTick,
     RangeBounds,
+    RangeState,
     RangeTimeline,
     agrees,
     bounds_of,
     first_standing,
     follow,
 )
-from agents.monitor.rules.risks import RULES, Situation, findings
+from agents.monitor.rules.risks import RULES, HeldHedge, Situation, findings
 from agents.monitor.rules.worth_risks import loss_is_unknown
 from chain.base.quantity import Unknown
 from chain.rpc.errors import Malformed
-from chain.tokens.pair import pair_of
+from chain.tokens.pair import Pair, pair_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from agents.monitor.alerts.alert import Alert
-    from agents.monitor.alerts.lifecycle import Change
     from agents.monitor.alerts.store import WatchState
     from agents.monitor.alerts.store_page import WatchPlace
     from agents.monitor.reader import Reading
-    from agents.monitor.rules.baseline import Baselines
-    from agents.monitor.rules.excursions import RangeState
-    from agents.monitor.rules.risks import HeldHedge
     from agents.monitor.rules.thresholds import Thresholds, WatchSettings
     from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolId
     from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
-    from chain.tokens.pair import Pair
 
 
 class _Units(NamedTuple):

@@ -6,16 +6,18 @@ import asyncio
 import sqlite3
 import time
 from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import EventKind
+from agents.monitor.alerts.alert import Alert, AlertEvent, EventKind
 from agents.monitor.alerts.store_page import Poll, WatchCursor, WatchPlace
-from agents.monitor.judge import depth_references, follow_positions, judge, turn_blocks
-from agents.monitor.reader import Sought, WatchReader, refuse_the_past
-from agents.monitor.rules.baseline import WALLET
+from agents.monitor.judge import Followed, depth_references, follow_positions, judge, turn_blocks
+from agents.monitor.reader import Reading, Sought, WatchReader, refuse_the_past
+from agents.monitor.rules.baseline import WALLET, Baselines
 from agents.monitor.rules.price_crossings import price_crossings
 from agents.monitor.unreachable import WatchedWallet, blindness, failed_again, sentence_of
 from chain.base.quantity import Unknown
@@ -24,15 +26,8 @@ from chain.prices.ladder import read_prices
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from fractions import Fraction
-
-    from agents.monitor.alerts.alert import Alert, AlertEvent
     from agents.monitor.alerts.lifecycle import Change
     from agents.monitor.alerts.store import AlertStore, WatchState
-    from agents.monitor.judge import Followed
-    from agents.monitor.reader import Reading
-    from agents.monitor.rules.baseline import Baselines
     from agents.monitor.rules.risks import HedgeSource
     from agents.monitor.rules.thresholds import WatchSettings
     from chain.contracts.networks import Address, Network

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from msgspec import Struct
 
 from chain.base.clean_text import clean_text
 from chain.base.locks import holders_note, take_lock
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # Always written whole and equally long: a reader sees one holder or another, never a mixture.
 _LENGTH = 256

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from chain.base.clean_text import clean_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _MICRO = 1_000_000
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -11,20 +12,16 @@ from msgspec.structs import replace
 
 from agents.monitor.alerts.state import MonitorState, UnreadableError
 from agents.monitor.deliver.delivery import Delivery, unclickable
-from agents.monitor.heartbeat import NAMESPACE, Beat, sight_of, write_beat
-from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
+from agents.monitor.heartbeat import NAMESPACE, Beat, Sight, sight_of, write_beat
+from agents.monitor.notes import Note, RoundEnded, Troubled, TurnTaken, WaitingForTurn
 from agents.monitor.polling_lock import Holder, PollingLock, current_holder
 from chain.base.clean_text import clean_text, quoted
 from chain.base.redaction import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agents.monitor.alerts.alert import Alert
     from agents.monitor.alerts.store import AlertStore
     from agents.monitor.deliver.channel import Channel
-    from agents.monitor.heartbeat import Sight
-    from agents.monitor.notes import Note
     from agents.monitor.poll import PollReport
     from chain.base.home import Home
 

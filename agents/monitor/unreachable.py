@@ -8,14 +8,13 @@ from msgspec import Struct, field
 
 from agents.monitor.alerts.alert import AlertKind, AlertSubject, Finding, Severity
 from agents.monitor.alerts.lifecycle import Raised
-from agents.monitor.alerts.store_page import Failures
+from agents.monitor.alerts.store_page import Failures, WatchPlace
 from agents.monitor.rules.baseline import Baselines
 from chain.base.clean_text import clean_text, quoted
 from chain.base.redaction import Redactor
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
-    from agents.monitor.alerts.store_page import WatchPlace
     from chain.contracts.networks import Network
 
 

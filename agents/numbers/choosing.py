@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.numbers.profiles import Tiebreak
+from agents.numbers.profiles import ProfileRules, Tiebreak
 from agents.numbers.rules import JudgmentVerdict, MoveNumbers
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.numbers.profiles import ProfileRules
 
 SCORES = {JudgmentVerdict.ACCEPT: 3, JudgmentVerdict.REVISE: 1, JudgmentVerdict.VETO: -10}
 

@@ -7,10 +7,8 @@ its days are known, else of the pool the constants were fitted on.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 DAYS_BEFORE = 7
 """The expectation is the mean of so many days."""

@@ -8,12 +8,8 @@ have over the full range, so the rate is σ²·L√P/4 for any range around the 
 from __future__ import annotations
 
 from math import exp, sqrt
-from typing import TYPE_CHECKING
 
-from agents.numbers.edges import TICK_LOG
-
-if TYPE_CHECKING:
-    from agents.numbers.edges import Edges
+from agents.numbers.edges import TICK_LOG, Edges
 
 _HALF_TICK_LOG = TICK_LOG / 2
 

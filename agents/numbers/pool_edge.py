@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.numbers.advice import edge_ratio
-from chain.base.quantity import Unknown
+from chain.base.quantity import Quantity, Unknown
 from chain.history.fee_rate import HourSums, hour_sums
 from chain.history.volatility import WEEK
 
 if TYPE_CHECKING:
-    from chain.base.quantity import Quantity
     from chain.history.hours import PoolHours
 
 

@@ -6,6 +6,7 @@ liquidity so much wherever the price passed through it; the range has its part o
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import exp
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,8 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from agents.numbers.edges import TICK_LOG
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from agents.numbers.outlook import Stake
 
 _HOUR = 3_600

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,8 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from chain.base.number_words import hours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from agents.numbers.profiles import ProfileRules
     from agents.numbers.survival import StressBuffers
 

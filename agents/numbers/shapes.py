@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from agents.numbers.edges import TICK_LOG, TickRange
-from agents.numbers.profiles import PROFILES
+from agents.numbers.profiles import PROFILES, RiskProfile
 from agents.numbers.survival import half_width_for_buffer
 from chain.math.ticks import MAX_TICK, MIN_TICK, nearest_usable_tick, usable_ticks
 
 if TYPE_CHECKING:
-    from agents.numbers.profiles import RiskProfile
     from chain.math.liquidity import Amounts
 
 MIN_WIDTH_MULTIPLIER = 0.3

@@ -16,14 +16,13 @@ nodes; at a scatter of zero σ is taken as known. S̄ depends on σ²t/W² and d
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import cache, lru_cache
 from math import erfc, exp, log, pi, sin, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from agents.numbers.edges import Edges
 
 SIGMA_SCATTER = 0.42

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,8 +17,6 @@ from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE
 from chain.pools.quote import quote_at_most
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from chain.pools.depth import Depth
 
 _PATIENCE = 3

@@ -6,14 +6,13 @@ what was decided is one of the options that were judged.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.lp.plan import Candidate, Choice, Plan
     from agents.scorecard.score import HorizonScore
 

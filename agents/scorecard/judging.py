@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 from agents.scorecard.price_course import judged_hours
-from agents.scorecard.score import HORIZON_DAYS, JudgedBlock
+from agents.scorecard.score import HORIZON_DAYS, HorizonScore, JudgedBlock
 from agents.scorecard.score_store import ScoreStore
-from agents.scorecard.scoring import pool_of, score_plan
-from chain.contracts.pool_key import PoolKey
+from agents.scorecard.scoring import DecidedPlan, pool_of, score_plan
+from chain.contracts.pool_key import PoolId, PoolKey
 from chain.history.flows import FeeTerms
 from chain.history.hour_memory import HourMemory
 from chain.history.hour_reader import read_hours
@@ -24,12 +25,7 @@ from chain.rpc.errors import RpcError
 from chain.rpc.records import Block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from agents.lp.plan import PlanPoolFacts
-    from agents.scorecard.score import HorizonScore
-    from agents.scorecard.scoring import DecidedPlan
-    from chain.contracts.pool_key import PoolId
     from chain.positions.overview import Sources
     from chain.read.logs import ScanProgress
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError
+from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanDocument, PlanStore
 from agents.lp.plan_document import plan_in, was_edited
 from agents.scorecard.scoring import DecidedPlan
-
-if TYPE_CHECKING:
-    from collections.abc import Container
-
-    from agents.bus.plan_store import PlanDocument, PlanStore
 
 
 class SkipReason(StrEnum):

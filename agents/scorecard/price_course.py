@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.base.units import DAY, HOUR
-from chain.history.hours import hour_of
+from chain.history.hours import HourRow, hour_of
 from chain.math.ticks import sqrt_price_at_tick
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.numbers.edges import TickRange
-    from chain.history.hours import HourRow
 
 ROOT_ONE = float(1 << 96)
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 from msgspec import to_builtins
 
 from agents.scorecard.score import HORIZON_DAYS, HorizonScore
-from chain.base.store import read_as
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from chain.base.store import Store
+from chain.base.store import Store, read_as
 
 _NAMESPACE = "scorecard"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -12,11 +13,13 @@ from agents.numbers.fees import diluted
 from agents.numbers.outlook import Stake
 from agents.numbers.range_replay import share_of_way
 from agents.numbers.shapes import Shape, snapped_range
-from agents.scorecard.price_course import ROOT_ONE, price_course
+from agents.scorecard.price_course import ROOT_ONE, CourseHour, PriceCourse, price_course
 from agents.scorecard.score import (
     AdviceKind,
+    DecidedBy,
     FeeOutcome,
     HorizonScore,
+    JudgedBlock,
     OptionWorths,
     StayOutcome,
 )
@@ -25,11 +28,7 @@ from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from agents.lp.plan import Candidate, Plan, PlanPoolFacts
-    from agents.scorecard.price_course import CourseHour, PriceCourse
-    from agents.scorecard.score import DecidedBy, JudgedBlock
     from chain.history.hours import HourRow
 
 

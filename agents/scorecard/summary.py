@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Iterable, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from agents.scorecard.score import HORIZON_DAYS, AdviceKind
+from agents.scorecard.score import HORIZON_DAYS, AdviceKind, DecidedBy, HorizonScore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Sequence
-
     from agents.calibration.calibrate import ReliabilityBin
-    from agents.scorecard.score import DecidedBy, HorizonScore
 
 
 class BeatCount(NamedTuple):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from agents.scorecard.score import AdviceKind
+from agents.scorecard.score import AdviceKind, HorizonScore
 from agents.scorecard.score_store import ScoreStore
 from agents.scorecard.scoring import kind_of
-from agents.scorecard.summary import beat_count
+from agents.scorecard.summary import BeatCount, beat_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from agents.lp.plan import Plan
-    from agents.scorecard.score import HorizonScore
-    from agents.scorecard.summary import BeatCount
     from chain.base.store import Store
 
 _PREFERRED_DAYS = (7, 1)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
-from agents.model.speaking import SILENCE, ask, thought
+from agents.model.speaking import SILENCE, Spoken, ask, thought
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from agents.bus.worker import HandlerContext, Outgoing
     from agents.model.brief import Brief
     from agents.model.interface import Model
-    from agents.model.speaking import Spoken
     from agents.trade.services import TradeServices
 
 Reply = TypeVar("Reply", bound=BaseModel)

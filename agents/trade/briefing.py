@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from agents.model.brief import Brief
 from agents.model.numerals import Unit
-from agents.trade.payloads import JUDGE, LIQUIDITY, MACRO, META, MICROSTRUCTURE, RISK_MANAGER
+from agents.trade.payloads import (
+    JUDGE,
+    LIQUIDITY,
+    MACRO,
+    META,
+    MICROSTRUCTURE,
+    RISK_MANAGER,
+    ChartReady,
+    DecisionDraft,
+    SynthesisReady,
+    TriageDone,
+)
 from agents.trade.routing import most_characters
 from agents.trade.terms import Objective, SectionName, SectionStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.bus.envelope import Role
     from agents.model.interface import PromptImage
     from agents.trade.facts import ContextSection, DeskQuestion, MarketSnapshot, TradeContext
     from agents.trade.findings import AnyFinding, ConflictMap, RegimeCall, TriageReport
     from agents.trade.levels import PriceLevel
-    from agents.trade.payloads import ChartReady, DecisionDraft, SynthesisReady, TriageDone
     from agents.trade.risk_rules import Sizing
 
 _PRICE_DIGITS = 7

@@ -8,25 +8,16 @@ from agents.trade.judging import ladder_step
 from agents.trade.leverage_guard import GuardFacts, GuardJudgment, VenueExposure, guard
 from agents.trade.limits import DeskLimits
 from agents.trade.opinions import floored, hedged_quantity
-from agents.trade.payloads import snapshot_hash
-from agents.trade.plan import HedgePlan, TradePlan, identified
-from agents.trade.risk_rules import HOLD, RiskFacts, RiskRule, Sizing, judge_risk
+from agents.trade.payloads import DecisionDraft, RiskVerdict, snapshot_hash
+from agents.trade.plan import HedgePlan, LadderStep, PlannedOrder, TradePlan, identified
+from agents.trade.risk_rules import HOLD, RiskFacts, RiskJudgment, RiskRule, Sizing, judge_risk
 from agents.trade.styles import OrderSize, styled_orders
-from agents.trade.terms import (
-    ExecutionStyle,
-    Objective,
-    SectionName,
-    TradeDecision,
-    VenueKind,
-)
+from agents.trade.terms import ExecutionStyle, Objective, SectionName, TradeDecision, VenueKind
 from agents.trade.triage import is_options_panic
 from chain.exchange.public.book_walk import walk_levels
 
 if TYPE_CHECKING:
     from agents.trade.facts import AccountFacts, ContextSection, DeskQuestion, DeskSettings
-    from agents.trade.payloads import DecisionDraft, RiskVerdict
-    from agents.trade.plan import LadderStep, PlannedOrder
-    from agents.trade.risk_rules import RiskJudgment
 
 
 # Plain arithmetic. What is unknown counts as too much.

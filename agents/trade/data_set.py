@@ -5,6 +5,8 @@ Numbers and codes alone: nothing that a model, a feed or a person has written is
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -15,9 +17,6 @@ from chain.base.lines import append_line
 from chain.base.locks import locked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from agents.trade.plan import TradePlan
 
 _LINES = "data-set.jsonl"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from agents.trade.findings import LiquidityFinding, MacroFinding, MicrostructureFinding
+from agents.trade.findings import (
+    LiquidityFinding,
+    MacroFinding,
+    MicrostructureFinding,
+    TriageReport,
+)
 from agents.trade.indicators import mean
 from agents.trade.terms import Bias, MarketAnomaly, SectionName, bias_of
 from agents.trade.triage import is_options_panic
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.trade.facts import BookFacts, MarketSnapshot, TradeContext
-    from agents.trade.findings import TriageReport
     from agents.trade.limits import DeskLimits
     from chain.exchange.public.market import BookLevel, Candle
 

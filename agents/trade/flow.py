@@ -9,13 +9,14 @@ cli ─ flow_desk_start ▸ desk ─ snapshot, context ▸ meta ─ regime ▸ t
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
 from agents.bus.bus import FlowSpec
-from agents.bus.run import replay_flow, run_flow
-from agents.bus.worker import Outgoing
+from agents.bus.run import FlowOutcome, Listener, SpokenTurn, replay_flow, run_flow
+from agents.bus.worker import HandlerContext, Outgoing
 from agents.model.speaking import model_thought, thought
 from agents.trade import FLOW
 from agents.trade.asking import asides, asked_model, office_reply
@@ -54,6 +55,8 @@ from agents.trade.payloads import (
 from agents.trade.replies import GeometryReply, LiquidityReply, MacroReply, MicrostructureReply
 from agents.trade.services import (
     MODELS_INPUT,
+    ChartArtist,
+    DeskEyes,
     TradeServices,
     chart_facts,
     pictured,
@@ -63,21 +66,16 @@ from agents.trade.stages import desk, judge, leverage_guard, meta, risk_manager,
 from agents.trade.terms import SectionName, SectionStatus
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
-
     from agents.bus.ambient import Ambient, BusLimits
     from agents.bus.envelope import Envelope, Role
     from agents.bus.payload import FlowFailed
     from agents.bus.record import RecordWriter
     from agents.bus.replay import Record, ReplayReport
-    from agents.bus.run import FlowOutcome, Listener, SpokenTurn
-    from agents.bus.worker import HandlerContext
     from agents.model.brief import Brief
     from agents.model.interface import Model
     from agents.trade.facts import DeskQuestion, TradeContext
     from agents.trade.findings import AnyFinding
     from agents.trade.plan import TradePlan
-    from agents.trade.services import ChartArtist, DeskEyes
 
 ExpertReply = TypeVar("ExpertReply", LiquidityReply, MicrostructureReply, MacroReply, GeometryReply)
 

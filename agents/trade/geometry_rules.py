@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.trade.expert_rules import BOUGHT, MOVED, price_and_flow
 from agents.trade.findings import GeometryFinding, KeyLevels
 from agents.trade.indicators import mean
-from agents.trade.levels import level_set, volume_poc
+from agents.trade.levels import PriceLevel, level_set, volume_poc
 from agents.trade.liquidation_map import largest_pools, liquidation_map
-from agents.trade.terms import Bias, SectionName, bias_of
+from agents.trade.terms import (
+    Bias,
+    ChartAnomaly,
+    ChartPattern,
+    CvdSignal,
+    FundingPicture,
+    SectionName,
+    bias_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.trade.facts import MarketSnapshot, TradeContext
-    from agents.trade.levels import PriceLevel
-    from agents.trade.terms import ChartAnomaly, ChartPattern, CvdSignal, FundingPicture
     from chain.exchange.public.market import Candle
 
 _WINDOW = 120

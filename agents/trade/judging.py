@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -19,7 +20,10 @@ from agents.trade.indicators import average_true_ranges
 from agents.trade.levels import PriceLevel, level_set, nearest_beyond, to_step
 from agents.trade.opinions import (
     HEDGE_RATIOS,
+    AskedPrices,
     HedgeChange,
+    HedgeOpinion,
+    JudgeOpinion,
     agreed_decision,
     asked_prices,
     hedged_quantity,
@@ -28,16 +32,19 @@ from agents.trade.opinions import (
 )
 from agents.trade.plan import DraftReasoning, LadderStep, TradeDraft, TradeOdds
 from agents.trade.risk_rules import Sizing
-from agents.trade.terms import HIERARCHY, MarketRegime, SectionName, TradeDecision, TradeMode
+from agents.trade.terms import (
+    HIERARCHY,
+    ExpertName,
+    MarketRegime,
+    SectionName,
+    TradeDecision,
+    TradeMode,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from agents.trade.findings import AnyFinding
     from agents.trade.limits import DeskLimits
-    from agents.trade.opinions import AskedPrices, HedgeOpinion, JudgeOpinion
     from agents.trade.payloads import SynthesisReady
-    from agents.trade.terms import ExpertName
     from chain.exchange.public.market import Candle
 
 _RANK = (0.4, 0.3, 0.2, 0.1)

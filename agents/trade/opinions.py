@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,8 +25,6 @@ from agents.trade.risk_rules import HOLD, Sizing
 from agents.trade.terms import TradeDecision
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.model.brief import Brief
     from agents.trade.replies import (
         GeometryReply,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from agents.trade.findings import RegimeCall
@@ -14,8 +15,6 @@ from agents.trade.indicators import (
 from agents.trade.terms import ExpertName, MarketRegime, SectionName
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.trade.facts import MarketSnapshot, TradeContext
     from agents.trade.limits import DeskLimits
     from chain.exchange.public.market import Candle

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
@@ -9,20 +10,16 @@ from msgspec import Struct, field
 from agents.bus.envelope import CLI, Kind
 from agents.bus.payload import AgentFact, Payload
 from agents.bus.worker import Outgoing
-from agents.model.interface import PromptImage
+from agents.model.interface import Model, PromptImage
 from agents.model.recorded import RecordedModel
-from agents.trade.facts import ContextSection, MarketSnapshot
+from agents.trade.facts import ContextSection, DeskQuestion, MarketSnapshot
 from agents.trade.levels import PriceLevel, level_set
 from agents.trade.liquidation_map import LiquidationPool, largest_pools, liquidation_map
 from agents.trade.payloads import CHART, DESK
 from chain.exchange.public.market import Candle, cumulative_delta
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from agents.bus.replay import Record
-    from agents.model.interface import Model
-    from agents.trade.facts import DeskQuestion
 
 _SHOWN = 168
 """Hours: a week."""

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from agents.bus.envelope import CLI
-from agents.bus.worker import Outgoing
+from agents.bus.envelope import CLI, Envelope
+from agents.bus.worker import HandlerContext, Outgoing
 from agents.model.interface import Unavailability
 from agents.model.speaking import model_thought, thought
 from agents.trade.asking import asides, asked_model, office_reply
 from agents.trade.briefing import judge_brief, meta_brief, risk_brief, synthesis_brief
 from agents.trade.concluding import concluded, desk_limits, failed_plan, judged_risk
 from agents.trade.facts import TradeContext
-from agents.trade.findings import Conflict, ConflictMap, TriageReport, TurnBudget
+from agents.trade.findings import (
+    AnyFinding,
+    Conflict,
+    ConflictMap,
+    RegimeCall,
+    TriageReport,
+    TurnBudget,
+)
 from agents.trade.judging import judge_hedge, judge_trade, judged_levels, ladder_step
 from agents.trade.opinions import (
     careful_regime,
@@ -49,7 +57,7 @@ from agents.trade.payloads import (
 from agents.trade.regime_rules import classify
 from agents.trade.replies import HedgeReply, JudgeReply, RegimeReply, RiskReply, SynthesisReply
 from agents.trade.risk_rules import HOLD, RiskRule, Sizing
-from agents.trade.services import observed
+from agents.trade.services import TradeServices, observed
 from agents.trade.terms import (
     HIERARCHY,
     Bias,
@@ -57,19 +65,13 @@ from agents.trade.terms import (
     Objective,
     SectionName,
     SectionStatus,
+    TradeMode,
     bias_of,
 )
 from agents.trade.triage import TriageInput, anomalies, spike_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
-
-    from agents.bus.envelope import Envelope
-    from agents.bus.worker import HandlerContext
     from agents.model.brief import Brief
-    from agents.trade.findings import AnyFinding, RegimeCall
-    from agents.trade.services import TradeServices
-    from agents.trade.terms import TradeMode
 
 
 def conflict_map(

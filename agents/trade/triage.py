@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -11,8 +12,6 @@ from agents.trade.limits import DeskLimits
 from agents.trade.terms import MarketAnomaly
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.exchange.public.market import Candle
 
 VOLUME_HOURS = 24

@@ -7,7 +7,8 @@ limits are those of `triage.py`; whole arrays are worked out at once.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +18,6 @@ from agents.trade.limits import DeskLimits
 from agents.trade.triage import VOLUME_HOURS
 from chain.base.table_file import TableError, read_timed_table
 from chain.base.units import HOUR
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]

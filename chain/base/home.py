@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.errors import ZunoError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600

@@ -8,6 +8,7 @@ import re
 import socket
 import ssl
 import threading
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from ipaddress import ip_address
@@ -20,8 +21,6 @@ from msgspec import Struct
 from chain.base.units import MEGABYTE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     import httpx2
 
 _HEADERS = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": "zuno"}

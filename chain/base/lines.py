@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from chain.base.home import FILE_MODE
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def append_line(path: Path, line: bytes) -> None:

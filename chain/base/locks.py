@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from chain.base.home import FILE_MODE, FOLDER_MODE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 def take_lock(path: Path, *, wait: bool = False, folder: bool = False) -> int | None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 from weakref import ref
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Source = TypeVar("Source")
 Made = TypeVar("Made")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar, Union
+from collections.abc import Callable
+from typing import Generic, TypeVar, Union
 
 from msgspec import Struct
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 T_co = TypeVar("T_co", covariant=True)
 R = TypeVar("R")

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import base64
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 from urllib.parse import quote
 
 from chain.base.canonical import canonical
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 REDACTED = "[redacted]"
 SHORTEST_SECRET = 8  # replacing shorter ones would tear ordinary words apart

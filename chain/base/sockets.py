@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-
     from websockets.asyncio.client import ClientConnection
 
 _CLOSING_SECONDS = 1.0

@@ -6,14 +6,11 @@ import errno
 import os
 import sqlite3
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from chain.base.home import FILE_MODE, set_aside
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 BUSY_SECONDS = 5.0
 _BETWEEN_TRIES = 0.01

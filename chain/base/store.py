@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
 
 from msgspec import ValidationError, convert
 
 from chain.base.errors import ZunoError
-from chain.base.sqlite import (
-    connect,
-    is_damage,
-    open_database,
-    set_database_aside,
-    transaction,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
-    from types import TracebackType
+from chain.base.sqlite import connect, is_damage, open_database, set_database_aside, transaction
 
 T = TypeVar("T")
 SCHEMA_VERSION = 1

@@ -6,17 +6,14 @@ import csv
 import gzip
 import zlib
 from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from math import isfinite
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple, TextIO
 
 from chain.base.errors import ZunoError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-    from typing import TextIO
 
 TIME_NAMES = ("time", "timestamp", "unix", "date", "datetime", "open_time")
 """What a column of times may be called, the first that is there being read."""

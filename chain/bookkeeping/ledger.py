@@ -6,6 +6,7 @@ the price of its time, add up to the present worth by the lines that say how pri
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,21 +16,18 @@ from chain.base.quantity import Known, Quantity, Unknown
 from chain.bookkeeping.entry import (
     EntryKind,
     LedgerAccount,
+    LedgerEntry,
     LedgerPlace,
     LedgerSubject,
     PricedToken,
     entry_value,
     ledger_entry,
 )
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from chain.bookkeeping.entry import LedgerEntry
     from chain.bookkeeping.lineage import PositionLife, WalletFacts
     from chain.bookkeeping.transactions import SentTransaction
-    from chain.contracts.networks import Address
     from chain.positions.circumstances import LiquidityChange
 
 _IN_WALLET = LedgerSubject(LedgerAccount.WALLET, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from chain.bookkeeping.past_prices import PastPrices
     from chain.bookkeeping.transactions import SentTransaction
     from chain.contracts.networks import Address, Network

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 from chain.base.quantity import Known, Quantity, Unknown
@@ -15,9 +17,6 @@ from chain.read.storage_words import read_slots
 from chain.rpc.records import Block
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from fractions import Fraction
-
     from chain.contracts.networks import Address
     from chain.contracts.pool_key import PoolKey
     from chain.positions.overview import Sources

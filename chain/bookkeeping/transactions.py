@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.contracts import abi
-from chain.history.events import MODIFY_LIQUIDITY, SWAP, modify_liquidity_event, swap_event
+from chain.history.events import (
+    MODIFY_LIQUIDITY,
+    SWAP,
+    ModifyLiquidityEvent,
+    modify_liquidity_event,
+    swap_event,
+)
 from chain.read.in_parts import settle_in_parts
 from chain.rpc import requests
 from chain.rpc.records import Block, Receipt
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolId
-    from chain.history.events import ModifyLiquidityEvent
     from chain.positions.overview import Sources
 
 _DEPOSIT = abi.topic("Deposit(address,uint256)")

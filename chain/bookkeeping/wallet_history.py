@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
@@ -9,35 +10,27 @@ from msgspec import Struct, to_builtins
 from chain.bookkeeping.ledger import ledger_of
 from chain.bookkeeping.lineage import PositionLife, WalletFacts, stories
 from chain.bookkeeping.past_prices import read_past_prices
-from chain.bookkeeping.results import story_result
-from chain.bookkeeping.transactions import read_transactions
+from chain.bookkeeping.results import StoryResult, story_result
+from chain.bookkeeping.transactions import SentTransaction, read_transactions
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address
-from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey
+from chain.contracts.pool_key import POOL_KEY_TYPES, PoolId, PoolKey
 from chain.positions.change_memory import ChangeMemory
 from chain.positions.change_reader import ChangeReader
 from chain.positions.holdings import TRANSFER, owner_words
-from chain.positions.identity import identify
-from chain.positions.overview import tokens_at
+from chain.positions.identity import PositionIdentity, identify
+from chain.positions.overview import Sources, tokens_at
 from chain.positions.portfolio import currencies
 from chain.read.block_reader import sound_answers
 from chain.read.in_parts import settle_in_parts
 from chain.read.logs import ScanProgress, scan_parts
 from chain.rpc import requests
-from chain.rpc.records import Block
+from chain.rpc.records import Block, Log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from chain.bookkeeping.entry import LedgerEntry
-    from chain.bookkeeping.results import StoryResult
-    from chain.bookkeeping.transactions import SentTransaction
-    from chain.contracts.pool_key import PoolId
     from chain.positions.circumstances import LiquidityChange
-    from chain.positions.identity import PositionIdentity
-    from chain.positions.overview import Sources
     from chain.positions.wallet_worth import WalletWorth
-    from chain.rpc.records import Log
 
 _NAMESPACE = "custody log"
 

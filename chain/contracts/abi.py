@@ -8,15 +8,13 @@ Text decodes to raw bytes, because what a contract calls a string is not text un
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chain.base.units import ADDRESS
 from chain.contracts.keccak import keccak
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 WORD = 32
 

@@ -6,6 +6,7 @@ a swap are those of universal-router 2.1.0: other releases add one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
@@ -14,8 +15,6 @@ from chain.contracts import abi
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.contracts.networks import Address
 
 OPEN_DELTA = 0

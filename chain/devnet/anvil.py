@@ -13,10 +13,10 @@ import shutil
 import sys
 import tempfile
 import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, STDOUT, Popen, TimeoutExpired
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -24,9 +24,6 @@ from chain.base.clean_text import clean_text
 from chain.base.errors import ZunoError
 from chain.base.loopback_http import HOST
 from chain.devnet.npm_packages import PackageError, bundled_lock, ensure_package
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 HARDFORK = "osaka"
 """Fixed, so that every version of Anvil runs the same rules."""

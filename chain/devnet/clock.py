@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from msgspec import Struct, field
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 REAL_TIME = 1.0
 

@@ -8,19 +8,18 @@ JSON-RPC by POST: `zuno_pause()`, `zuno_resume()`, `zuno_setSpeed(speed)`, `zuno
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from chain.base.loopback_http import LoopbackHandler, LoopbackServer
 from chain.base.units import DAY
-from chain.devnet.json_rpc import NodeError
+from chain.devnet.json_rpc import Json, NodeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from threading import RLock
 
     from chain.devnet.exchange.pages import DemoExchange
-    from chain.devnet.json_rpc import Json
     from chain.devnet.live import LiveWorld
 
     Method = Callable[[list[object]], Json]

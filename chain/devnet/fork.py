@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ from chain.devnet.anvil import running_anvil
 from chain.devnet.json_rpc import NodeClient
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from chain.execution.transaction import UnsignedTransaction
 
 _ANSWER_SECONDS = 180.0

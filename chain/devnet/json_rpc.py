@@ -7,17 +7,14 @@ requests of `ask_all` are pipelined: a node answers what comes over one connecti
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self, TypeAlias
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
 from chain.base.errors import ZunoError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Self
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 Call: TypeAlias = "tuple[str, Sequence[object]]"

@@ -5,21 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from subprocess import PIPE, Popen, TimeoutExpired
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
 from chain.base.errors import ZunoError
-from chain.contracts.networks import Contracts
+from chain.contracts.networks import Address, Contracts
 from chain.devnet.defaults import DEMO_SEED
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-
-    from chain.contracts.networks import Address
 
 _PATIENCE = 10.0
 """Seconds a child gets to end by itself."""

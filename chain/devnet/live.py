@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,18 +13,14 @@ from chain.contracts.abi import encode_call
 from chain.devnet.defaults import BLOCK_SECONDS
 from chain.devnet.world.accounts import KEEPER
 from chain.devnet.world.hook_code import EXIT_GUARD, SET_REFUSING
-from chain.devnet.world.market import HISTORY_ENDS
+from chain.devnet.world.market import HISTORY_ENDS, MarketVisit
 from chain.devnet.world.visits import live_visits
-from chain.devnet.world.writing import Intent, NodeState, Receipt, next_base_fee
+from chain.devnet.world.writing import Intent, NodeState, Receipt, SignedBytes, next_base_fee
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.devnet.clock import Clock
     from chain.devnet.json_rpc import Call
-    from chain.devnet.world.market import MarketVisit
     from chain.devnet.world.worlds import World
-    from chain.devnet.world.writing import SignedBytes
 
 _LATE_SECONDS = 5
 """Of the wall: when trading takes longer than the clock gives it, time slows down instead."""

@@ -16,19 +16,16 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.errors import ZunoError
 from chain.base.home import FILE_MODE, FOLDER_MODE, cache_folder, write_atomically
 from chain.base.locks import locked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _SET_UP = "make setup"
 _PACK_SECONDS = 300

@@ -15,7 +15,7 @@ import socket
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from chain.base.errors import ZunoError
 from chain.base.home import cache_folder
@@ -34,13 +34,8 @@ from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.keystore import demo_keystore
 from chain.devnet.world.market import MARKET_OPENS
-from chain.devnet.world.worlds import opened_world
+from chain.devnet.world.worlds import Size, World, opened_world
 from chain.devnet.world.writing import WorldError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from chain.devnet.world.worlds import Size, World
 
 _PROGRESS_STEPS = 20
 _PORT_TRIES = 50

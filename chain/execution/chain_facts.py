@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from chain.base.quantity import Unknown
 from chain.contracts.abi import decode, encode_call
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.execution.build.facts import (
     ChainFacts,
     FactsUnknownError,
@@ -17,15 +18,11 @@ from chain.execution.build.facts import (
 from chain.read.block_reader import OneBlock, expected
 from chain.read.gas import read_gas_price
 from chain.rpc import requests
-from chain.rpc.multicall import Call
+from chain.rpc.multicall import Call, CallOutcome
 from chain.tokens.balances import balance_call, balance_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from chain.contracts.networks import Address, Network
     from chain.rpc.client import RpcClient
-    from chain.rpc.multicall import CallOutcome
     from chain.rpc.records import Block
 
 _FEE_HEADROOM = 2

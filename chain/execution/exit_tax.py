@@ -6,28 +6,26 @@ leaving is never forbidden for it, but it is said.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.units import MICRO
 from chain.contracts.hooks import hook_passport
-from chain.execution.build.facts import Span
+from chain.execution.build.facts import PositionFacts, Span
 from chain.execution.decode.records import (
     DecodedBurn,
     DecodedDecrease,
     DecodedMint,
+    DecodedStep,
     DecodedTakePair,
     ModifyLiquidities,
 )
 from chain.math.liquidity import Amounts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from chain.contracts.networks import Address
-    from chain.execution.build.facts import PositionFacts
-    from chain.execution.decode.records import DecodedStep
     from chain.execution.decode.words import Names
     from chain.execution.simulate import Simulation
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -18,16 +19,13 @@ from msgspec import Struct, field
 from chain.base.clean_text import quoted
 from chain.contracts.abi import WORD, AbiError, decode, encode_call, selector, topic
 from chain.contracts.checksum import shortened
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.rpc import requests, values
 from chain.rpc.errors import ErrorKind, Reverted, RpcError, RpcRefused, TimedOut
 from chain.rpc.requests import Request, state_block
 from chain.rpc.server_errors import revert_data, revert_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from chain.contracts.networks import Address
     from chain.execution.transaction import UnsignedTransaction
     from chain.rpc.reader import Reader
     from chain.rpc.records import BlockRef, Json

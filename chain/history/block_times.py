@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from chain.rpc import requests
 from chain.rpc.errors import Malformed, Reorged, RpcError, StatePruned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from chain.contracts.networks import Network
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Block

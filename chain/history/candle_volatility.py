@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.history.volatility import path_efficiency, realised_volatility
 from chain.prices.pair_series import market_closes
 from chain.tokens.listed import TokenClass, listed_token
 
 if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolKey
     from chain.history.path import PricePath
     from chain.prices.coingecko import CoinGecko

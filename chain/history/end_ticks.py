@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -12,15 +13,12 @@ from chain.read.block_reader import expected, sound_answers
 from chain.read.logs import NARROWABLE, scan_logs
 from chain.rpc import requests
 from chain.rpc.errors import Reorged, RpcError
-from chain.rpc.records import Block, LogFilter
+from chain.rpc.records import Block, Log, LogFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
     from chain.contracts.networks import Network
     from chain.contracts.pool_key import PoolId
     from chain.rpc.client import RpcClient
-    from chain.rpc.records import Log
 
 TOPICS_AT_ONCE = 500
 """Pool ids in one filter; some nodes refuse a thousand."""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import DAY, HOUR
-from chain.history.hours import NOTHING_BEFORE, hour_of, paid_fees
+from chain.history.hours import NOTHING_BEFORE, HourRow, PoolHours, hour_of, paid_fees
 from chain.history.path import LEAST_COVERED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.history.flows import FeeTerms
-    from chain.history.hours import HourRow, PoolHours
 
 
 class HourSums(NamedTuple):

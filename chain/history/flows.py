@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.base.units import PIPS
@@ -10,8 +11,6 @@ from chain.math.fees import ProtocolFee, protocol_fee_within, swap_fee
 from chain.math.sqrt_price import divide_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from chain.history.events import PricedSwap, SwapEvent
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from chain.base.units import DAY
 from chain.history.hours import HourRow, KeptHours, Landmark, RecentSwap, hour_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from chain.base.store import Store
     from chain.contracts.networks import Network
     from chain.contracts.pool_key import PoolId

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.units import DAY, HOUR
-from chain.history.block_times import MOST_EXACT, first_block_since, read_block_times, read_headers
+from chain.history.block_times import (
+    MOST_EXACT,
+    BlockTimes,
+    first_block_since,
+    read_block_times,
+    read_headers,
+)
 from chain.history.events import SWAP, SwapEvent, swap_event
 from chain.history.hours import (
     KeptHours,
     Landmark,
+    PoolHours,
     RecentSwap,
     hour_of,
     recent_since,
@@ -22,19 +30,14 @@ from chain.read.block_reader import EventError
 from chain.read.logs import ScanProgress, scan_logs
 from chain.rpc import requests
 from chain.rpc.errors import Malformed, Reorged, RpcError, StatePruned
-from chain.rpc.records import Block
+from chain.rpc.records import Block, Log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-
     from chain.contracts.networks import Network
     from chain.contracts.pool_key import PoolId
-    from chain.history.block_times import BlockTimes
     from chain.history.flows import FeeTerms
     from chain.history.hour_memory import HourMemory
-    from chain.history.hours import PoolHours
     from chain.rpc.client import RpcClient
-    from chain.rpc.records import Log
 
 # Blocks of a live network come evenly enough to tell the time between two of them; those of the
 # embedded chain come whenever somebody moves its clock.

@@ -7,6 +7,7 @@ paid to anybody. Fees are whole units.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,8 +18,6 @@ from chain.base.units import DAY, HOUR, PIPS
 from chain.history.flows import FeeTerms, fees_of_swap, protocol_fee_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from chain.contracts.pool_key import PoolId
     from chain.history.events import SwapEvent
     from chain.rpc.records import Block

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,8 +10,6 @@ from chain.base.units import PIPS
 from chain.history.flows import FeeTerms, protocol_fee_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from chain.history.events import PricedSwap
 
 _FINER = 64

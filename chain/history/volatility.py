@@ -5,6 +5,7 @@ All from hourly closes of the pool's own swaps; figures are fractions, 0.03 bein
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from math import log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,8 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from chain.base.quantity import Quantity, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.history.path import PricePath
 
 DAY = 24

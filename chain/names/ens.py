@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -11,17 +12,14 @@ from chain.base.clean_text import clean_text
 from chain.base.errors import ZunoError
 from chain.base.recursion_limit import kept_recursion_limit
 from chain.contracts.checksum import checksummed
-from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.networks import NATIVE, Address, Network, network_named
 from chain.rpc.errors import Reverted
 from chain.rpc.requests import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ens import AsyncENS
     from web3.types import RPCResponse
 
-    from chain.contracts.networks import Address, Network
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Json
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,6 @@ from chain.contracts.hooks import NO_HOOK
 from chain.contracts.pool_key import PoolKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from chain.contracts.networks import Address
 
 USUAL_TIERS = ((100, 1), (500, 10), (3000, 60), (10000, 200))

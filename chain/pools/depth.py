@@ -6,6 +6,7 @@ apart, and are all it takes to replay a swap.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -15,15 +16,12 @@ from chain.contracts.storage import bitmap_slot, decode_tick_liquidity, tick_slo
 from chain.math.liquidity import Amounts
 from chain.math.sqrt_price import amount0_delta, amount1_delta
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
-from chain.pools.state import NEARBY_TICKS, nearby_ticks
+from chain.pools.state import NEARBY_TICKS, PoolState, nearby_ticks
 from chain.read.storage_words import read_slots
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from chain.contracts.networks import Network
     from chain.contracts.pool_key import PoolId
-    from chain.pools.state import PoolState
     from chain.read.block_reader import OneBlock
 
 WORD_TICKS = 256

@@ -7,6 +7,7 @@ every word: the result equals V4Quoter's to the unit, without asking the chain.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -15,16 +16,13 @@ from chain.contracts.abi import WORD, encode_call
 from chain.math.fees import swap_fee
 from chain.math.swap_step import swap_step
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick, tick_at_sqrt_price
-from chain.pools.depth import WORD_TICKS
+from chain.pools.depth import WORD_TICKS, Depth
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.contracts.networks import Network
     from chain.contracts.pool_key import PoolKey
-    from chain.pools.depth import Depth
     from chain.rpc.reader import Reader
     from chain.rpc.records import BlockRef
 

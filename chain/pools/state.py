@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,8 +15,6 @@ from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from chain.contracts.pool_key import PoolId, PoolKey
 
 NEARBY_TICKS = 200

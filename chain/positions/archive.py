@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from chain.base.quantity import Known, Quantity, Unknown
@@ -22,8 +23,6 @@ from chain.rpc.errors import StatePruned
 from chain.rpc.multicall import CallOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from chain.contracts.networks import Network
     from chain.contracts.pool_key import PoolId
     from chain.rpc.client import RpcClient

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,8 +23,6 @@ from chain.read.storage_words import decode_words, read_words, word_chunks
 from chain.rpc import requests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
     from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolId
     from chain.contracts.storage import PositionInfo

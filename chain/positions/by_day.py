@@ -5,6 +5,7 @@ From the pool's hours and the liquidity the position had in each of them. A day 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from math import log
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -16,8 +17,6 @@ from chain.history.ranges import LiquidityRange, realised_lvr
 from chain.math.ticks import sqrt_price_at_tick
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from chain.base.store import Store
     from chain.contracts.networks import Network
     from chain.history.hours import HourRow, PoolHours

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, to_builtins
 
-from chain.base.quantity import Known, Unknown
-from chain.base.store import read_as
+from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.store import Store, read_as
 from chain.history.events import LogPlace, ModifyLiquidityEvent
 from chain.math.fees import FeeGrowth
 from chain.positions.circumstances import ChangeCircumstances
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from chain.base.quantity import Quantity
-    from chain.base.store import Store
     from chain.contracts.networks import Network
     from chain.positions.identity import PositionIdentity
 

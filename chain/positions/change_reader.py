@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import math
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
-from chain.history.events import MODIFY_LIQUIDITY, modify_liquidity_event
-from chain.positions.change_memory import PastChanges, is_whole
-from chain.positions.circumstances import accounted, read_circumstances
+from chain.history.events import MODIFY_LIQUIDITY, ModifyLiquidityEvent, modify_liquidity_event
+from chain.positions.change_memory import ChangeMemory, PastChanges, is_whole
+from chain.positions.circumstances import (
+    ChangeCircumstances,
+    Event,
+    LiquidityChange,
+    accounted,
+    read_circumstances,
+)
 from chain.positions.holdings import TRANSFER, minted_in
 from chain.positions.profit import SinceEntry, since_entry
 from chain.read.block_reader import sound_answers
-from chain.read.logs import FIRST_BLOCKS, NARROWABLE, ScanProgress, scan_parts
+from chain.read.logs import FIRST_BLOCKS, NARROWABLE, ScannedPart, ScanProgress, scan_parts
 from chain.rpc import requests
 from chain.rpc.errors import RpcError, RpcRefused, StatePruned
-from chain.rpc.records import Block
+from chain.rpc.records import Block, Log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-
     from chain.contracts.networks import Network
-    from chain.history.events import ModifyLiquidityEvent
-    from chain.positions.change_memory import ChangeMemory
-    from chain.positions.circumstances import ChangeCircumstances, Event, LiquidityChange
     from chain.positions.identity import PositionIdentity
     from chain.positions.memory import PositionMemory
     from chain.positions.snapshot import PositionSnapshot
-    from chain.read.logs import ScannedPart
     from chain.rpc.client import RpcClient
-    from chain.rpc.records import Log
 
 FEW_CALLS = 40
 """Where all logs take no more, reading them is as quick."""

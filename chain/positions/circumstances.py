@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
@@ -14,32 +15,24 @@ from chain.history.events import (
     INITIALIZE,
     MODIFY_LIQUIDITY,
     SWAP,
+    LogPlace,
+    ModifyLiquidityEvent,
     modify_liquidity_event,
 )
 from chain.math.fees import FeeGrowth, fees_owed
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.archive import (
-    PastWords,
-    find_last_price,
-    last_price,
-    read_past_words,
-)
-from chain.positions.identity import layout_of
+from chain.positions.archive import PastWords, find_last_price, last_price, read_past_words
+from chain.positions.identity import PositionIdentity, PositionLayout, layout_of
 from chain.read.block_reader import expected
 from chain.read.in_parts import settle_in_parts
 from chain.rpc import requests
-from chain.rpc.records import Block, LogFilter, Receipt
+from chain.rpc.records import Block, Log, LogFilter, Receipt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from chain.contracts.networks import Network
     from chain.contracts.pool_key import PoolId
-    from chain.history.events import LogPlace, ModifyLiquidityEvent
-    from chain.positions.identity import PositionIdentity, PositionLayout
     from chain.rpc.client import RpcClient
-    from chain.rpc.records import Log
     from chain.rpc.values import Hash
 
 NOTHING = Amounts(0, 0)

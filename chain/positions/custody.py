@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.contracts import abi
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey
 from chain.contracts.storage import PositionInfo, decode_position_info
-from chain.rpc.multicall import Call
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.rpc.multicall import CallOutcome
+from chain.rpc.multicall import Call, CallOutcome
 
 OWNER = abi.selector("ownerOf(uint256)")
 APPROVED = abi.selector("getApproved(uint256)")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
@@ -26,19 +27,15 @@ from chain.history.ranges import LiquidityRange, range_fees, realised_lvr
 from chain.math.fees import FeeGrowth, fee_growth_inside, fees_owed
 from chain.math.liquidity import Amounts
 from chain.positions.archive import find_last_price, read_past_words
-from chain.positions.identity import layout_of
-from chain.positions.profit import worth
+from chain.positions.identity import PositionLayout, layout_of
+from chain.positions.profit import SinceEntry, worth
 from chain.read.block_reader import sound_answers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolId
     from chain.history.hour_memory import HourMemory
     from chain.history.hours import PoolHours
-    from chain.positions.identity import PositionLayout
-    from chain.positions.profit import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Block

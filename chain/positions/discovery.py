@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -25,18 +26,15 @@ from chain.positions.holdings import (
     minted_in,
 )
 from chain.positions.search import PositionSearch, WalletSearch, affords_approvals
-from chain.positions.search_state import SearchState
+from chain.positions.search_state import SearchProgress, SearchState
 from chain.positions.wallet_trail import WalletPositions, WalletTrail
 from chain.read.block_reader import BlockMovedError, OneBlock, sound_answers
 from chain.read.logs import NARROWABLE
 from chain.rpc.errors import Reorged, TimedOut
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from chain.contracts.networks import Address, Network
     from chain.positions.memory import PositionMemory
-    from chain.positions.search_state import SearchProgress
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.client import RpcClient
     from chain.rpc.multicall import Call

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chain.contracts import abi
-from chain.contracts.networks import NATIVE, Address
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.read.block_reader import expected
-from chain.read.logs import in_chain_order
+from chain.read.logs import Topics, in_chain_order
 from chain.rpc import requests
 from chain.rpc.errors import RangeTooWide, RpcError, RpcRefused
-from chain.rpc.records import Block, LogFilter
+from chain.rpc.records import Block, Log, LogFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from chain.contracts.networks import Network
-    from chain.read.logs import Topics
-    from chain.rpc.records import Log
     from chain.rpc.requests import Request
 
 OWNERS_AT_ONCE = 500

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import to_builtins
 
-from chain.base.store import read_as
+from chain.base.store import Store, read_as
 from chain.contracts.pool_key import PoolKey
 from chain.positions.holdings import Holdings
 from chain.positions.identity import PositionIdentity, identify
 from chain.positions.search_state import SearchState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from chain.base.store import Store
     from chain.contracts.networks import Address, Network
 
 _POSITIONS = "position"

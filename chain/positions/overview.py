@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -23,11 +24,9 @@ from chain.positions.portfolio import (
 from chain.prices.ladder import market_prices, price_book
 from chain.prices.pool_prices import DepthMemory
 from chain.read.block_reader import OneBlock
-from chain.tokens import read_tokens
+from chain.tokens import Token, read_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from chain.contracts.networks import Address, Network
     from chain.positions.search_state import SearchProgress
     from chain.positions.snapshot import PositionSnapshot
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from chain.prices.price import PriceBook, WorthUnit
     from chain.rpc.client import RpcClient
     from chain.rpc.records import BlockRef
-    from chain.tokens import Token
 
 
 class Overview(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,9 @@ from chain.base.quantity import Quantity, Unknown, combine
 from chain.history.hour_memory import HourMemory
 from chain.positions.change_memory import ChangeMemory
 from chain.positions.change_reader import ChangeReader
-from chain.positions.daily import read_daily_results
+from chain.positions.daily import DailyResult, read_daily_results
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from chain.positions.daily import DailyResult
     from chain.positions.overview import Sources
     from chain.positions.profit import SinceEntry
     from chain.positions.snapshot import PositionSnapshot

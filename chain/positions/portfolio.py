@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from chain.prices.pool_prices import PoolPriceQuestion, ask_pool_prices
 from chain.prices.price import PriceBook, WorthUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
     from chain.contracts.networks import Address, Network
     from chain.positions.batch_reader import AlsoWords
     from chain.positions.identity import PositionIdentity

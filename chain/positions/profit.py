@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.math.liquidity import Amounts
-from chain.positions.circumstances import total
-from chain.positions.snapshot import STORAGE
-
-if TYPE_CHECKING:
-    from chain.positions.circumstances import LiquidityChange
-    from chain.positions.snapshot import PositionSnapshot
+from chain.positions.circumstances import LiquidityChange, total
+from chain.positions.snapshot import STORAGE, PositionSnapshot
 
 _PRICE_DENOMINATOR = 1 << 192
 

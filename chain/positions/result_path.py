@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,14 +11,11 @@ from chain.base.units import HOUR
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.by_day import hours_of_range
-from chain.positions.profit import worth
+from chain.positions.profit import SinceEntry, worth
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.history.hours import PoolHours
     from chain.positions.circumstances import LiquidityChange
-    from chain.positions.profit import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
 
 

@@ -6,6 +6,7 @@ has no old logs, by asking for the owner of one id after the other. `ownerOf` ha
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -17,20 +18,16 @@ from chain.contracts import abi
 from chain.positions import custody
 from chain.positions.holdings import APPROVAL_FOR_ALL, TRANSFER, by_owner, minted_in, owner_words
 from chain.positions.search_state import GivenUp, SearchProgress, SearchState
-from chain.read.logs import FIRST_BLOCKS, NARROWABLE, Width, scan_logs_back
+from chain.read.logs import FIRST_BLOCKS, NARROWABLE, Topics, Width, scan_logs_back
 from chain.rpc import requests
 from chain.rpc.endpoint_memory import KnownRange
 from chain.rpc.errors import RateLimited, Reverted, RpcRefused, StatePruned
-from chain.rpc.multicall import Call, multicall
+from chain.rpc.multicall import Call, CallOutcome, multicall
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-
     from chain.contracts.networks import Address, Network
     from chain.positions.memory import PositionMemory
-    from chain.read.logs import Topics
     from chain.rpc.client import RpcClient
-    from chain.rpc.multicall import CallOutcome
     from chain.rpc.records import BlockRef, Log
     from chain.rpc.requests import Request
 

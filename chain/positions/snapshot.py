@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -22,8 +23,6 @@ from chain.math.liquidity import amounts_for_liquidity
 from chain.positions.identity import PositionIdentity, layout_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from chain.contracts.networks import Address
     from chain.contracts.pool_key import PoolId, PoolKey
     from chain.positions.custody import Custody

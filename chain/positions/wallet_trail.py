@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -10,8 +11,6 @@ from msgspec.structs import replace
 from chain.positions.search_state import SearchState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from chain.contracts.networks import Address
     from chain.positions.holdings import Holdings
     from chain.positions.snapshot import PositionSnapshot

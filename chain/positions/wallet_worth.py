@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.positions.discovery import Discovery
-from chain.positions.overview import Overview, tokens_at
+from chain.positions.overview import Overview, Sources, tokens_at
 from chain.positions.portfolio import Unpriced, currencies, portfolio
 from chain.positions.snapshot import STORAGE
 from chain.prices.ladder import read_prices
@@ -18,18 +19,14 @@ from chain.read.block_reader import OneBlock
 from chain.read.in_parts import settle_in_parts
 from chain.rpc import requests
 from chain.rpc.multicall import CallOutcome
-from chain.tokens import every_listed_token, listed_token
+from chain.tokens import Token, every_listed_token, listed_token
 from chain.tokens.balances import balance_call, balance_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from chain.contracts.networks import Address
-    from chain.positions.overview import Sources
     from chain.positions.search_state import SearchProgress
     from chain.positions.wallet_trail import WalletPositions
     from chain.prices.price import WorthUnit
-    from chain.tokens import Token
 
 
 class IdleAmount(Struct, frozen=True):

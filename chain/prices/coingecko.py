@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
@@ -17,9 +19,6 @@ from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
 from chain.prices.market_values import AHEAD_SECONDS, KEPT_SECONDS, OLDEST_SECONDS, checked_dollars
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from fractions import Fraction
-
     from chain.base.http import HttpLimits
     from chain.contracts.networks import Address
     from chain.prices.defillama import DefiLlama

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import DAY
-from chain.prices.coingecko import SOURCE
+from chain.prices.coingecko import SOURCE, CoinGecko, MarketPoint
 from chain.prices.market_http import MarketError
 from chain.prices.market_values import PAST_SECONDS
 from chain.tokens.listed import listed_token, listed_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
     from chain.contracts.networks import Address, Network
-    from chain.prices.coingecko import CoinGecko, MarketPoint
 
 HOURLY_DAYS = 90
 """Of so many days at once CoinGecko tells a price an hour; of more, one a day."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -21,9 +23,6 @@ from chain.prices.market_values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-    from fractions import Fraction
-
     from chain.base.http import HttpLimits
     from chain.contracts.networks import Address, Network
 

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Iterable, Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from chain.base.quantity import Quantity, Unknown
 from chain.prices.coingecko import SOURCE as COINGECKO
+from chain.prices.coingecko import CoinGecko
 from chain.prices.defillama import SOURCE as DEFILLAMA
 from chain.prices.market_http import MarketError
-from chain.prices.pool_prices import ask_pool_prices
+from chain.prices.pool_prices import PoolPriceQuestion, ask_pool_prices
 from chain.prices.price import DollarPrice, PriceBook, PricedTwice
 from chain.read.block_reader import OneBlock
 from chain.read.storage_words import read_slots
 from chain.tokens.listed import TokenClass, listed_token, listed_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable, Mapping
-    from fractions import Fraction
-
     from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolKey
-    from chain.prices.coingecko import CoinGecko
-    from chain.prices.pool_prices import PoolPriceQuestion
     from chain.rpc.client import RpcClient
     from chain.rpc.records import BlockRef
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 from urllib.parse import urlencode, urlsplit
 
 from chain.base.clean_text import clean_text
 from chain.base.http import HttpClient, HttpError, HttpLimits
 from chain.base.strict_json import InvalidJsonError, loads
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MARKET_LIMITS = HttpLimits(connect_seconds=3.0, answer_seconds=5.0, most_bytes=4_000_000)
 MOST_REST_SECONDS = 300.0

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import HOUR
-from chain.prices.coingecko import SOURCE
+from chain.prices.coingecko import SOURCE, CoinGecko, PriceSeries
 from chain.prices.market_http import MarketError
 from chain.tokens.listed import TokenClass, listed_token
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network
-    from chain.prices.coingecko import CoinGecko, PriceSeries
 
 SERIES_DAYS = 8
 """A week, and a day more so that the week's first hour has a price before it."""

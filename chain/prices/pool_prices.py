@@ -9,6 +9,7 @@ whoever made it can make them say anything.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.contracts.hooks import touches_swaps
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.math.liquidity import Amounts
 from chain.pools.candidates import candidate_pools, plain_pools
 from chain.pools.depth import read_depths
@@ -24,10 +25,7 @@ from chain.pools.state import PoolState, pool_state_slots, pool_states
 from chain.tokens.listed import listed_token
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from chain.base.store import Store
-    from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolId, PoolKey
     from chain.read.block_reader import OneBlock
     from chain.rpc.records import Block

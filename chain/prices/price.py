@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -11,8 +12,6 @@ from msgspec import Struct
 from chain.base.quantity import Known, Quantity, Unknown, combine
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from chain.contracts.networks import Address
     from chain.tokens import Token
 

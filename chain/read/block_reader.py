@@ -6,6 +6,7 @@ which block it runs on: an answer from another block than the header's is asked 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,14 +16,11 @@ from chain.contracts.abi import AbiError, encode_call
 from chain.rpc import requests
 from chain.rpc.errors import ErrorKind, Malformed, RpcError
 from chain.rpc.multicall import Call, CallOutcome, multicall
-from chain.rpc.records import Block
+from chain.rpc.records import Block, BlockRef
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from chain.contracts.networks import Network
     from chain.rpc.client import RpcClient
-    from chain.rpc.records import BlockRef
     from chain.rpc.requests import Request
 
 T = TypeVar("T")

@@ -7,6 +7,7 @@ data in gas, which its NodeInterface tells.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import shake_128
 from typing import TYPE_CHECKING
 
@@ -16,14 +17,11 @@ from chain.base.quantity import Known, Quantity, Unknown
 from chain.contracts.abi import WORD, AbiError, decode, encode_call
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcError, StatePruned
-from chain.rpc.records import Block, FeeHistory
+from chain.rpc.records import Block, BlockTag, FeeHistory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.contracts.networks import Address, Network
     from chain.rpc.reader import Reader
-    from chain.rpc.records import BlockTag
     from chain.rpc.requests import Request
 
 NODE_INTERFACE: Address = "0x" + "00" * 19 + "c8"

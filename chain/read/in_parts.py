@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from chain.rpc.errors import RateLimited
+from chain.rpc.errors import RateLimited, RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.rpc.client import RpcClient
-    from chain.rpc.errors import RpcError
     from chain.rpc.requests import Request
 
 T = TypeVar("T")

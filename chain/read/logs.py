@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -13,14 +14,11 @@ from chain.read.block_reader import expected
 from chain.rpc import requests
 from chain.rpc.endpoint_memory import KnownRange
 from chain.rpc.errors import LogsTooNarrow, RangeTooWide, RateLimited, RpcError, TimedOut, TooLarge
-from chain.rpc.records import Block, LogFilter
+from chain.rpc.records import Block, Log, LogFilter
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
     from chain.contracts.networks import Address
     from chain.rpc.client import RpcClient
-    from chain.rpc.records import Log
     from chain.rpc.requests import Request
 
 Topics = tuple[str | tuple[str, ...] | None, ...]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.contracts.abi import AbiError, selector
 from chain.contracts.storage import EXTSLOAD, slot_bytes
-from chain.rpc.multicall import Call
+from chain.rpc.multicall import Call, CallOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from chain.contracts.networks import Address, Network
     from chain.read.block_reader import OneBlock
-    from chain.rpc.multicall import CallOutcome
 
 
 class SlotAnswers(Struct, frozen=True):

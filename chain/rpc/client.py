@@ -7,10 +7,12 @@ import itertools
 import math
 import random
 import time
+from collections.abc import Awaitable, Callable, Sequence
+from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from chain.rpc.endpoint import Endpoint, EndpointStatus, endpoints_of, status_of
-from chain.rpc.endpoint_memory import EndpointMemory
+from chain.rpc.endpoint_memory import EndpointMemory, KnownRange
 from chain.rpc.errors import (
     FutureHead,
     HttpFault,
@@ -24,25 +26,19 @@ from chain.rpc.errors import (
     TooLarge,
     Unreachable,
 )
-from chain.rpc.exchange import HttpTransport, Outcome, RpcExchange
+from chain.rpc.exchange import HttpTransport, Outcome, RpcExchange, RpcTransport
 from chain.rpc.failover import Failover
 from chain.rpc.held_to_block import ask_held, settle_patiently
 from chain.rpc.pinned import PinnedReader
 from chain.rpc.reader import Reader
 from chain.rpc.recent_blocks import RecentBlocks
 from chain.rpc.records import Block
-from chain.rpc.requests import RequestLimits, stale_seconds
+from chain.rpc.requests import Request, RequestLimits, stale_seconds
 from chain.rpc.requests import block as block_at
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-    from types import TracebackType
-
     from chain.base.store import Store
     from chain.contracts.networks import Network
-    from chain.rpc.endpoint_memory import KnownRange
-    from chain.rpc.exchange import RpcTransport
-    from chain.rpc.requests import Request
 
 T = TypeVar("T")
 _CALLS_AT_ONCE = 10

@@ -6,6 +6,7 @@ import hashlib
 import math
 from base64 import b64encode
 from collections import deque
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
@@ -15,8 +16,6 @@ from chain.base.clean_text import clean_text
 from chain.rpc.errors import NoEndpoint, RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.rpc.requests import RequestLimits
 
 _MEASURED_SECONDS = 1.0

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct, to_builtins
 
-from chain.base.store import StoreError, read_as
+from chain.base.store import Store, StoreError, read_as
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from chain.base.store import Store
     from chain.contracts.networks import Network
     from chain.rpc.endpoint import Endpoint
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -21,19 +22,16 @@ from chain.rpc.errors import (
     Unreachable,
     WrongChain,
 )
-from chain.rpc.requests import chain_id
+from chain.rpc.requests import Request, RequestLimits, chain_id
 from chain.rpc.server_errors import is_rate_limit, refuses_range, smaller_batch, typed_error
 from chain.rpc.values import InvalidValueError
 
 if TYPE_CHECKING:
     import itertools
-    from collections.abc import Awaitable, Callable, Sequence
 
-    from chain.base.http import HttpAnswer
     from chain.contracts.networks import Network
     from chain.rpc.endpoint import Endpoint
     from chain.rpc.recent_blocks import RecentBlocks
-    from chain.rpc.requests import Request, RequestLimits
 
 _BEFORE_SENDING = frozenset(
     (HttpFailure.NO_ADDRESS, HttpFailure.NOT_REACHABLE, HttpFailure.NOT_TRUSTED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
@@ -18,8 +19,6 @@ from chain.rpc.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
     from chain.contracts.networks import Network
     from chain.rpc.endpoint import Endpoint
     from chain.rpc.exchange import Outcome

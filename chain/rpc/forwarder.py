@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from chain.rpc.errors import RpcError
 from chain.rpc.requests import Request
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from chain.rpc.reader import Reader
     from chain.rpc.records import Json
 

@@ -7,19 +7,18 @@ and after. A machine that has not got a new block yet is waited for a little.
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from chain.rpc.errors import BlockMissing, RateLimited, Reorged, RpcError, RpcRefused
 from chain.rpc.recent_blocks import hash_named
 from chain.rpc.records import Block
+from chain.rpc.requests import Request
 from chain.rpc.requests import block as block_at
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
     from chain.rpc.endpoint import Endpoint
     from chain.rpc.exchange import Outcome, RpcExchange
-    from chain.rpc.requests import Request
     from chain.rpc.values import Hash
 
 _LEAST_LOOKS = 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -12,8 +13,6 @@ from chain.rpc.values import InvalidValueError
 from chain.rpc.values import data as hex_data
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.contracts.networks import Address
     from chain.rpc.records import BlockRef
 

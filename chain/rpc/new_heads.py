@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,7 +18,7 @@ from chain.base import strict_json
 from chain.base.http import has_address
 from chain.base.sockets import web_socket
 from chain.rpc import requests, values, wire
-from chain.rpc.endpoint import SOCKET_SCHEMES, endpoints_of
+from chain.rpc.endpoint import SOCKET_SCHEMES, Endpoint, endpoints_of
 from chain.rpc.errors import (
     HttpFault,
     Malformed,
@@ -30,12 +31,9 @@ from chain.rpc.errors import (
 from chain.rpc.requests import Request, RequestLimits, stale_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
-
     from websockets.asyncio.client import ClientConnection
 
     from chain.contracts.networks import Network
-    from chain.rpc.endpoint import Endpoint
 
 _T = TypeVar("_T")
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from chain.rpc.errors import Reorged, RpcError, StatePruned
 from chain.rpc.held_to_block import ask_held, settle_patiently
 from chain.rpc.reader import Reader
 from chain.rpc.records import Block
+from chain.rpc.requests import Request
 from chain.rpc.requests import block as block_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.rpc.endpoint import Endpoint
     from chain.rpc.exchange import Outcome, RpcExchange
     from chain.rpc.failover import Failover
-    from chain.rpc.requests import Request
 
 T = TypeVar("T")
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar, overload
 
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.rpc.requests import Request
 
 T = TypeVar("T")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from chain.rpc.errors import BlockMissing
 from chain.rpc.records import Block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from chain.contracts.networks import Network
     from chain.rpc.requests import Request
     from chain.rpc.values import Hash

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
@@ -21,9 +21,6 @@ from chain.rpc.values import (
     ratio,
     small_quantity,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 BlockTag = Literal["latest", "safe", "finalized", "earliest", "pending"]
 BLOCK_TAGS: frozenset[str] = frozenset(("latest", "safe", "finalized", "earliest", "pending"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct
@@ -23,8 +24,6 @@ from chain.rpc.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from chain.contracts.networks import Address, Network
     from chain.rpc.values import Hash
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from msgspec import Struct, field, to_builtins
 
 from chain.base.quantity import Quantity, Unknown, combine
 from chain.contracts.hooks import NO_HOOK, HookPassport, hook_passport
-from chain.contracts.pool_key import PoolKey
+from chain.contracts.pool_key import PoolId, PoolKey  # noqa: TC001
 from chain.history.events import INITIALIZE, initialize_event
 from chain.pools.candidates import candidate_pools
 from chain.pools.depth import Depth, read_depths
@@ -31,11 +32,8 @@ from chain.rpc.records import Block
 from chain.tokens import Token, ask_tokens, listed_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from chain.base.store import Store
     from chain.contracts.networks import Address, Network
-    from chain.contracts.pool_key import PoolId, PoolKey
     from chain.math.liquidity import Amounts
     from chain.prices.coingecko import CoinGecko
     from chain.prices.price import PriceBook

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.contracts.abi import WORD, encode_call
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.read.block_reader import OneBlock
 from chain.rpc.multicall import Call, CallOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from chain.contracts.networks import Address, Network
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Block
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
@@ -18,8 +19,6 @@ from msgspec import Struct, json
 from chain.tokens.token import Token
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from chain.contracts.networks import Address, Network
 
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Network
 from chain.math.price import ExactPrice, QuoteRank, TokenUnit, pool_price, reads_inverted
 from chain.math.ticks import sqrt_price_at_tick
 from chain.tokens import Token, listed_token
 from chain.tokens.listed import TokenClass
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
 
 UNKNOWN_DECIMALS = "decimals unknown"
 

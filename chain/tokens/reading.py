@@ -7,6 +7,7 @@ with an address, and whatever cannot be used of its answer is left out.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,6 @@ from chain.tokens.listed import listed_symbols, listed_token
 from chain.tokens.token import MOST_DECIMALS, Token
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from chain.base.store import Store
     from chain.contracts.networks import Address, Network
     from chain.rpc.reader import Reader

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, ValidationError, convert, field, to_builtins
 from msgspec.structs import replace
@@ -17,11 +19,6 @@ from chain.contracts.checksum import checksummed
 from chain.contracts.networks import Address  # noqa: TC001
 from chain.wallet.errors import NoSuchWalletError, WalletError
 from chain.wallet.private_files import read_bounded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 
 _FILE_NAME = "wallets.json"
 _LOCK_NAME = ".lock"

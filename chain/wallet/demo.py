@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from chain.contracts.networks import network_named
+from chain.contracts.networks import Address, network_named
 from chain.wallet.errors import WalletRefusedError
 from chain.wallet.keystore_file import read_keystore
-from chain.wallet.secrets import Passphrase
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.contracts.networks import Address
-    from chain.wallet.secrets import PrivateKey
+from chain.wallet.secrets import Passphrase, PrivateKey
 
 DEMO_NETWORK = "devnet"
 

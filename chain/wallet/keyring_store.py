@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterable
 from secrets import compare_digest
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
@@ -12,8 +13,6 @@ from chain.wallet.errors import KeyringUnusableError, WalletError
 from chain.wallet.secrets import PrivateKey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from chain.contracts.networks import Address
 
 T = TypeVar("T")

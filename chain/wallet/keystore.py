@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.contracts.checksum import checksummed
-from chain.contracts.networks import network_named
+from chain.contracts.networks import Address, Network, network_named
 from chain.wallet.address_book import KeyStorage, Wallet, change_book, read_book
 from chain.wallet.demo import DEMO_NETWORK, demo_key, refuse_demo_elsewhere, refuse_known_key
 from chain.wallet.errors import (
@@ -18,17 +19,13 @@ from chain.wallet.errors import (
     WalletError,
     WalletRefusedError,
 )
-from chain.wallet.keyring_store import find_keyring
+from chain.wallet.keyring_store import Keyring, find_keyring
 from chain.wallet.keystore_file import keystore_path, read_keystore, write_keystore
 from chain.wallet.private_files import guard_process
 from chain.wallet.signer import Signer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from chain.base.home import Home
-    from chain.contracts.networks import Address, Network
-    from chain.wallet.keyring_store import Keyring
     from chain.wallet.secrets import Passphrase, PrivateKey
 
 

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from chain.base.recursion_limit import kept_recursion_limit
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.contracts.checksum import checksummed
-from chain.wallet.errors import (
-    KeystoreError,
-    WalletError,
-    WrongPassphraseError,
-    discreetly,
-)
+from chain.wallet.errors import KeystoreError, WalletError, WrongPassphraseError, discreetly
 from chain.wallet.private_files import read_bounded, write_once
-from chain.wallet.secrets import PrivateKey
+from chain.wallet.secrets import Passphrase, PrivateKey
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from chain.contracts.networks import Address
-    from chain.wallet.secrets import Passphrase
 
 USUAL_COST = 2**18
 """scrypt's N as geth and eth-account choose it: a second and 256 MB for every guess."""

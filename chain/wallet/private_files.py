@@ -7,13 +7,10 @@ import os
 import resource
 import stat
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from chain.base.home import FILE_MODE, FOLDER_MODE, sync_folder
 from chain.wallet.errors import WalletError, WalletRefusedError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _PR_SET_DUMPABLE = 4
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import secrets
-from typing import TYPE_CHECKING, NoReturn
+from types import TracebackType
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from chain.contracts.public_keys import address_of
 from chain.wallet.errors import WalletError, discreetly
 
 if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
-
     from chain.contracts.networks import Address
 
 KEY_BYTES = 32

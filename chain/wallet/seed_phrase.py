@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from chain.base.recursion_limit import kept_recursion_limit
 from chain.wallet.errors import WalletError, discreetly
 from chain.wallet.secrets import PrivateKey
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _PATH = "m/44'/60'/0'/0/{}"
 _COUNTS = (12, 15, 18, 21, 24)

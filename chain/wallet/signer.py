@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from chain.base.recursion_limit import kept_recursion_limit
 from chain.contracts.keccak import keccak
 from chain.contracts.public_keys import recovered_address
-from chain.execution.transaction import SignedTransaction
+from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 from chain.wallet.demo import refuse_demo_elsewhere
 from chain.wallet.errors import WalletError, WalletRefusedError, discreetly
 from chain.wallet.private_files import guard_process
-from chain.wallet.secrets import CURVE_ORDER
+from chain.wallet.secrets import CURVE_ORDER, PrivateKey
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import TracebackType
-    from typing import Self
-
     from chain.contracts.networks import Address
-    from chain.execution.transaction import UnsignedTransaction
-    from chain.wallet.secrets import PrivateKey
 
 _DYNAMIC_FEE = 2
 _ADDRESS = re.compile(r"0x[0-9a-f]{40}")

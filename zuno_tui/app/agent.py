@@ -13,29 +13,25 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agents.bus.ambient import Ambient
-from agents.bus.envelope import CLI, Role
+from agents.bus.envelope import CLI, Envelope, Role
 from agents.bus.host import AgentHost
 from agents.bus.record import running_versions
 from agents.lp.debate import LP_FLOW
 from agents.mesh.agent_transport import AgentTransport
 from agents.mesh.joining import joined
-from agents.mesh.peers import MeshFileError
+from agents.mesh.peers import Member, MeshFileError, Peer
 from agents.monitor.sd_notify import Supervisor
 from chain.base.home import Home
 from chain.base.locks import locked_if_free
 from zuno_tui.app.agent_services import agent_services
 from zuno_tui.present.exit_codes import DONE, FAILED
-from zuno_tui.settings import Flags, SettingsError, load_settings
-from zuno_tui.settings.debates import debate_settings
+from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
+from zuno_tui.settings.debates import DebateSettings, debate_settings
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from agents.bus.envelope import Envelope
     from agents.mesh.endpoint import MeshEndpoint
-    from agents.mesh.peers import Member, Peer
-    from zuno_tui.settings import Settings
-    from zuno_tui.settings.debates import DebateSettings
 
 DEFAULT_FOLDER = ".zuno-mesh"
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

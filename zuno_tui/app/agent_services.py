@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -10,25 +11,21 @@ from msgspec.structs import replace
 
 from agents.bus.worker import StageFailedError
 from agents.lp.observe import ChainObserver
-from agents.lp.services import DebateServices
+from agents.lp.services import DebateServices, Eyes
 from agents.model.budget import Budget
 from agents.model.connection import ModelConnections
 from chain.base.store import Store
-from chain.contracts.networks import UnknownNetworkError, network_named
+from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.positions.overview import Sources
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
 from chain.rpc.client import RpcClient
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
     from agents.bus.payload import FlowTerms
     from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
-    from agents.lp.services import Eyes
     from agents.model.interface import Model
     from agents.numbers.profiles import RiskProfile
     from chain.base.home import Home
-    from chain.contracts.networks import Network
     from zuno_tui.settings import Settings
     from zuno_tui.settings.debates import DebateSettings
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -12,9 +14,6 @@ from chain.base.errors import Failure, ZunoError
 from zuno_tui.settings.transport import TransportChoice
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
-    from pathlib import Path
-
     from agents.bus.run import RemoteAgents
     from agents.mesh.endpoint import MeshEndpoint
     from agents.mesh.peers import Peer

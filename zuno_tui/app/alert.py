@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import time
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from agents.monitor.alerts.alert import iso_time
 from agents.monitor.alerts.price_alerts import (
+    PriceAlert,
     UnknownPriceAlertError,
     drop_price_alert,
     keep_price_alert,
     read_price_alerts,
 )
 from chain.base.numerals import NumeralError, read_numeral, spelled_out
-from chain.base.quantity import Unknown
+from chain.base.quantity import Quantity, Unknown
 from chain.contracts.networks import all_networks
 from chain.prices.ladder import read_prices
 from chain.rpc.errors import RpcError
 from zuno_tui.app.health import watch_health
 from zuno_tui.app.price import token_called
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.words import number
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from agents.monitor.alerts.price_alerts import PriceAlert
-    from chain.base.quantity import Quantity
     from chain.tokens import Token
     from zuno_tui.app.session import Session
-    from zuno_tui.present.output import Json
 
 _COLUMNS = (
     OutputColumn("#", "right"),

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
-from agents.monitor.alerts.alert import AlertState, alert_document, iso_time
+from agents.monitor.alerts.alert import Alert, AlertState, alert_document, iso_time
 from agents.monitor.alerts.lifecycle import AlertMute
 from agents.monitor.alerts.store import AlertStore
 from chain.contracts.networks import network_named
-from zuno_tui.app.health import undelivered, watch_health
+from zuno_tui.app.health import WatchHealth, undelivered, watch_health
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
-from zuno_tui.present.output import OutputColumn, table
-from zuno_tui.settings import SettingsError
+from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.settings import Flags, SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agents.monitor.alerts.alert import Alert
-    from zuno_tui.app.health import WatchHealth
     from zuno_tui.app.session import Session
-    from zuno_tui.present.output import Json
-    from zuno_tui.settings import Flags
 
 ALL = "all"
 _COLUMNS = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chain.execution.outbox.journal import OutboxError
@@ -15,7 +16,7 @@ from zuno_tui.app.market_clock import let_go_of_approval
 from zuno_tui.app.plans import is_trade_plan
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
-from zuno_tui.gate.apply import apply, unused_approval, waiting_of
+from zuno_tui.gate.apply import WaitingApproval, apply, unused_approval, waiting_of
 from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
@@ -29,13 +30,11 @@ from zuno_tui.present.words import NOBODY
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from pathlib import Path
 
     from chain.contracts.networks import Network
     from chain.execution.outbox.records import Dispatch, PlanStep
     from chain.positions.overview import Sources
     from chain.wallet.signer import Signer
-    from zuno_tui.gate.apply import WaitingApproval
     from zuno_tui.gate.connections import Connections
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from zuno_tui.app.market_clock import hold_for_approvals
 from zuno_tui.app.plans import same_network, stored_plan
 from zuno_tui.gate.choosing import chosen_candidate
-from zuno_tui.gate.dry_run import approve, make_dry_run
+from zuno_tui.gate.dry_run import DryRun, approve, make_dry_run
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.orders.plan import order_of_plan
 from zuno_tui.present.approval_card import approval_answer, dry_run_answer
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from chain.positions.overview import Sources
     from zuno_tui.app.session import Session
     from zuno_tui.catalog.command import OrderMaker
-    from zuno_tui.gate.dry_run import DryRun
     from zuno_tui.present.answer import CommandAnswer
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.backtest.deciders import advisor_of
-from agents.backtest.hours import read_bars
+from agents.backtest.hours import PoolBars, read_bars
 from agents.backtest.pool_bars import BarUnits, bars_of_hours
 from agents.backtest.report import BacktestError, backtest
 from agents.backtest.walking import BacktestTerms
@@ -20,8 +21,8 @@ from chain.base.units import DAY
 from chain.history.flows import FeeTerms
 from chain.history.hour_memory import HourMemory
 from chain.history.hour_reader import read_hours
-from chain.survey.discovery import discover_pools
-from chain.tokens.pair import pair_of
+from chain.survey.discovery import PoolSurvey, SurveyedPool, discover_pools
+from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.backtest_report import (
     backtest_document,
@@ -34,11 +35,6 @@ from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import debate_settings
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.backtest.hours import PoolBars
-    from chain.survey.discovery import PoolSurvey, SurveyedPool
-    from chain.tokens.pair import Pair
     from zuno_tui.app.session import Session
 
 DEFAULT_FEE_PIPS = 500

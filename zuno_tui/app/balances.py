@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from chain.base.quantity import Quantity, Unknown
 from chain.contracts.checksum import shortened
 from chain.prices.ladder import read_prices
 from chain.tokens import Token, every_listed_token
-from chain.tokens.balances import read_balances
+from chain.tokens.balances import Balances, read_balances
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.words import amount_of, number, units, worth
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from chain.prices.price import PriceBook
-    from chain.tokens.balances import Balances
     from zuno_tui.app.session import Session
 
 

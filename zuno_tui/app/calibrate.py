@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from math import inf
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from agents.calibration.calibrate import LONGEST_FOLLOWED, WIDTHS, calibrate
-from agents.calibration.hourly_bars import read_hourly_bars
+from agents.calibration.calibrate import (
+    LONGEST_FOLLOWED,
+    WIDTHS,
+    BufferReliability,
+    Calibration,
+    HorizonReliability,
+    WidthReliability,
+    calibrate,
+)
+from agents.calibration.hourly_bars import HourlyBars, read_hourly_bars
 from chain.base.times import time_text
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.drawing.reliability import reliability_curve
-from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.settings import SettingsError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.calibration.calibrate import (
-        BufferReliability,
-        Calibration,
-        HorizonReliability,
-        WidthReliability,
-    )
-    from agents.calibration.hourly_bars import HourlyBars
-    from zuno_tui.present.output import Json
 
 _COLUMNS = (
     OutputColumn("range", "right"),

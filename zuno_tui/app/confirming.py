@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import select
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from zuno_tui.gate.apply import InterruptedApplyError
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.failures import foreseen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from msgspec import Struct
 from agents.bus.payload import FailureCause
 from agents.bus.run import Listener
 from zuno_tui.app.debate_setup import Debating, debate
-from zuno_tui.app.session import say
+from zuno_tui.app.session import Session, say
 from zuno_tui.present.answer import print_answer
 from zuno_tui.present.argued_plan import just_argued
 from zuno_tui.present.exit_codes import FAILED, NETWORK
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from agents.bus.envelope import Role
     from agents.lp.payloads import FlowCreateStart, FlowStart
     from zuno_tui.app.agents_elsewhere import AgentPlaces
-    from zuno_tui.app.session import Session
     from zuno_tui.settings.debates import DebateSettings
 
 

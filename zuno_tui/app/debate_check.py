@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import ValidationError
 
-from agents.bus.replay import RecordBrokenError, read_record
+from agents.bus.replay import Record, RecordBrokenError, read_record
 from agents.bus.run import Listener
 from agents.lp.payloads import PlanReady
 from agents.lp.record_summary import summarise
@@ -32,10 +34,6 @@ from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from agents.bus.replay import Record
     from agents.lp.plan import Plan
     from chain.base.store import Store
     from zuno_tui.app.session import Session

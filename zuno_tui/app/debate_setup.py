@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -12,25 +14,21 @@ from msgspec.structs import replace
 
 from agents.bus.ambient import Ambient, BusLimits
 from agents.bus.payload import FailureCause, FlowFailed, Thought
-from agents.bus.plan_store import PlanStore
+from agents.bus.plan_store import PlanDocument, PlanStore
 from agents.bus.record import FileSink, MemorySink, RecordWriter, running_versions
 from agents.bus.replay import RecordBrokenError, read_record
 from agents.bus.run import Listener, SpokenTurn
 from agents.bus.worker import StageFailedError
-from agents.lp.debate import LP_FLOW, hold_debate
+from agents.lp.debate import LP_FLOW, DebateEnd, hold_debate
 from agents.lp.observe import ChainObserver
-from agents.lp.payloads import CRITIC, FlowStart
+from agents.lp.payloads import CRITIC, FlowCreateStart, FlowStart
 from agents.lp.plan_document import plan_document
 from agents.lp.rebuild import PlanRefusedError, refuse_unless_rebuilt
 from agents.lp.second_opinion import ask_second_critic, last_proposal, stricter_plan
-from agents.model.budget import Budget, DebateBudget
-from agents.model.settings import RoleModels
+from agents.model.budget import Budget, BudgetReport, DebateBudget
+from agents.model.settings import ModelSettings, RoleModels
 from chain.base.redaction import Redactor
-from zuno_tui.app.agents_elsewhere import (
-    AgentPlaces,
-    Gathering,
-    gathered_agents,
-)
+from zuno_tui.app.agents_elsewhere import AgentPlaces, Gathering, SecondCritic, gathered_agents
 from zuno_tui.app.desk_knowledge import with_desk_knowledge
 from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.app.retention import let_go_when_due
@@ -38,20 +36,11 @@ from zuno_tui.settings import SettingsError
 from zuno_tui.settings.transport import TransportChoice
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
-
     from agents.bus.envelope import Role
-    from agents.bus.plan_store import PlanDocument
-    from agents.lp.debate import DebateEnd
     from agents.lp.facts import CreateContext, MarketContext
-    from agents.lp.payloads import FlowCreateStart
-    from agents.model.budget import BudgetReport
     from agents.model.interface import Model
-    from agents.model.settings import ModelSettings
     from chain.base.store import Store
     from chain.positions.overview import Sources
-    from zuno_tui.app.agents_elsewhere import SecondCritic
     from zuno_tui.app.session import Session
     from zuno_tui.settings.debates import DebateSettings
 

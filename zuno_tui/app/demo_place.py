@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
-from chain.base.home import write_atomically
+from chain.base.home import Home, write_atomically
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
-    from chain.base.home import Home
 
 EMBEDDED_NETWORK = "devnet"
 """What alerts and plans of the demo name it as, in the commands they print."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanStore
 from agents.lp.facts import AdviceRecord, DeskMemory, EarlierAdvice
-from agents.lp.payloads import FlowStart
+from agents.lp.payloads import FlowCreateStart, FlowStart
 from agents.lp.plan_document import plan_in
 from agents.scorecard.score import AdviceKind
 from agents.scorecard.score_store import ScoreStore
@@ -20,9 +21,6 @@ from zuno_tui.app.own_range import own_range_of
 from zuno_tui.gate.limits import gate_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agents.lp.payloads import FlowCreateStart
     from chain.positions.overview import Sources
     from zuno_tui.app.session import Session
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -16,17 +17,14 @@ from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.orders.plan import capital_of, find_pool
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.words import amount_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from agents.lp.plan import Candidate, Plan
     from chain.contracts.networks import Network
     from chain.tokens import Token
     from zuno_tui.app.session import Session
-    from zuno_tui.present.output import Json
 
 _COLUMNS = (OutputColumn(""), OutputColumn("OLD", "right"), OutputColumn("NEW", "right"))
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import time
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING
 
 from chain.base.home import HomeError
@@ -24,8 +25,6 @@ from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import debate_settings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-
     from agents.model.settings import ModelSettings
     from chain.contracts.networks import Address
     from chain.rpc.client import RpcClient

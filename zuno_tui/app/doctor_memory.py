@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from chain.contracts.checksum import checksummed
@@ -13,8 +14,6 @@ from zuno_tui.app.endpoint_trial import Check, CheckState
 from zuno_tui.gate.contract_code import forget_code, pinned_code
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from chain.base.store import Store
     from chain.contracts.networks import Address, Network
     from chain.positions.overview import Sources

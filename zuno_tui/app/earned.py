@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
-from chain.base.quantity import Unknown
+from chain.base.quantity import Quantity, Unknown
 from chain.positions.overview import read_overview
-from zuno_tui.app.earnings import known_sum, read_earnings
+from zuno_tui.app.earnings import PositionEarnings, known_sum, read_earnings
 from zuno_tui.app.positions import telling_progress
 from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.present.answer import CommandAnswer
@@ -16,11 +17,7 @@ from zuno_tui.present.output import OutputColumn, table
 from zuno_tui.present.words import number, signed_money, worth
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from chain.base.quantity import Quantity
     from chain.prices.price import WorthUnit
-    from zuno_tui.app.earnings import PositionEarnings
     from zuno_tui.app.session import Session
 
 EarningPeriod: TypeAlias = Literal["today", "week", "month", "all"]

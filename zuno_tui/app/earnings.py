@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.quantity import Known, Unknown, combine
+from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import DAY
 from chain.history.flows import FeeTerms
 from chain.history.hour_memory import HourMemory
 from chain.history.hour_reader import read_hours
-from chain.positions.by_day import DayMemory, settled_days
-from chain.positions.performance import gains, read_performance
-from chain.positions.result_path import result_path
+from chain.positions.by_day import DayMemory, DayOfRange, settled_days
+from chain.positions.performance import Performance, gains, read_performance
+from chain.positions.result_path import ResultPoint, result_path
 from chain.positions.wallet_worth import read_worths
 from chain.rpc.errors import RpcError
 from chain.tokens.pair import pair_of
 from zuno_tui.app.read_portfolio import portfolio_entries, portfolio_targets, unread_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from chain.base.quantity import Quantity
     from chain.history.hours import PoolHours
-    from chain.positions.by_day import DayOfRange
     from chain.positions.overview import Overview, Sources
-    from chain.positions.performance import Performance
-    from chain.positions.result_path import ResultPoint
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import WorthUnit
     from chain.read.logs import ScanProgress

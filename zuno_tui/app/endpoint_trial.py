@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncIterator
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.contracts.abi import selector
-from chain.contracts.networks import all_networks
+from chain.contracts.networks import Network, all_networks
 from chain.rpc import requests
 from chain.rpc.errors import ErrorKind, HttpFault, RangeTooWide, RpcError, WrongChain
 from chain.rpc.records import LogFilter
 from chain.rpc.requests import RequestLimits
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from chain.contracts.networks import Network
     from chain.rpc.client import RpcClient
 
 IMPATIENT = RequestLimits(connect_seconds=3.0, answer_seconds=4.0, total_seconds=5.0, rounds=1)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.argued_plan import recorded_turns
+from zuno_tui.present.argued_plan import ArguedPlan, recorded_turns
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.plan_card import edited_words, record_words
 from zuno_tui.present.transcript import turn_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from zuno_tui.present.argued_plan import ArguedPlan
 
 _TOLD = (
     *("planId", "requestId", "recordHash", "choice", "rejected", "transcript", "claims"),

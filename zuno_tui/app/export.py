@@ -14,13 +14,12 @@ from zuno_tui.gate.drift import network_time
 from zuno_tui.gate.orders.target import read_wallet
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import json_text
+from zuno_tui.present.output import Json, json_text
 
 if TYPE_CHECKING:
     from chain.execution.outbox.records import Dispatch, PlanStep
     from zuno_tui.app.session import Session
     from zuno_tui.gate.approvals import Approval
-    from zuno_tui.present.output import Json
 
 
 async def exported(session: Session, plan_id: str | None, *, for_safe: bool) -> CommandAnswer:

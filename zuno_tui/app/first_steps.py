@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chain.base.secret_struct import SecretStruct
-from chain.contracts.networks import all_networks
+from chain.contracts.networks import Network, all_networks
 from zuno_tui.settings import Settings, SettingsError, checked_url
 from zuno_tui.settings.edit import keep_setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from chain.base.home import Home
-    from chain.contracts.networks import Network
     from chain.names.ens import ResolvedName
     from chain.wallet.secrets import Passphrase, PrivateKey
     from zuno_tui.app.endpoint_trial import Check

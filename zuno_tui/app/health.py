@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.monitor.deliver.channel_worker import REFUSED_REST_SECONDS
-from agents.monitor.deliver.ledger import all_progress
-from agents.monitor.heartbeat import last_beat
-from agents.monitor.polling_lock import current_holder
+from agents.monitor.deliver.ledger import Progress, all_progress
+from agents.monitor.heartbeat import Beat, last_beat
+from agents.monitor.polling_lock import Holder, current_holder
 from chain.base.store import Store, StoreError
 from chain.contracts.checksum import shortened
 from zuno_tui.present.words import age_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agents.monitor.deliver.ledger import Progress
-    from agents.monitor.heartbeat import Beat
-    from agents.monitor.polling_lock import Holder
     from chain.base.home import Home
 
 START = "zuno monitor"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.exchange.orders.hedge import PositionHedge
     from chain.positions.overview import Overview, Sources
     from zuno_tui.app.hedges import HedgedResult
@@ -29,12 +28,7 @@ async def read_hedge_results(
         return HedgeResults()
     from chain.exchange.orders.hedge import HedgeKey
     from zuno_tui.app.hedges import hedged_result, read_hedges
-    from zuno_tui.app.open_venue import (
-        CLOSED_TO_LOOKERS,
-        VenueUnreadError,
-        has_hedges,
-        open_venue,
-    )
+    from zuno_tui.app.open_venue import CLOSED_TO_LOOKERS, VenueUnreadError, has_hedges, open_venue
 
     chain_id = session.network.chain_id
     results = []

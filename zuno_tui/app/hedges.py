@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.quantity import Unknown
-from chain.exchange.orders.hedge import HedgeKey, PositionHedge, position_hedges
-from chain.exchange.orders.venue import current_orders
+from chain.exchange.orders.hedge import (
+    HedgeAccount,
+    HedgeKey,
+    HedgeStart,
+    PositionHedge,
+    position_hedges,
+)
+from chain.exchange.orders.venue import Venue, current_orders
 from chain.exchange.public.market import contract_symbol
 from chain.positions.batch_reader import BatchReader
 from chain.positions.change_memory import ChangeMemory
 from chain.positions.change_reader import ChangeReader
 from chain.read.block_reader import OneBlock
-from chain.tokens.pair import pair_of
+from chain.tokens.pair import Pair, pair_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from agents.trade.facts import HedgeFacts
     from chain.contracts.networks import Address
-    from chain.exchange.orders.hedge import HedgeAccount, HedgeStart
     from chain.exchange.orders.journal import TradeJournal
-    from chain.exchange.orders.venue import Venue
     from chain.positions.circumstances import LiquidityChange
     from chain.positions.overview import Sources
     from chain.positions.snapshot import PositionSnapshot
     from chain.tokens import Token
-    from chain.tokens.pair import Pair
     from zuno_tui.app.open_venue import OpenVenue
     from zuno_tui.gate.trading import Trading
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -17,20 +18,17 @@ from zuno_tui.app.read_portfolio import portfolio_entries, portfolio_targets, un
 from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
-from zuno_tui.present.history_csv import history_csv
+from zuno_tui.present.history_csv import CsvFormat, history_csv
 from zuno_tui.present.history_report import history_document, history_heading, history_lines
 from zuno_tui.present.history_rows import HistoryChapter, HistoryFilter, WholeHistory
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from chain.contracts.networks import Address
     from chain.positions.overview import Sources
     from chain.read.logs import ScanProgress
     from zuno_tui.app.session import Session
     from zuno_tui.app.watchlist import Target
-    from zuno_tui.present.history_csv import CsvFormat
     from zuno_tui.present.whole_portfolio import PortfolioEntry
 
 SentPlans = dict[tuple[int, str], dict[str, str]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from agents.lp.advice_words import edge_sentence
@@ -30,9 +32,6 @@ from zuno_tui.present.words import (
 from zuno_tui.settings.monitor import monitor_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from fractions import Fraction
-
     from chain.math.liquidity import Amounts
     from chain.prices.price import WorthUnit
     from zuno_tui.app.session import Session

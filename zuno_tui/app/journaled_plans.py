@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import SUCCEEDED
+from chain.execution.outbox.records import SUCCEEDED, Dispatch
 
 if TYPE_CHECKING:
-    from chain.execution.outbox.records import Dispatch
     from zuno_tui.app.session import Session
 
 

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError
+from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanDocument
 from agents.memory.embedding import installed_embedder
 from agents.memory.lesson_writing import kind_records, worded
 from agents.memory.memory import TradeMemory
-from agents.memory.post_mortem import EndedTrade, TradeSetup, written
-from agents.trade.data_set import DataSet, EndedRow, OrderRow, SentRow, run_row
+from agents.memory.post_mortem import EndedTrade, ExitKind, PostMortem, TradeSetup, written
+from agents.trade.data_set import DataSet, DataSetRow, EndedRow, OrderRow, SentRow, run_row
 from agents.trade.facts import DeskRecord, Lesson, SetupRecord
-from chain.exchange.orders.closing import closings
-from chain.exchange.orders.order import OrderType
+from chain.exchange.orders.closing import TradeClosing, closings
+from chain.exchange.orders.order import OrderProgress, OrderType
 from chain.exchange.orders.venue import current_orders
 from zuno_tui.app.trade_plans import stored_trade
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from agents.bus.plan_store import PlanDocument
-    from agents.memory.post_mortem import ExitKind, PostMortem
     from agents.model.interface import Model
-    from agents.trade.data_set import DataSetRow
     from agents.trade.plan import TradePlan
-    from chain.exchange.orders.closing import TradeClosing
-    from chain.exchange.orders.order import OrderProgress
     from zuno_tui.app.session import Session
     from zuno_tui.gate.trading import Trading
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.app.market_clock import MarketClock
+from zuno_tui.app.market_clock import MarketAction, MarketClock
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.prompt.phrase_error import PhraseError
 
 if TYPE_CHECKING:
-    from zuno_tui.app.market_clock import MarketAction
     from zuno_tui.app.session import Session
 
 

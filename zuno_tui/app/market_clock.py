@@ -5,6 +5,8 @@ No other network has one. It is steered at the port beside the chain's own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
@@ -18,9 +20,6 @@ from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from zuno_tui.app.session import Session
 
 MarketAction: TypeAlias = Literal["pause", "resume", "step", "faster", "slower"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from agents.bus.envelope import CLI
 from agents.lp.debate import LP_FLOW
 from agents.lp.payloads import CRITIC
 from agents.mesh.layout import DESK, NODE_FILE, MeshPlan, checked_hosts, lay_out, planned_members
-from agents.mesh.peers import Engine, MeshFileError
+from agents.mesh.peers import Engine, MeshFileError, PeerBook
 from chain.base.home import Home, write_atomically
 from zuno_tui.app.agents_elsewhere import mesh_folder
 from zuno_tui.present.answer import CommandAnswer, print_answer
@@ -20,9 +21,7 @@ from zuno_tui.present.exit_codes import DONE
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Mapping
 
-    from agents.mesh.peers import PeerBook
     from zuno_tui.present.output import Json
 
 _AGENT = """\

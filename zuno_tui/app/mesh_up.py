@@ -8,12 +8,22 @@ import shutil
 import signal
 import socket
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agents.bus.envelope import CLI
 from agents.mesh.layout import NODE_FILE
-from agents.mesh.peers import MEMBER_FILE, Engine, MeshFileError, read_book, read_member
+from agents.mesh.peers import (
+    MEMBER_FILE,
+    Engine,
+    Member,
+    MeshFileError,
+    PeerBook,
+    read_book,
+    read_member,
+)
 from agents.mesh.supervising import Program, bare_environment, supervise
 from chain.base.home import Home
 from zuno_tui.app.agents_elsewhere import mesh_folder
@@ -23,10 +33,7 @@ from zuno_tui.present.exit_codes import DONE
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
-    from pathlib import Path
 
-    from agents.mesh.peers import Member, PeerBook
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _CONNECT_SECONDS = 1.0

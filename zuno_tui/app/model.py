@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from agents.lp.usual_tokens import USUAL_TOKENS
-from agents.model.abilities import AbilityMemory
-from agents.model.budget import NANO, Budget
+from agents.model.abilities import AbilityMemory, ServerAbilities
+from agents.model.budget import NANO, Budget, TokenRate
 from agents.model.prices import known_prices
 from zuno_tui.app.session import Session, say
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE
-from zuno_tui.present.output import OutputColumn, print_json, table
+from zuno_tui.present.output import Json, OutputColumn, print_json, table
 from zuno_tui.settings import SettingsError
-from zuno_tui.settings.debates import debate_settings
+from zuno_tui.settings.debates import DebateSettings, debate_settings
 from zuno_tui.settings.edit import keep_setting
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable
 
-    from agents.model.abilities import ServerAbilities
-    from agents.model.budget import TokenRate
-    from zuno_tui.present.output import Json
-    from zuno_tui.settings.debates import DebateSettings
     from zuno_tui.settings.models import ModelChoice
 
 _HOUR = 3_600.0

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.model.abilities import AbilityMemory
-from agents.model.budget import NANO, Budget
+from agents.model.abilities import AbilityMemory, ServerAbilities
+from agents.model.budget import NANO, Budget, DebateBudget, Spent
 from agents.model.client import OpenAIModel
 from agents.model.connection import ModelConnections
 from agents.model.interface import ModelPrompt, ModelUnavailable, Unavailability
@@ -17,15 +17,11 @@ from zuno_tui.app.debate_setup import with_keys
 from zuno_tui.app.model import ability_words, choice_of, chosen_settings
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
-from zuno_tui.present.output import OutputColumn, table
-from zuno_tui.settings.models import role_models
+from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.settings.models import ModelChoice, role_models
 
 if TYPE_CHECKING:
-    from agents.model.abilities import ServerAbilities
-    from agents.model.budget import DebateBudget, Spent
     from zuno_tui.app.session import Session
-    from zuno_tui.present.output import Json
-    from zuno_tui.settings.models import ModelChoice
 
 _PROMPT = ModelPrompt(
     "You are asked once, to see whether you can be asked.",

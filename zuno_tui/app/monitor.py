@@ -8,16 +8,19 @@ import re
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from agents.monitor.alerts.alert import event_document, iso_time
+from agents.monitor.alerts.alert import AlertEvent, event_document, iso_time
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.deliver.channel import Delivered, Notification
+from agents.monitor.deliver.channel import Delivered, Notification, Outcome
 from agents.monitor.deliver.channel_worker import Postponed, Sent, SetAside, Stopped
 from agents.monitor.deliver.delivery import announcement
 from agents.monitor.deliver.ledger import EVERYTHING
 from agents.monitor.notes import (
+    Note,
     RoundEnded,
     SubscriptionChanged,
     Troubled,
@@ -31,21 +34,15 @@ from chain.contracts.checksum import shortened
 from zuno_tui.app.session import flags_of, say
 from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
-from zuno_tui.present.output import print_exactly, print_json_line
+from zuno_tui.present.output import Json, print_exactly, print_json_line
 from zuno_tui.present.words import subscription_words
 from zuno_tui.settings.monitor import monitor_interval
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
-    from pathlib import Path
 
-    from agents.monitor.alerts.alert import AlertEvent
-    from agents.monitor.deliver.channel import Outcome
     from agents.monitor.heartbeat import Beat
-    from agents.monitor.notes import Note
     from agents.monitor.poll import PollReport
-    from zuno_tui.present.output import Json
 
 
 _FIGURES = re.compile(r"[0-9]+")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,6 @@ from chain.prices.market_http import MarketError
 from chain.wallet.errors import WalletError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from chain.base.home import Home
     from chain.exchange.orders.binance_venue import BinanceVenue
     from chain.exchange.orders.upbit_venue import UpbitVenue

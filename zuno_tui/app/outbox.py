@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 from chain.execution.outbox.outbox import Outbox
 from zuno_tui.app.session import Session, say
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.results import look_at_outbox, remember_heard, stands
+from zuno_tui.gate.results import UnsettledStep, look_at_outbox, remember_heard, stands
 from zuno_tui.present.aftermath_document import aftermath_document
 from zuno_tui.present.exit_codes import DONE
-from zuno_tui.present.output import OutputColumn, print_json, print_lines, table
+from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from chain.execution.outbox.records import Dispatch
-    from zuno_tui.gate.results import UnsettledStep
-    from zuno_tui.present.output import Json
 
 _COLUMNS = (
     OutputColumn("PLAN"),

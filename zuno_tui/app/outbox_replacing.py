@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from chain.wallet.keystore import open_signer
 from zuno_tui.app.confirming import may_have_sent, require_typed
-from zuno_tui.app.session import say
+from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from chain.execution.outbox.outbox import Outbox
     from chain.positions.overview import Sources
-    from zuno_tui.app.session import Session
     from zuno_tui.gate.connections import Connections
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from chain.execution.outbox.records import SUCCEEDED, VersionKind
 from zuno_tui.app.apply import step_words
 from zuno_tui.app.confirming import may_have_sent, require_typed
-from zuno_tui.app.session import say
+from zuno_tui.app.session import Session, say
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.resume import prepare_resume, resume_plan
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from chain.execution.outbox.outbox import Outbox
     from chain.positions.overview import Sources
-    from zuno_tui.app.session import Session
     from zuno_tui.gate.connections import Connections
 
 WORD = "resume"

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 from agents.lp.plan import OwnRange, PricedToken
 from chain.base.numerals import NumeralError, read_numeral
 from chain.positions.batch_reader import read_positions
-from chain.positions.overview import tokens_at
-from chain.tokens.pair import pair_of
+from chain.positions.overview import Sources, tokens_at
+from chain.tokens.pair import Pair, pair_of
 from zuno_tui.settings import SettingsError
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from chain.positions.overview import Sources
-    from chain.tokens.pair import Pair
 
 
 async def own_range_of(sources: Sources, token_id: int, prices: tuple[str, str]) -> OwnRange:

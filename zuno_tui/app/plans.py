@@ -8,12 +8,11 @@ from agents.bus.plan_store import PlanStore
 from agents.lp import FLOW
 from agents.trade import FLOW as TRADE_FLOW_NAME
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.present.argued_plan import plan_of_document
+from zuno_tui.present.argued_plan import ArguedPlan, plan_of_document
 
 if TYPE_CHECKING:
     from agents.lp.plan import Plan
     from zuno_tui.app.session import Session
-    from zuno_tui.present.argued_plan import ArguedPlan
 
 
 def stored_plan(session: Session, named: str | None) -> ArguedPlan:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from agents.numbers.pool_edge import week_edge
-from chain.base.quantity import Unknown
+from chain.base.quantity import Quantity, Unknown
 from chain.base.units import DAY
 from chain.history.flows import FeeTerms
 from chain.history.hour_memory import HourMemory
@@ -13,9 +14,6 @@ from chain.history.hour_reader import read_hours
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from chain.base.quantity import Quantity
     from chain.contracts.pool_key import PoolId
     from chain.pools.state import PoolState
     from chain.positions.overview import Sources

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.lp.advice_words import edge_figure
 from agents.numbers.rounding import significant
-from chain.base.quantity import Unknown
+from chain.base.quantity import Quantity, Unknown
 from chain.contracts.hooks import Danger
 from chain.prices.price import WorthUnit
-from chain.survey.discovery import SurveyPlan, discover_pools
+from chain.survey.discovery import PoolSurvey, SurveyedPool, SurveyPlan, discover_pools
 from chain.tokens.pair import pair_of
 from zuno_tui.app.pool_edges import UNREAD, read_edges
 from zuno_tui.present.answer import CommandAnswer
@@ -19,11 +20,7 @@ from zuno_tui.present.price_fields import price_fields
 from zuno_tui.present.words import UNKNOWN, fee_text, number, worth
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from chain.base.quantity import Quantity
     from chain.contracts.pool_key import PoolId
-    from chain.survey.discovery import PoolSurvey, SurveyedPool
     from zuno_tui.app.session import Session
 
 _COLUMNS = (

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from zuno_tui.app.positions import telling_progress
 from zuno_tui.app.read_portfolio import read_portfolio
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, NETWORK
-from zuno_tui.present.portfolio_report import (
-    portfolio_document,
-    portfolio_heading,
-    portfolio_lines,
-)
+from zuno_tui.present.portfolio_report import portfolio_document, portfolio_heading, portfolio_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from zuno_tui.app.session import Session
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from chain.contracts.checksum import shortened
@@ -14,17 +15,14 @@ from zuno_tui.present.drawing.pieces import range_gauge
 from zuno_tui.present.hedge_lines import hedge_result_lines, hedge_results_document
 from zuno_tui.present.output import OutputColumn, table
 from zuno_tui.present.position_document import wallet_document
-from zuno_tui.present.position_rows import position_rows, state_words, won_by_position
+from zuno_tui.present.position_rows import Won, position_rows, state_words, won_by_position
 from zuno_tui.present.search_words import search_words
 from zuno_tui.present.words import money
 from zuno_tui.settings.monitor import monitor_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from chain.positions.search_state import SearchProgress
     from zuno_tui.app.session import Session
-    from zuno_tui.present.position_rows import Won
     from zuno_tui.present.views import PositionRow
 
 _BETWEEN_TELLINGS = 2.0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from chain.base.quantity import Unknown
 from chain.prices.ladder import read_prices
-from chain.tokens import listed_tokens, named_tokens
+from chain.tokens import Token, listed_tokens, named_tokens
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.words import number, worth
@@ -16,7 +16,6 @@ from zuno_tui.prompt.slots import names_symbol
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Network
-    from chain.tokens import Token
     from zuno_tui.app.session import Session
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
@@ -12,27 +13,25 @@ from msgspec import Struct
 from agents.lp.evaluation_context import own_ticks
 from agents.lp.observe import ChainObserver
 from agents.numbers.shapes import ShapeError
-from chain.contracts.networks import network_named
+from chain.contracts.networks import Network, network_named
 from chain.math.liquidity import LiquidityError
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.overview import tokens_at
-from chain.tokens.pair import pair_of
+from chain.positions.overview import Sources, tokens_at
+from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.own_range import range_of_pair
 from zuno_tui.app.reading_progress import reading_progress
-from zuno_tui.catalog.intents import CreatePosition, MovePosition
+from zuno_tui.catalog.intents import ChooseRange, CreatePosition, MovePosition
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import OutputColumn, table
-from zuno_tui.present.range_form import range_form
+from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.range_form import RangeForm, range_form
 from zuno_tui.present.words import fee_text
-from zuno_tui.prompt.create_phrase import parse_create
+from zuno_tui.prompt.create_phrase import CreatePhrase, parse_create
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import debate_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from agents.lp.facts import (
         CreateContext,
         MarketContext,
@@ -41,15 +40,8 @@ if TYPE_CHECKING:
     )
     from agents.lp.plan import Candidate, OwnRange
     from agents.numbers.edges import TickRange
-    from chain.contracts.networks import Network
-    from chain.positions.overview import Sources
-    from chain.tokens.pair import Pair
     from zuno_tui.app.session import Session
-    from zuno_tui.catalog.intents import ChooseRange
-    from zuno_tui.present.output import Json
-    from zuno_tui.present.range_form import RangeForm
     from zuno_tui.present.views import RangeFigure
-    from zuno_tui.prompt.create_phrase import CreatePhrase
 
     Telling = Callable[[str], None]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -13,28 +14,23 @@ from msgspec.structs import replace
 from chain.base.clean_text import quoted
 from chain.base.home import Home
 from chain.contracts.checksum import checksummed
-from chain.names.ens import is_name, network_of_names, resolve_name
-from chain.positions.wallet_worth import read_worths
+from chain.names.ens import ResolvedName, is_name, network_of_names, resolve_name
+from chain.positions.wallet_worth import WalletWorth, read_worths
 from chain.rpc.errors import RpcError
 from chain.wallet.address_book import parsed_address, read_book
 from chain.wallet.errors import NoSuchWalletError
 from zuno_tui.app.hedge_results import read_hedge_results
-from zuno_tui.app.session import flags_of, say
+from zuno_tui.app.session import Session, flags_of, say
 from zuno_tui.app.watchlist import Target, targets
 from zuno_tui.present.whole_portfolio import PortfolioEntry, WholePortfolio
-from zuno_tui.settings import SettingsError, load_settings
+from zuno_tui.settings import Settings, SettingsError, load_settings
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Sequence
 
     from agents.monitor.alerts.alert import Alert
     from chain.contracts.networks import Address, Network
-    from chain.names.ens import ResolvedName
     from chain.positions.search_state import SearchProgress
-    from chain.positions.wallet_worth import WalletWorth
-    from zuno_tui.app.session import Session
-    from zuno_tui.settings import Settings
 
 
 def address_given(text: str, settings: Settings, network: Network) -> Address:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -9,6 +10,7 @@ from msgspec import Struct
 from agents.bus.plan_store import PlanStore
 from agents.bus.record import running_versions
 from agents.bus.replay import (
+    Record,
     RecordBrokenError,
     ReplayJudgment,
     ReplayReport,
@@ -20,9 +22,6 @@ from agents.lp.debate import LP_FLOW, DebateEnd, replay_debate
 from agents.trade import FLOW as TRADE_FLOW_NAME
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.bus.replay import Record
     from agents.trade.flow import DeskEnd
     from chain.base.home import Home
 

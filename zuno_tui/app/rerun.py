@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agents.bus.ambient import Ambient
@@ -16,8 +17,6 @@ from chain.base.redaction import Redactor
 from zuno_tui.app.debate_setup import debate_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.bus.replay import Record
     from agents.model.budget import DebateBudget
     from agents.model.interface import Model

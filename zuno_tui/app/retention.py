@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base import strict_json
-from chain.base.store import StoreError
+from chain.base.store import Store, StoreError
 from chain.base.units import DAY, MEGABYTE
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
 from chain.history.hour_memory import forget_hours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
     from chain.base.home import Home
-    from chain.base.store import Store
     from chain.execution.outbox.records import Dispatch
     from zuno_tui.settings.schema import RetentionSettings
 

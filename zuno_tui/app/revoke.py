@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.contracts.networks import NATIVE
-from chain.positions.overview import tokens_at
+from chain.contracts.networks import NATIVE, Address, Network
+from chain.positions.overview import Sources, tokens_at
 from chain.tokens import listed_tokens
-from zuno_tui.gate.allowances import known_tokens, read_given, spenders
+from zuno_tui.gate.allowances import GivenAllowance, known_tokens, read_given, spenders
 from zuno_tui.gate.orders.wallet import order_to_revoke
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.allowance_lines import allowance_document, allowance_rows
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.output import Json, OutputColumn, table
 
 if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.positions.overview import Sources
     from zuno_tui.app.session import Session
     from zuno_tui.catalog.command import OrderMaker
-    from zuno_tui.gate.allowances import GivenAllowance
     from zuno_tui.gate.orders.order import Order
-    from zuno_tui.present.output import Json
 
 _COLUMNS = (
     OutputColumn("TOKEN"),

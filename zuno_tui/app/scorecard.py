@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agents.bus.plan_store import PlanStore
 from agents.scorecard.judging import Judged, judge_due
-from agents.scorecard.past_plans import SkippedPlan, SkipReason, past_plans
+from agents.scorecard.past_plans import PastPlans, SkippedPlan, SkipReason, past_plans
 from agents.scorecard.score_store import ScoreStore
 from chain.rpc.errors import RpcError
 from zuno_tui.app.journaled_plans import applied_plans
@@ -21,7 +21,6 @@ from zuno_tui.present.scorecard_report import (
 )
 
 if TYPE_CHECKING:
-    from agents.scorecard.past_plans import PastPlans
     from chain.positions.overview import Sources
     from zuno_tui.app.session import Session
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -15,8 +16,6 @@ from zuno_tui.settings import SettingsError, load_settings
 from zuno_tui.settings.edit import change_setting
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from zuno_tui.app.session import Session
 
 _CHOSEN_AT_THE_DESK = ("network", "address", "unit")

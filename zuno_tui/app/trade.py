@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -10,10 +11,10 @@ from msgspec.structs import replace
 from agents.trade.facts import HedgeFacts
 from agents.trade.opinions import RangeExposure
 from agents.trade.terms import TradeMode
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Network
 from chain.exchange.orders.hedge import HedgeKey
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.overview import read_one
+from chain.positions.overview import OnePosition, Sources, read_one
 from chain.tokens.listed import TokenClass, listed_token
 from chain.tokens.pair import pair_of
 from zuno_tui.app.confirming import may_have_sent, require_typed
@@ -21,12 +22,12 @@ from zuno_tui.app.hedges import hedged_result, owned_facts, read_hedges
 from zuno_tui.app.inspect import MissingPositionError
 from zuno_tui.app.lessons import keep_run, keep_sent, learn, trade_memory
 from zuno_tui.app.open_venue import OpenVenue
-from zuno_tui.app.session import say
+from zuno_tui.app.session import Session, say
 from zuno_tui.app.trade_plans import stored_trade
 from zuno_tui.app.trade_report import report_files, report_lines, report_run
-from zuno_tui.app.trading import argue_trade, open_trading
+from zuno_tui.app.trading import ArguedTrade, argue_trade, open_trading
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.trades import apply_trade, approve_trade, waiting_trade
+from zuno_tui.gate.trades import ApprovedTrade, apply_trade, approve_trade, waiting_trade
 from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.hedge_lines import hedged_document, hedged_lines
@@ -37,16 +38,10 @@ from zuno_tui.present.words import dollar_gain
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
 
     from agents.trade.plan import TradePlan
-    from chain.contracts.networks import Network
     from chain.exchange.orders.order import OrderProgress
-    from chain.positions.overview import OnePosition, Sources
     from chain.tokens import Token
-    from zuno_tui.app.session import Session
-    from zuno_tui.app.trading import ArguedTrade
-    from zuno_tui.gate.trades import ApprovedTrade
     from zuno_tui.gate.trading import Trading
     from zuno_tui.present.output import Json
 

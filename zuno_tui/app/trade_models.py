@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -23,9 +25,6 @@ from zuno_tui.settings.debates import debate_settings, rules_only
 from zuno_tui.settings.trade_models import desk_models
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-    from pathlib import Path
-
     from agents.bus.ambient import BusLimits
     from agents.model.interface import Model
     from agents.trade.services import ChartArtist

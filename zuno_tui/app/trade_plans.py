@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanStore
+from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanDocument, PlanStore
 from agents.trade import FLOW
 from agents.trade.facts import PastDecision
 from agents.trade.plan_document import trade_plan_in
 
 if TYPE_CHECKING:
-    from agents.bus.plan_store import PlanDocument
     from agents.trade.plan import TradePlan
     from zuno_tui.app.session import Session
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -14,7 +15,7 @@ from agents.monitor.chat.bot import ChatReply, send_reply
 from agents.monitor.deliver.bot_connection import BotConnection
 from agents.monitor.deliver.channel import DELIVERY_LIMITS, Delivered
 from agents.monitor.deliver.delivery import unclickable
-from chain.base.home import write_atomically
+from chain.base.home import Home, write_atomically
 from chain.base.locks import locked
 from chain.base.units import DAY
 from zuno_tui.present.output import json_text
@@ -24,12 +25,9 @@ from zuno_tui.present.transcript import wrapped
 from zuno_tui.settings.channels import channel_settings
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agents.bus.plan_store import PlanDocument
     from agents.monitor.deliver.telegram import TelegramSettings
     from agents.trade.plan import TradePlan
-    from chain.base.home import Home
     from zuno_tui.app.session import Session
 
 _WIDTH = 100

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 from agents.bus.ambient import Ambient
-from agents.bus.plan_store import PlanStore
+from agents.bus.plan_store import PlanDocument, PlanStore
 from agents.bus.record import FileSink, RecordWriter, running_versions
 from agents.memory.lesson_writing import feedback, kind_records
-from agents.trade.facts import DeskQuestion, DeskSettings
-from agents.trade.flow import TRADE_FLOW, hold_desk
+from agents.trade.facts import DeskQuestion, DeskSettings, HedgeFacts
+from agents.trade.flow import TRADE_FLOW, DeskEnd, hold_desk
 from agents.trade.limits import DeskLimits
 from agents.trade.observe.ingestion import MemoryIngestion
 from agents.trade.observe.news import NarrativeReader, NewsReader
@@ -27,46 +28,32 @@ from agents.trade.observe.outside import (
     OptionsReader,
 )
 from agents.trade.plan_document import trade_document
-from agents.trade.terms import Objective, SectionName
+from agents.trade.terms import Objective, SectionName, TradeMode
 from chain.base.locks import locked_if_free
 from chain.base.redaction import Redactor
 from chain.exchange.orders.ccxt_client import VenuePackageError
 from chain.exchange.orders.venue import reconcile
-from chain.exchange.public.binance import BASE_URL
+from chain.exchange.public.binance import BASE_URL, BinancePublic
 from chain.exchange.public.book_stream import BookStream
 from chain.exchange.public.deribit import DeribitPublic
 from chain.exchange.public.fear_greed import FearGreedIndex
 from chain.exchange.public.fred import Fred
 from chain.exchange.public.market import contract_symbol
 from chain.exchange.public.okx import OkxPublic
-from zuno_tui.app.lessons import (
-    desk_record,
-    learn,
-    recalled,
-    setup_records,
-    trade_memory,
-)
+from zuno_tui.app.lessons import desk_record, learn, recalled, setup_records, trade_memory
 from zuno_tui.app.open_venue import exchange_address, open_venue
-from zuno_tui.app.trade_models import open_models
+from zuno_tui.app.trade_models import OpenModels, open_models
 from zuno_tui.app.trade_plans import last_decision
 from zuno_tui.gate.trading import Trading
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
     from agents.bus.envelope import Role
-    from agents.bus.plan_store import PlanDocument
     from agents.bus.run import Listener
     from agents.memory.memory import TradeMemory
     from agents.model.interface import Model
-    from agents.trade.facts import HedgeFacts
-    from agents.trade.flow import DeskEnd
     from agents.trade.observe.sections import SectionReader
-    from agents.trade.terms import TradeMode
     from chain.exchange.orders.other_venues import OtherVenues
-    from chain.exchange.public.binance import BinancePublic
     from zuno_tui.app.session import Session
-    from zuno_tui.app.trade_models import OpenModels
 
 
 @asynccontextmanager

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from agents.trade.triage_rates import FOLLOWED_HOURS, read_traded_hours, triage_rates
+from agents.trade.triage_rates import (
+    FOLLOWED_HOURS,
+    FollowedMoves,
+    TriageRates,
+    read_traded_hours,
+    triage_rates,
+)
 from chain.base.table_file import TableError
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.settings import SettingsError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.trade.triage_rates import FollowedMoves, TriageRates
-    from zuno_tui.present.output import Json
 
 _COLUMNS = (
     OutputColumn("month"),

@@ -5,15 +5,12 @@ from __future__ import annotations
 import getpass
 import sys
 import warnings
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from chain.wallet.errors import WalletError, WalletRefusedError
 from chain.wallet.private_files import read_private
 from chain.wallet.secrets import Passphrase, PrivateKey
 from zuno_tui.app.session import say
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SHORTEST_PASSPHRASE = 8
 _TRIES = 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from chain.contracts.checksum import checksummed, shortened
@@ -10,8 +11,6 @@ from zuno_tui.app.inspect import MissingPositionError
 from zuno_tui.present.answer import CommandAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from zuno_tui.app.session import Session
 
 

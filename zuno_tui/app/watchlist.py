@@ -4,41 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.monitor.notes import SubscriptionChanged, Troubled
-from agents.monitor.poll import Watch, Watcher
+from agents.monitor.notes import Note, SubscriptionChanged, Troubled
+from agents.monitor.poll import PollReport, Watch, Watcher
 from agents.monitor.rules.risks import HeldHedge
 from chain.base.store import Store, StoreError
-from chain.contracts.networks import network_named
+from chain.contracts.networks import Address, Network, network_named
 from chain.positions.overview import Sources
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
 from chain.prices.defillama import DefiLlama, DefiLlamaSettings
 from chain.rpc.client import RpcClient
-from chain.wallet.address_book import read_book
+from chain.wallet.address_book import AddressBook, read_book
 from chain.wallet.errors import WalletError
-from zuno_tui.settings import SettingsError, load_settings
-from zuno_tui.settings.channels import channel_settings
+from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
+from zuno_tui.settings.channels import ChannelSettings, channel_settings
 from zuno_tui.settings.monitor import monitor_settings
 from zuno_tui.settings.variables import told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from agents.monitor.alerts.store import AlertStore
     from agents.monitor.deliver.channel import Channel
-    from agents.monitor.notes import Note
-    from agents.monitor.poll import PollReport
     from agents.monitor.rules.thresholds import WatchSettings
     from chain.base.home import Home
-    from chain.contracts.networks import Address, Network
     from chain.rpc.errors import RpcError
-    from chain.wallet.address_book import AddressBook
-    from zuno_tui.settings import Flags, Settings
-    from zuno_tui.settings.channels import ChannelSettings
 
 
 class HomeHedges:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
@@ -10,7 +11,6 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 
     from chain.positions.overview import Sources
     from zuno_tui.app.session import Session

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from zuno_tui.catalog.arguments import (
@@ -23,8 +24,6 @@ from zuno_tui.catalog.arguments import (
 from zuno_tui.catalog.command import Argument, Intent, OneOf
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from zuno_tui.app.market_clock import MarketAction
     from zuno_tui.present.views import ViewName
     from zuno_tui.prompt.remaining import ProfileName

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command
+from zuno_tui.catalog.command import Command, Group, Intent, Suggestion, Verb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from zuno_tui.catalog.command import Group, Intent, Suggestion, Verb
     from zuno_tui.prompt.context import PhraseContext
 
 _MOST_WORDS = 6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -11,8 +12,6 @@ from agents.backtest.policies import PolicyName
 from zuno_tui.charts.installed import ChartError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agents.backtest.report import BacktestReport
 
 

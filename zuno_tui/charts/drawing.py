@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agents.model.interface import PromptImage
 from chain.base.home import write_atomically
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agents.trade.services import ChartFacts
 
 

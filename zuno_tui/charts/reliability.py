@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -10,8 +11,6 @@ from matplotlib.figure import Figure
 from zuno_tui.charts.installed import ChartError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agents.calibration.calibrate import Calibration
 
 

@@ -10,6 +10,7 @@ import asyncio
 import os
 import shutil
 import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +18,7 @@ from typing import TYPE_CHECKING
 from chain.base.clean_text import clean_text
 from chain.base.home import Home
 from chain.devnet.defaults import DEMO_SPEED
-from chain.devnet.launch import (
-    DevnetError,
-    devnet_process,
-    running_devnet,
-)
+from chain.devnet.launch import DevnetError, DevnetReady, devnet_process, running_devnet
 from zuno_tui.app.demo_place import DemoPlace, genesis_at, registered_demo
 from zuno_tui.app.session import Session, say
 from zuno_tui.cli.terminal_check import no_desk_here
@@ -29,9 +26,7 @@ from zuno_tui.present.exit_codes import DONE, FAILED
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import AsyncIterator, Callable, Iterator
 
-    from chain.devnet.launch import DevnetReady
     from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.events import Event
     from zuno_tui.screen.app.running import Opening

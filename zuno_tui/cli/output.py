@@ -10,12 +10,9 @@ import os
 import signal
 import stat
 import sys
-from typing import TYPE_CHECKING
+from typing import TextIO
 
 from zuno_tui.present.exit_codes import DONE, FAILED
-
-if TYPE_CHECKING:
-    from typing import TextIO
 
 HUNG_UP = 128 + signal.SIGHUP
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from zuno_tui.catalog.arguments import DESK_FLAGS
-from zuno_tui.catalog.command import Argument, OneOf
+from zuno_tui.catalog.command import Argument, Command, OneOf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from zuno_tui.catalog.command import Command
-
     Parsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _DESCRIPTION = (

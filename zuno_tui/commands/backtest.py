@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.catalog.arguments import PROFILE, read_file_name
@@ -10,7 +11,6 @@ from zuno_tui.catalog.command import Argument, Command, Group, Intent, OneOf, Ve
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from pathlib import Path
 
     from zuno_tui.app.backtest import BacktestOptions
     from zuno_tui.app.session import Session

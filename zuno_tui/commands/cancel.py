@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from zuno_tui.catalog.command import Command, Group, Verb
 from zuno_tui.catalog.intents import Cancel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.prompt.remaining import Remaining
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from zuno_tui.catalog.command import Command, Group, Verb
@@ -9,8 +10,6 @@ from zuno_tui.catalog.intents import SetMarketClock
 from zuno_tui.catalog.possible import with_market
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from zuno_tui.app.market_clock import MarketAction
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from zuno_tui.catalog.command import Command, Group, Intent, Verb
@@ -10,7 +11,6 @@ from zuno_tui.catalog.possible import always, with_sent
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
 
     from zuno_tui.prompt.remaining import Remaining
 

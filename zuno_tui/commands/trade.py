@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from zuno_tui.catalog.command import Command, Group, Verb
@@ -9,8 +10,6 @@ from zuno_tui.catalog.intents import COIN, ModeName, Trade, read_subject
 from zuno_tui.catalog.possible import always
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining

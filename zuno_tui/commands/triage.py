@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.catalog.arguments import read_file_name
@@ -9,7 +10,6 @@ from zuno_tui.catalog.command import Argument, Command, Group, Intent, OneOf, Ve
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from pathlib import Path
 
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer

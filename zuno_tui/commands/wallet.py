@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.catalog.arguments import PASSPHRASE_FILE, read_file_name, read_without_key
@@ -10,8 +12,6 @@ from zuno_tui.catalog.intents import WALLET, UseWallet
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
-    from pathlib import Path
 
     from zuno_tui.prompt.remaining import Remaining
 

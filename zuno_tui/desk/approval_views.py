@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.contracts.checksum import checksummed
-from chain.contracts.networks import network_named
+from chain.contracts.networks import Address, Network, network_named
 from chain.execution.decode.parties import parties_of
 from chain.execution.decode.words import names_on
 from chain.wallet.address_book import KeyStorage, read_book
@@ -18,10 +19,7 @@ from zuno_tui.present.receipt import ReceiptFacts, receipt_of, step_brief
 from zuno_tui.present.views import ApprovalView, StepView
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.base.home import Home
-    from chain.contracts.networks import Address, Network
     from zuno_tui.gate.apply import WaitingApproval
     from zuno_tui.gate.dry_run import Approved
     from zuno_tui.gate.replace import Replacement

@@ -7,27 +7,23 @@ from typing import TYPE_CHECKING
 
 from agents.lp.option_letters import option_index, option_letter
 from zuno_tui.app.approve import dry_run_made, order_of_candidate
-from zuno_tui.app.market_clock import MarketClock, MarketClockError, open_approvals
+from zuno_tui.app.market_clock import MarketClock, MarketClockError, MarketTrading, open_approvals
 from zuno_tui.app.plans import stored_plan
 from zuno_tui.desk.approval_views import approved_view, signing_key
 from zuno_tui.desk.debates import show_plan
 from zuno_tui.desk.events import DebateChanged, Said, ViewAsked
 from zuno_tui.desk.prose import turn_view
-from zuno_tui.gate.dry_run import approve
-from zuno_tui.present.argued_plan import recorded_turns
+from zuno_tui.gate.dry_run import DryRun, approve
+from zuno_tui.present.argued_plan import ArguedPlan, recorded_turns
 from zuno_tui.present.plan_card import edited_words, record_words
-from zuno_tui.present.views import DebateView
+from zuno_tui.present.views import DebateView, PlanView
 
 if TYPE_CHECKING:
-    from zuno_tui.app.market_clock import MarketTrading
     from zuno_tui.catalog.command import OrderMaker
     from zuno_tui.catalog.intents import Approve, ExplainPlan, ShowPlan
     from zuno_tui.catalog.intents import SetMarketClock as Asked
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
-    from zuno_tui.gate.dry_run import DryRun
-    from zuno_tui.present.argued_plan import ArguedPlan
-    from zuno_tui.present.views import PlanView
 
 _BETWEEN_LOOKS = 3.0
 _REAL_TIME = 1.0

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from agents.lp.option_letters import option_letter
 from zuno_tui.desk.events import PlanChanged
-from zuno_tui.present.plan_card import (
-    figures_of,
-    headline,
-    model_talk,
-    move_name,
-    reasons,
-)
-from zuno_tui.present.plan_sentence import decided_words, option_words, plan_sentence
-from zuno_tui.present.views import OptionView, PlanView
+from zuno_tui.present.plan_card import figures_of, headline, model_talk, move_name, reasons
+from zuno_tui.present.plan_sentence import PlanPool, decided_words, option_words, plan_sentence
+from zuno_tui.present.views import ApprovalView, OptionView, PlanView, ResultView, StepProgress
 from zuno_tui.present.words import fee_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from agents.lp.plan import Candidate, Plan
     from agents.scorecard.track_record import TrackRecord
     from zuno_tui.desk.context import Tell
     from zuno_tui.present.argued_plan import ArguedPlan
-    from zuno_tui.present.plan_sentence import PlanPool
-    from zuno_tui.present.views import ApprovalView, ResultView, StepProgress
 
 _DRAWN_OTHERWISE = ("from", "to", "stays 24 h", "stays 7 d", "judged")
 

@@ -5,27 +5,23 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chain.base.secret_struct import SecretStruct
-from zuno_tui.desk.events import StatusChanged, ViewAsked
-from zuno_tui.present.views import JobView, StatusView
+from zuno_tui.desk.events import Event, StatusChanged, ViewAsked
+from zuno_tui.present.views import JobView, StatusView, ViewName
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from chain.contracts.networks import Address
     from chain.positions.overview import Sources
     from zuno_tui.app.session import Session
-    from zuno_tui.desk.events import Event
     from zuno_tui.desk.jobs import Jobs
-    from zuno_tui.present.views import ViewName
 
     Tell = Callable[[Event], None]
-    from collections.abc import Callable, Mapping
 
     from zuno_tui.settings import Flags
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.contracts.networks import UnknownNetworkError, network_named
+from chain.contracts.networks import Address, UnknownNetworkError, network_named
 from zuno_tui.catalog.intents import (
     Cancel,
     ChangeSetting,
@@ -23,6 +25,7 @@ from zuno_tui.desk.cleaning import cleaned
 from zuno_tui.desk.events import (
     AlertsChanged,
     DebateChanged,
+    Event,
     HelpAsked,
     HintChanged,
     OutageChanged,
@@ -36,22 +39,22 @@ from zuno_tui.desk.events import (
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.workspace import Workspace
 from zuno_tui.present.outage import OutageView, endpoint_words
-from zuno_tui.present.views import AlertsView, PositionsView, StatusView
+from zuno_tui.present.views import (
+    AlertsView,
+    PlanView,
+    PositionRow,
+    PositionsView,
+    Standing,
+    StatusView,
+)
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
-    from typing import Self
-
-    from chain.contracts.networks import Address
     from chain.wallet.secrets import Passphrase
     from zuno_tui.app.session import Session
     from zuno_tui.catalog.command import Intent
     from zuno_tui.desk.context import DeskOpening
-    from zuno_tui.desk.events import Event
     from zuno_tui.desk.jobs import Jobs
-    from zuno_tui.present.views import PlanView, PositionRow, Standing
 
 # What is to be typed stands whole on a line of 80 columns: 76 of them are left for a hint.
 _READING = "Reading the chain: the demo wallet and a week of its market."

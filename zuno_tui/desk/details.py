@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 
 from agents.lp.advice_words import edge_sentence
 from agents.numbers.pool_edge import week_edge
-from chain.base.quantity import Known, Unknown
+from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import DAY
 from chain.history.flows import FeeTerms
 from chain.history.hour_memory import HourMemory
@@ -19,13 +20,13 @@ from chain.history.hour_reader import read_hours
 from chain.history.path import price_path
 from chain.pools.depth import read_depths
 from chain.pools.state import pool_state_slots, pool_states
-from chain.positions.by_day import DayMemory, settled_days
-from chain.positions.overview import read_one
-from chain.positions.performance import gains, read_performance
-from chain.prices.price import WorthUnit
+from chain.positions.by_day import DayMemory, DayOfRange, settled_days
+from chain.positions.overview import OnePosition, read_one
+from chain.positions.performance import Performance, gains, read_performance
+from chain.prices.price import PriceBook, WorthUnit
 from chain.read.block_reader import OneBlock
 from chain.read.storage_words import read_slots
-from chain.tokens.pair import pair_of
+from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.inspect import PositionPage
 from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.desk.events import DetailReady, Said
@@ -36,18 +37,10 @@ from zuno_tui.present.range_chart import range_chart
 from zuno_tui.present.words import UNKNOWN, amount_of, short_gain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from chain.base.quantity import Quantity
     from chain.history.hours import PoolHours
     from chain.math.liquidity import Amounts
-    from chain.positions.by_day import DayOfRange
     from chain.positions.circumstances import LiquidityChange
-    from chain.positions.overview import OnePosition
-    from chain.positions.performance import Performance
     from chain.positions.snapshot import PositionSnapshot
-    from chain.prices.price import PriceBook
-    from chain.tokens.pair import Pair
     from zuno_tui.catalog.intents import Inspect
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.jobs import Progress

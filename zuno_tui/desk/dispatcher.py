@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -54,8 +55,6 @@ from zuno_tui.desk.watching import Watching
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from chain.rpc.records import Block
     from chain.wallet.secrets import Passphrase
     from zuno_tui.catalog.command import Intent

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zuno_tui.desk.events import Said
+from zuno_tui.desk.events import Event, Said
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.present.views import JobView
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from zuno_tui.desk.events import Event
-
     Work = Callable[["Progress"], Awaitable[None]]
     Progress = Callable[[str], None]
 

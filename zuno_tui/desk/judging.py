@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from agents.scorecard.track_record import track_record
 from chain.rpc.errors import RpcError
-from zuno_tui.desk.card import plan_view
+from zuno_tui.desk.card import Card, plan_view
 from zuno_tui.present.plan_sentence import plan_pools
 
 if TYPE_CHECKING:
     from agents.scorecard.scoring import DecidedPlan
-    from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.present.argued_plan import ArguedPlan
     from zuno_tui.present.views import PlanView

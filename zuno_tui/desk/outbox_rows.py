@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.resume import ResumeChoice, StepSituation
 from zuno_tui.app.outbox import resolve_half_done
 from zuno_tui.desk.events import OutboxReady, Said
 from zuno_tui.gate.approvals import read_approval
-from zuno_tui.gate.results import look_at_outbox, remember_heard, stands
+from zuno_tui.gate.results import UnsettledStep, look_at_outbox, remember_heard, stands
 from zuno_tui.present.views import DispatchView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Literal
-
     from chain.execution.outbox.records import Dispatch
     from zuno_tui.desk.context import DeskContext
-    from zuno_tui.gate.results import UnsettledStep
 
     Action = Literal["resume", "cancel", "speed-up", "resolve"]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from zuno_tui.desk.cleaning import clean_line
 from zuno_tui.desk.events import PageReady
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from zuno_tui.app.session import Session
     from zuno_tui.catalog.command import Intent
     from zuno_tui.desk.context import DeskContext

@@ -8,18 +8,17 @@ from msgspec.structs import replace
 
 from zuno_tui.desk.events import (
     AlertsChanged,
+    Event,
     OutboxReady,
     PlanChanged,
     PositionsChanged,
     RecordsReady,
     StatusChanged,
 )
-from zuno_tui.prompt.context import held_positions
+from zuno_tui.prompt.context import PhraseContext, held_positions
 
 if TYPE_CHECKING:
-    from zuno_tui.desk.events import Event
     from zuno_tui.present.views import PlanView
-    from zuno_tui.prompt.context import PhraseContext
 
 
 def context_after(context: PhraseContext, event: Event) -> PhraseContext:

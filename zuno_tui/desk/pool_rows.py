@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.survey.discovery import discover_pools
+from chain.survey.discovery import SurveyedPool, discover_pools
 from zuno_tui.app.pool_edges import read_edges
-from zuno_tui.app.pools import pool_words
+from zuno_tui.app.pools import PoolWords, pool_words
 from zuno_tui.desk.events import PoolsReady
 from zuno_tui.present.views import PoolRow
 
 if TYPE_CHECKING:
-    from chain.survey.discovery import SurveyedPool
-    from zuno_tui.app.pools import PoolWords
     from zuno_tui.desk.context import DeskContext
 
 _PATIENCE = 180.0

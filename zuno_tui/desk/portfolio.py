@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from chain.base.quantity import Unknown
+from chain.base.quantity import Quantity, Unknown
 from chain.contracts.checksum import shortened
 from chain.prices.price import WorthUnit
-from zuno_tui.app.earnings import known_sum, read_whole_earnings
+from zuno_tui.app.earnings import PositionEarnings, WalletEarnings, known_sum, read_whole_earnings
 from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.desk.events import PortfolioChanged
 from zuno_tui.present.portfolio_report import wallet_words
@@ -23,10 +24,6 @@ from zuno_tui.present.position_rows import gain_tone
 from zuno_tui.present.words import UNKNOWN, fee_text, money, short_gain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from chain.base.quantity import Quantity
-    from zuno_tui.app.earnings import PositionEarnings, WalletEarnings
     from zuno_tui.catalog.intents import ShowPortfolio
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.jobs import Progress

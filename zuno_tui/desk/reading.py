@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from chain.base.quantity import Unknown
-from chain.base.store import StoreError, read_as
-from chain.positions.overview import read_overview
+from chain.base.store import Store, StoreError, read_as
+from chain.positions.overview import Overview, read_overview
 from zuno_tui.desk.events import OutageChanged, PositionsChanged, Said
 from zuno_tui.desk.faults import fault_words, sentences_of
 from zuno_tui.desk.worth_history import WorthHistory
@@ -18,18 +19,13 @@ from zuno_tui.present.glance import WorthSample, glance_of
 from zuno_tui.present.outage import OutageView, endpoint_words
 from zuno_tui.present.position_rows import Won, positions_view, won_by_position
 from zuno_tui.present.search_words import search_words
-from zuno_tui.present.views import PositionsView
+from zuno_tui.present.views import ChartView, PositionsView
 from zuno_tui.settings.monitor import monitor_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chain.base.store import Store
     from chain.contracts.networks import Address, Network
-    from chain.positions.overview import Overview
     from chain.positions.search_state import SearchProgress
     from zuno_tui.desk.context import DeskContext
-    from zuno_tui.present.views import ChartView
 
 _NAMESPACE = "desk-positions"
 _KEPT_ROWS = 1_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agents.lp.debate import DebateEnd
@@ -14,8 +15,6 @@ from zuno_tui.desk.prose import ending, turn_view
 from zuno_tui.present.views import DebateView, RecordRow
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agents.trade.flow import DeskEnd
     from zuno_tui.catalog.intents import Replay
     from zuno_tui.desk.context import DeskContext

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
 from chain.contracts.checksum import checksummed
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import STOPPED, SUCCEEDED
+from chain.execution.outbox.records import STOPPED, SUCCEEDED, PlanStep
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
 from zuno_tui.app.apply import step_words
@@ -18,30 +19,24 @@ from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, Said
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.gate.apply import apply, unused_approval, waiting_of
 from zuno_tui.gate.judgment import judge_again
-from zuno_tui.gate.limits import gate_limits
+from zuno_tui.gate.limits import GateLimits, gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.replace import replacement_of, send_replacement, waiting_dispatch
+from zuno_tui.gate.replace import Replacement, replacement_of, send_replacement, waiting_dispatch
 from zuno_tui.gate.results import read_result
-from zuno_tui.gate.resume import prepare_resume, resume_plan
+from zuno_tui.gate.resume import Resumption, prepare_resume, resume_plan
 from zuno_tui.gate.worth import read_worth
 from zuno_tui.present import signing
 from zuno_tui.present.result_card import result_headline, result_notes, sent_transactions
 from zuno_tui.present.views import ApprovalView, ResultView, StepProgress, StepView
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from chain.contracts.networks import Address
-    from chain.execution.outbox.records import PlanStep
     from chain.wallet.secrets import Passphrase
     from chain.wallet.signer import Signer
     from zuno_tui.catalog.intents import Apply
     from zuno_tui.catalog.intents import OpenOutbox as AskedOutbox
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
-    from zuno_tui.gate.limits import GateLimits
-    from zuno_tui.gate.replace import Replacement
-    from zuno_tui.gate.resume import Resumption
 
     Act = Callable[[Passphrase | None], Awaitable[None]]
     from chain.contracts.networks import Network

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from contextlib import suppress
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING
 
-from zuno_tui.desk.events import HelpAsked, QuitAsked, Said
+from zuno_tui.desk.events import Event, HelpAsked, QuitAsked, Said
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from contextlib import AbstractAsyncContextManager
-
     from chain.wallet.secrets import Passphrase
     from zuno_tui.catalog.command import Intent
     from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.desk import Desk
-    from zuno_tui.desk.events import Event
 
     Errand = Callable[[Desk], Awaitable[None]]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,7 @@ from agents.trade.payloads import TradePlanReady
 from agents.trade.terms import TradeMode
 from zuno_tui.app.lessons import keep_run, keep_sent
 from zuno_tui.app.market_clock import MarketClockError
-from zuno_tui.app.trade import (
-    TRADE_WORD,
-    progress_words,
-    read_hedged,
-    waiting_lines,
-)
+from zuno_tui.app.trade import TRADE_WORD, progress_words, read_hedged, waiting_lines
 from zuno_tui.app.trade_plans import stored_trade
 from zuno_tui.app.trade_report import report_run
 from zuno_tui.app.trading import argue_trade, open_trading
@@ -32,22 +28,18 @@ from zuno_tui.desk.events import (
 )
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.hearing import DebateHearing
-from zuno_tui.gate.trades import apply_trade, approve_trade, waiting_trade
+from zuno_tui.gate.trades import ApprovedTrade, apply_trade, approve_trade, waiting_trade
 from zuno_tui.present.trade.run_view import run_begun, run_failed, run_heard, run_of_plan
-from zuno_tui.present.trade.views import TradeApprovalView
+from zuno_tui.present.trade.views import TradeApprovalView, TradeRunView
 from zuno_tui.present.views import DebateView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agents.bus.payload import Payload
     from agents.trade.plan import TradePlan
     from chain.exchange.orders.order import OrderProgress
     from zuno_tui.catalog.intents import Apply, Approve, Hedge, Trade
     from zuno_tui.desk.approvals import EmbeddedMarket
     from zuno_tui.desk.context import DeskContext
-    from zuno_tui.gate.trades import ApprovedTrade
-    from zuno_tui.present.trade.views import TradeRunView
 
 RUN, SENDING = "trade", "send"
 _PATIENCE = 900.0

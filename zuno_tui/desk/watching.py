@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import AlertKind
+from agents.monitor.alerts.alert import Alert, AlertKind
 from agents.monitor.alerts.lifecycle import AlertMute
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.channel import RAISING
 from agents.monitor.deliver.ledger import all_progress
 from agents.monitor.freshness import still_fresh
-from agents.monitor.heartbeat import last_beat
-from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
+from agents.monitor.heartbeat import Beat, last_beat
+from agents.monitor.notes import Note, RoundEnded, Troubled, TurnTaken, WaitingForTurn
 from agents.monitor.service import run_monitor
 from chain.base.store import StoreError
 from chain.contracts.checksum import shortened
-from chain.contracts.networks import UnknownNetworkError, network_named
+from chain.contracts.networks import Address, Network, UnknownNetworkError, network_named
 from zuno_tui.app.health import undelivered
 from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
-from zuno_tui.catalog.intents import ALL_ALERTS
+from zuno_tui.catalog.intents import ALL_ALERTS, Acknowledge
+from zuno_tui.catalog.intents import MuteAlert as AskedMute
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.present.views import AlertRow, AlertsView
@@ -32,12 +33,6 @@ from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import Flags
 
 if TYPE_CHECKING:
-    from agents.monitor.alerts.alert import Alert
-    from agents.monitor.heartbeat import Beat
-    from agents.monitor.notes import Note
-    from chain.contracts.networks import Address, Network
-    from zuno_tui.catalog.intents import Acknowledge
-    from zuno_tui.catalog.intents import MuteAlert as AskedMute
     from zuno_tui.desk.context import DeskContext
 
 

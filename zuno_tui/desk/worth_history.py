@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec import Struct, to_builtins
 
-from chain.base.store import read_as
+from chain.base.store import Store, read_as
 from chain.base.units import HOUR
 from zuno_tui.present.glance import WorthSample  # noqa: TC001 - read back by its type
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from chain.base.store import Store
 
 _NAMESPACE = "desk-worth"
 _MOST = 7 * 24

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -15,16 +16,20 @@ from msgspec.structs import replace
 from chain.base.store import Store
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
-from zuno_tui.gate.basis import SubjectGoneError, contradicts, read_basis, statement
+from zuno_tui.gate.basis import (
+    Basis,
+    BasisQuestion,
+    SubjectGoneError,
+    contradicts,
+    read_basis,
+    statement,
+)
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from chain.positions.overview import Sources
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Block
-    from zuno_tui.gate.basis import Basis, BasisQuestion
     from zuno_tui.gate.connections import Connections, Witness
 
 ENOUGH = 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -11,8 +12,6 @@ from chain.read.block_reader import OneBlock
 from chain.tokens import listed_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from chain.contracts.networks import Address, Network
     from chain.execution.build.facts import TokenAllowances
     from chain.positions.overview import Sources

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -9,11 +10,12 @@ from msgspec import Struct
 from chain.base.errors import ZunoError
 from chain.execution.decode.words import describe, names_on
 from chain.execution.outbox.journal import OutboxError
-from chain.execution.outbox.sender import Sender
+from chain.execution.outbox.sender import Sender, TransactionSigner
 from chain.execution.simulate import simulate
 from chain.rpc.errors import RpcRefused
 from zuno_tui.gate.approval_tag import refuse_untagged
 from zuno_tui.gate.approvals import (
+    Approval,
     find_approval,
     read_approval,
     refuse_past_the_day,
@@ -23,17 +25,13 @@ from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.witnessing import evidence_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from chain.base.store import Store
     from chain.contracts.networks import Address, Network
     from chain.execution.outbox.outbox import Outbox
     from chain.execution.outbox.records import Dispatch, PlanStep
-    from chain.execution.outbox.sender import TransactionSigner
     from chain.execution.transaction import SignedTransaction, UnsignedTransaction
     from chain.positions.overview import Sources
     from chain.tokens import Token
-    from zuno_tui.gate.approvals import Approval
     from zuno_tui.gate.connections import Connections
     from zuno_tui.gate.judgment import SigningJudgment
 

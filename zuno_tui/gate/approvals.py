@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, ValidationError, convert
@@ -15,19 +15,16 @@ from chain.execution.decode.decoder import DecodingError, decode
 from chain.execution.decode.words import field_table
 from chain.execution.exit_tax import kept_back, untold_tokens
 from chain.execution.outbox.journal import OutboxError
-from chain.execution.outbox.records import Anchor, PlannedDispatch, PlannedStep
+from chain.execution.outbox.records import Anchor, Dispatch, PlannedDispatch, PlannedStep
 from chain.execution.policy.policy import VERSION
 from zuno_tui.gate.drift import DriftLimits, WalletState  # noqa: TC001
 from zuno_tui.gate.orders.target import TargetKind  # noqa: TC001
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from chain.base.store import Store
     from chain.execution.decode.records import DecodedStep
     from chain.execution.outbox.outbox import Outbox
-    from chain.execution.outbox.records import Dispatch
     from chain.execution.simulate import Simulation
     from zuno_tui.gate.prepare import Prepared
 

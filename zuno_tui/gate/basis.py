@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -10,35 +11,27 @@ from msgspec.structs import asdict
 
 from chain.contracts.checksum import shortened
 from chain.contracts.hooks import touches_swaps
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.execution.build.requests import QuotedSwap
 from chain.execution.chain_facts import read_chain_facts
-from chain.execution.simulate import simulate
+from chain.execution.simulate import Simulation, simulate
 from chain.pools.depth import read_depths
 from chain.pools.quote import quote_at_most, quotes_across
 from chain.pools.state import pool_state_slots, pool_states
-from chain.positions.overview import tokens_at
+from chain.positions.overview import Sources, tokens_at
 from chain.read.block_reader import OneBlock
 from chain.read.storage_words import read_slots
-from zuno_tui.gate.contract_code import read_code_hashes
-from zuno_tui.gate.drift import read_circumstances
-from zuno_tui.gate.orders.target import read_subject
+from zuno_tui.gate.contract_code import CodeHashes, read_code_hashes
+from zuno_tui.gate.drift import WalletState, read_circumstances
+from zuno_tui.gate.orders.target import OrderTarget, TargetKind, read_subject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from chain.base.store import Store
-    from chain.contracts.networks import Address
     from chain.contracts.pool_key import PoolKey
     from chain.execution.build.facts import ChainFacts, PositionFacts
-    from chain.execution.simulate import Simulation
     from chain.execution.transaction import UnsignedTransaction
-    from chain.positions.overview import Sources
     from chain.rpc.records import Block
     from chain.tokens import Token
-    from zuno_tui.gate.contract_code import CodeHashes
-    from zuno_tui.gate.drift import WalletState
-    from zuno_tui.gate.orders.target import OrderTarget, TargetKind
 
 
 class SwapInput(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -14,8 +15,6 @@ from chain.rpc.client import RpcClient
 from chain.rpc.errors import NoEndpoint, RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
     from chain.contracts.networks import Network
     from zuno_tui.settings import Settings
 

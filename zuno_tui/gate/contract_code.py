@@ -5,21 +5,19 @@ What is shipped with zuno comes first; other contracts are held on to as they we
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.contracts.checksum import checksummed, shortened
 from chain.contracts.code_hashes import shipped_code_hashes
 from chain.contracts.hooks import NO_HOOK
 from chain.contracts.keccak import keccak
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.rpc import requests
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from chain.base.store import Store
-    from chain.contracts.networks import Address, Network
     from chain.positions.overview import Sources
     from chain.rpc.records import BlockRef
 

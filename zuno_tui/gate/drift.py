@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,8 +21,6 @@ from chain.rpc.errors import Reverted
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from chain.execution.exit_tax import ExitTax
     from chain.positions.overview import Sources
     from chain.rpc.records import Block, BlockRef

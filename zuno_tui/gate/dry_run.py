@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -10,28 +12,22 @@ from chain.execution.build.requests import ReRangeRequest, swap_in
 from chain.execution.decode.words import describe, names_on
 from chain.execution.exit_tax import shortfall_words
 from chain.execution.outbox.outbox import Outbox
-from chain.positions.overview import tokens_at
-from zuno_tui.gate.agreement import require_agreement
+from chain.positions.overview import Sources, tokens_at
+from zuno_tui.gate.agreement import Agreement, require_agreement
 from zuno_tui.gate.approval_tag import tag_approval
 from zuno_tui.gate.approvals import approval_of, dispatch_of, keep_approval, notional_of_today
 from zuno_tui.gate.basis import Basis, BasisQuestion, SwapInput
 from zuno_tui.gate.drift import network_time
 from zuno_tui.gate.pending_elsewhere import nonces_sent, pending_elsewhere, pending_words
-from zuno_tui.gate.prepare import prepare
+from zuno_tui.gate.prepare import Prepared, prepare
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from chain.contracts.networks import Address
-    from chain.positions.overview import Sources
     from chain.tokens import Token
-    from zuno_tui.gate.agreement import Agreement
     from zuno_tui.gate.connections import Connections
     from zuno_tui.gate.limits import GateLimits
     from zuno_tui.gate.orders.order import Order
-    from zuno_tui.gate.prepare import Prepared
 
 
 class DryRun(Struct, frozen=True):

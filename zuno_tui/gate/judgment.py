@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.contracts.checksum import checksummed
 from chain.contracts.hooks import NO_HOOK
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
-from chain.execution.build.facts import PoolFacts, Tolerance, position_facts
-from chain.execution.build.gas_bill import gas_bill
+from chain.execution.build.facts import PoolFacts, PositionFacts, Tolerance, position_facts
+from chain.execution.build.gas_bill import GasBill, gas_bill
 from chain.execution.decode.decoder import DecodingError, decode
 from chain.execution.decode.mentions import mentions_of
-from chain.execution.decode.parties import parties_of
-from chain.execution.decode.records import Execute
+from chain.execution.decode.parties import Parties, parties_of
+from chain.execution.decode.records import DecodedStep, Execute
 from chain.execution.exit_tax import kept_back
 from chain.execution.policy.context import PolicyContext, key_of
 from chain.execution.policy.policy import PolicyRefused, check
@@ -24,40 +26,31 @@ from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
 from chain.read.block_reader import OneBlock
 from chain.read.storage_words import read_slots
-from zuno_tui.gate.agreement import require_agreement
-from zuno_tui.gate.approvals import notional_of_today
-from zuno_tui.gate.basis import BasisQuestion, SwapInput, read_basis, replay_swap
-from zuno_tui.gate.connections import refuse_silent_route
-from zuno_tui.gate.contract_code import called_contracts, read_code_hashes, refuse_other_protocol
+from zuno_tui.gate.agreement import Agreement, require_agreement
+from zuno_tui.gate.approvals import Approval, notional_of_today
+from zuno_tui.gate.basis import Basis, BasisQuestion, SwapInput, read_basis, replay_swap
+from zuno_tui.gate.connections import Connections, refuse_silent_route
+from zuno_tui.gate.contract_code import (
+    CodeHashes,
+    called_contracts,
+    read_code_hashes,
+    refuse_other_protocol,
+)
 from zuno_tui.gate.drift import Drift, code_drifts, drifts, earliest_time, kept_drifts, network_time
-from zuno_tui.gate.orders.target import read_subject, read_wallet
+from zuno_tui.gate.orders.target import OrderTarget, read_subject, read_wallet
 from zuno_tui.gate.pending_elsewhere import nonces_sent, pending_elsewhere
 from zuno_tui.gate.prepare import refuse_failing
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.worth import read_worth
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from fractions import Fraction
-
-    from chain.contracts.networks import Address, Network
-    from chain.execution.build.facts import PositionFacts
-    from chain.execution.build.gas_bill import GasBill
     from chain.execution.build.requests import QuotedSwap
-    from chain.execution.decode.parties import Parties
-    from chain.execution.decode.records import DecodedStep
     from chain.execution.outbox.outbox import Outbox
     from chain.execution.outbox.records import Dispatch
     from chain.execution.transaction import UnsignedTransaction
     from chain.positions.overview import Sources
     from chain.rpc.records import Block
-    from zuno_tui.gate.agreement import Agreement
-    from zuno_tui.gate.approvals import Approval
-    from zuno_tui.gate.basis import Basis
-    from zuno_tui.gate.connections import Connections
-    from zuno_tui.gate.contract_code import CodeHashes
     from zuno_tui.gate.limits import GateLimits
-    from zuno_tui.gate.orders.target import OrderTarget
 
 # Nothing of it comes from a file: which positions, pools, swaps and tokens are asked about is
 # what the bytes themselves name.

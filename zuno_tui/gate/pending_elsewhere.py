@@ -7,14 +7,13 @@ quietly put itself in the other's place.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from chain.contracts.networks import Address
     from chain.execution.outbox.records import Dispatch
     from chain.rpc.reader import Reader

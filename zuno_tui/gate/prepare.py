@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -11,10 +13,10 @@ from msgspec.structs import replace
 from chain.base.quantity import Unknown
 from chain.base.units import COIN
 from chain.contracts.hooks import NO_HOOK
-from chain.contracts.networks import NATIVE
-from chain.execution.build.builder import build, with_gas
-from chain.execution.build.facts import FeeCaps, ShortError
-from chain.execution.build.gas_bill import coin_needed, with_whole_gas, with_worth
+from chain.contracts.networks import NATIVE, Address, Network
+from chain.execution.build.builder import Built, build, with_gas
+from chain.execution.build.facts import ChainFacts, FeeCaps, ShortError
+from chain.execution.build.gas_bill import GasBill, coin_needed, with_whole_gas, with_worth
 from chain.execution.build.requests import swap_in
 from chain.execution.build.sizing import Band, price_band
 from chain.execution.chain_facts import read_chain_facts
@@ -22,36 +24,32 @@ from chain.execution.decode.decoder import decode
 from chain.execution.outbox.approvals import APPROVAL_SECONDS
 from chain.execution.policy.context import PolicyContext, key_of
 from chain.execution.policy.policy import PolicyRefused, check
-from chain.execution.simulate import simulate
-from chain.positions.overview import tokens_at
+from chain.execution.simulate import Simulation, simulate
+from chain.positions.overview import Sources, tokens_at
 from chain.read.gas import read_gas_price
 from chain.rpc.errors import RpcError
 from chain.tokens.token import amount_text
 from zuno_tui.gate.contract_code import (
+    CodeHashes,
     called_contracts,
     read_code_hashes,
     refuse_other_protocol,
 )
-from zuno_tui.gate.drift import DriftLimits, earliest_time, network_time, read_circumstances
+from zuno_tui.gate.drift import (
+    DriftLimits,
+    WalletState,
+    earliest_time,
+    network_time,
+    read_circumstances,
+)
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from fractions import Fraction
-
     from chain.base.store import Store
-    from chain.contracts.networks import Address, Network
-    from chain.execution.build.builder import Built
-    from chain.execution.build.facts import ChainFacts
-    from chain.execution.build.gas_bill import GasBill
     from chain.execution.decode.records import DecodedStep
-    from chain.execution.simulate import Simulation
-    from chain.positions.overview import Sources
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Block
     from zuno_tui.gate.connections import Connections, Witness
-    from zuno_tui.gate.contract_code import CodeHashes
-    from zuno_tui.gate.drift import WalletState
     from zuno_tui.gate.limits import GateLimits
     from zuno_tui.gate.orders.order import Order
 

@@ -7,6 +7,7 @@ by the code that reads back a signed plan, so that both say the same where the c
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -17,28 +18,21 @@ from chain.base.clean_text import clean_text
 from chain.base.errors import ZunoError
 from chain.base.store import Store
 from chain.devnet.anvil import AnvilError
-from chain.devnet.fork import forked_chain
+from chain.devnet.fork import ForkedChain, forked_chain
 from chain.devnet.json_rpc import NodeError
 from chain.execution.outbox.delivery import Route
-from chain.execution.outbox.records import Inclusion, StepState
-from chain.positions.overview import Sources, read_one
+from chain.execution.outbox.records import Dispatch, Inclusion, PlanStep, StepState
+from chain.positions.overview import OnePosition, Sources, read_one
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
-from chain.rpc.forwarder import forwarding
+from chain.rpc.forwarder import Forwarder, forwarding
 from zuno_tui.gate.connections import Connections
-from zuno_tui.gate.results import read_result
+from zuno_tui.gate.results import ApplyResult, read_result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
-
-    from chain.devnet.fork import ForkedChain
-    from chain.execution.outbox.records import Dispatch, PlanStep
-    from chain.positions.overview import OnePosition
     from chain.prices.price import WorthUnit
-    from chain.rpc.forwarder import Forwarder
     from chain.rpc.records import Block
     from zuno_tui.gate.approvals import Approval
-    from zuno_tui.gate.results import ApplyResult
 
 _BLOCK_SECONDS = 12
 

@@ -11,18 +11,13 @@ from chain.base.units import COIN
 from chain.execution.build.facts import FactsUnknownError
 from chain.execution.build.gas_bill import GasBill
 from chain.execution.decode.parties import Parties, parties_of
-from chain.execution.outbox.records import REPLACEABLE
-from chain.execution.outbox.replacement import (
-    PLAIN_TRANSFER_GAS,
-    Fees,
-    cancellation,
-    speed_up,
-)
-from chain.execution.outbox.sender import Sender
+from chain.execution.outbox.records import REPLACEABLE, Dispatch, PlanStep
+from chain.execution.outbox.replacement import PLAIN_TRANSFER_GAS, Fees, cancellation, speed_up
+from chain.execution.outbox.sender import Sender, TransactionSigner
 from chain.read.gas import read_gas_price
 from chain.rpc import requests
 from zuno_tui.gate.approvals import approval_under, refuse_tampered
-from zuno_tui.gate.connections import refuse_silent_route
+from zuno_tui.gate.connections import Connections, refuse_silent_route
 from zuno_tui.gate.drift import network_time
 from zuno_tui.gate.judgment import decoded, judge_transactions
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
@@ -31,11 +26,8 @@ from zuno_tui.gate.witnessing import evidence_of
 if TYPE_CHECKING:
     from chain.contracts.networks import Address
     from chain.execution.outbox.outbox import Outbox
-    from chain.execution.outbox.records import Dispatch, PlanStep
-    from chain.execution.outbox.sender import TransactionSigner
     from chain.execution.transaction import UnsignedTransaction
     from chain.positions.overview import Sources
-    from zuno_tui.gate.connections import Connections
     from zuno_tui.gate.limits import GateLimits
 
 CANCEL, SPEED_UP = "cancel", "speed-up"

@@ -2,43 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.execution.outbox.receipts import (
+    Realised,
     all_together,
     contradicts,
     once_there,
     read_held_changes,
     read_realised,
 )
-from chain.execution.outbox.records import SUCCEEDED, StepState
-from chain.execution.outbox.resume import StepSituation, look
+from chain.execution.outbox.records import SUCCEEDED, Dispatch, Inclusion, PlanStep, StepState
+from chain.execution.outbox.resume import StepFinding, StepSituation, look
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
-from zuno_tui.gate.aftermath import read_aftermath
-from zuno_tui.gate.allowances import read_given
-from zuno_tui.gate.approvals import read_approval
+from zuno_tui.gate.aftermath import Aftermath, read_aftermath
+from zuno_tui.gate.allowances import GivenAllowance, read_given
+from zuno_tui.gate.approvals import Approval, read_approval
 from zuno_tui.gate.witnessing import evidence_of
 from zuno_tui.gate.worth import read_worth
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from chain.contracts.networks import Address
     from chain.execution.outbox.evidence import Evidence
     from chain.execution.outbox.outbox import Outbox
-    from chain.execution.outbox.receipts import Realised
-    from chain.execution.outbox.records import Dispatch, Inclusion, PlanStep
-    from chain.execution.outbox.resume import StepFinding
     from chain.positions.overview import Sources
     from chain.rpc.reader import Reader
-    from zuno_tui.gate.aftermath import Aftermath
-    from zuno_tui.gate.allowances import GivenAllowance
-    from zuno_tui.gate.approvals import Approval
     from zuno_tui.gate.connections import Connections
 
 _QUIET = frozenset((StepSituation.INCLUDED, StepSituation.FINAL))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -15,15 +16,12 @@ from chain.base.canonical import canonical, digest
 from chain.base.locks import locked
 from chain.exchange.orders.hedge import HedgeStart, TakenOver
 from chain.exchange.orders.journal import APPROVED_SECONDS, ApprovalUsedError, TradeApproval
-from chain.exchange.orders.order import OrderSide, OrderType, VenueOrder
+from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType, VenueOrder
 from chain.exchange.orders.venue import send_orders
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agents.trade.plan import TradePlan
-    from chain.exchange.orders.order import OrderProgress
     from zuno_tui.gate.trading import Trading
 
 _NEW_PLAN = "Ask for a new plan: zuno trade {coin}"

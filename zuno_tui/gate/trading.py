@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.trade.facts import AccountFacts, HeldContract, WaitingOrder
+from agents.trade.facts import AccountFacts, DeskSettings, HeldContract, WaitingOrder
 from agents.trade.terms import VenueKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from agents.trade.facts import DeskSettings
     from chain.exchange.orders.journal import TradeJournal
     from chain.exchange.orders.paper_account import PaperFees
     from chain.exchange.orders.venue import Venue

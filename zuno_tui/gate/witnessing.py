@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chain.execution.outbox.evidence import EMBEDDED, ONE_ENDPOINT, NamedReader
+from chain.execution.outbox.evidence import EMBEDDED, ONE_ENDPOINT, Evidence, NamedReader
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Network
-    from chain.execution.outbox.evidence import Evidence
     from zuno_tui.gate.connections import Connections
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from chain.base.times import LAST_SECOND, time_text
 from zuno_tui.present.words import amount_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from chain.contracts.networks import Address
     from chain.tokens import Token
     from zuno_tui.gate.allowances import GivenAllowance

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 from zuno_tui.present.exit_codes import DONE
-from zuno_tui.present.output import print_exactly, print_json, print_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from zuno_tui.present.output import Json
+from zuno_tui.present.output import Json, print_exactly, print_json, print_lines
 
 
 class CommandAnswer(Struct, frozen=True):

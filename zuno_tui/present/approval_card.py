@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from chain.base.times import time_text
@@ -14,8 +15,6 @@ from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from chain.execution.build.recipes import RecipeBounds
     from chain.math.liquidity import Amounts
     from zuno_tui.gate.dry_run import Approved, DryRun

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.bus.envelope import Role
 from agents.bus.payload import Thought
-from agents.bus.plan_store import record_hash
+from agents.bus.plan_store import PlanDocument, record_hash
 from agents.bus.run import SpokenTurn
 from agents.lp.plan_document import plan_in, was_edited
 from agents.model.speaking import RULES_INSTEAD, SILENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agents.bus.plan_store import PlanDocument
     from agents.lp.debate import DebateEnd
     from agents.lp.plan import Plan
     from agents.model.budget import BudgetReport

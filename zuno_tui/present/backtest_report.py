@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from agents.numbers.advice import AdvisedAction
 from zuno_tui.present.output import Json, OutputColumn, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from agents.backtest.report import BacktestReport, DollarInterval, PolicyReport
     from agents.backtest.walking import BacktestTerms
 

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.model.budget import NANO
-from agents.scorecard.debate_check import BetterSide, better_side
+from agents.scorecard.debate_check import (
+    BetterSide,
+    CheckedSituation,
+    CountedShare,
+    DebateCheck,
+    DebateRun,
+    PlanDecision,
+    better_side,
+)
 from chain.base.number_words import UNKNOWN, percent
-from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.plan_sentence import plan_pools, range_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from agents.lp.plan import Plan
-    from agents.scorecard.debate_check import (
-        CheckedSituation,
-        CountedShare,
-        DebateCheck,
-        DebateRun,
-        PlanDecision,
-    )
     from chain.base.store import Store
-    from zuno_tui.present.output import Json
 
 _COLUMNS = ("record", "about", "the rules", "with the model", "right", "tokens", "seconds", "cost")
 

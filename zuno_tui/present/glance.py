@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.base.quantity import Unknown
+from chain.base.quantity import Quantity, Unknown
 from chain.base.units import DAY, HOUR
 from chain.prices.price import WorthUnit
 from zuno_tui.present.views import GlanceView
 from zuno_tui.present.words import money, round_usd
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from chain.base.quantity import Quantity
     from chain.positions.overview import Overview
     from zuno_tui.present.position_rows import Won
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias
 
 from chain.bookkeeping.entry import EntryKind, LedgerAccount
 from zuno_tui.present.history_rows import (
+    HistoryRow,
+    WholeHistory,
     dollars,
     exact_amount,
     history_rows,
@@ -16,11 +19,6 @@ from zuno_tui.present.history_rows import (
     price_text,
     wallet_address,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from zuno_tui.present.history_rows import HistoryRow, WholeHistory
 
 CsvFormat: TypeAlias = Literal["csv", "koinly", "cointracking"]
 

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from chain.base.quantity import Quantity, Unknown
 from chain.prices.price import WorthUnit
 from zuno_tui.present.history_rows import (
+    HistoryChapter,
+    HistoryRow,
+    WholeHistory,
     exact_amount,
     history_rows,
     moment_text,
     pool_words,
     price_source,
 )
-from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.portfolio_report import wallet_words
 from zuno_tui.present.words import money, number, signed_money, worth
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from chain.bookkeeping.results import StoryResult
-    from zuno_tui.present.history_rows import HistoryChapter, HistoryRow, WholeHistory
-    from zuno_tui.present.output import Json
 
 _ROW_COLUMNS = (
     OutputColumn("TIME (UTC)"),

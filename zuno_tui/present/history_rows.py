@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.base.quantity import Known, Unknown
+from chain.base.quantity import Known, Quantity, Unknown
 from chain.contracts.checksum import checksummed
 from chain.tokens.pair import pair_of
 from chain.tokens.token import decimal_text
 from zuno_tui.present.words import fee_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.base.quantity import Quantity
     from chain.bookkeeping.entry import LedgerEntry
     from chain.bookkeeping.results import StoryResult
     from chain.bookkeeping.wallet_history import WalletHistory

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, TypeAlias, Union
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias, Union
 
 from zuno_tui.present.terminal import OutputColumn, cell_width, fitted, table, terminal_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 Json: TypeAlias = Union[str, int, float, bool, "Sequence[Json]", "Mapping[str, Json]", None]
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.base.quantity import Unknown
 from chain.base.units import HOUR
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.daily import PATH_STEP
+from chain.positions.daily import PATH_STEP, DailyResult
 from chain.positions.profit import worth
 from chain.prices.price import WorthUnit
 from chain.tokens import listed_token
@@ -19,11 +20,7 @@ from zuno_tui.present.glance import WorthSample
 from zuno_tui.present.range_chart import range_chart
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from chain.contracts.networks import Address, Network
     from chain.history.path import PricePoint
-    from chain.positions.daily import DailyResult
     from chain.positions.overview import Overview
     from chain.positions.snapshot import PositionSnapshot
     from zuno_tui.present.views import ChartView

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from agents.lp.advice_words import assumption_words, edge_figure
 from agents.lp.option_letters import option_letter
 from agents.numbers.survival import WEEK_TOO_HIGH_POINTS
-from agents.scorecard.track_record import track_record
+from agents.scorecard.track_record import TrackRecord, track_record
 from chain.base.number_words import UNKNOWN, hours, percent, usd
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.argued_plan import silences_in
+from zuno_tui.present.argued_plan import ArguedPlan, silences_in
 from zuno_tui.present.drawing.pieces import bar
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import OutputColumn, table
-from zuno_tui.present.plan_sentence import decided_words, plan_pools, plan_sentence
+from zuno_tui.present.plan_sentence import PlanPool, decided_words, plan_pools, plan_sentence
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import amount_of, fee_text, round_usd, short_amount, short_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from agents.lp.plan import Candidate, MoveJudgment, Plan, ReplayedRange
-    from agents.scorecard.track_record import TrackRecord
     from chain.base.store import Store
-    from zuno_tui.present.argued_plan import ArguedPlan
-    from zuno_tui.present.plan_sentence import PlanPool
 
     Tell = Callable[[Candidate, PlanPool | None], str]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -10,20 +11,15 @@ from agents.lp.advice_words import edge_words
 from agents.numbers.advice import DECIDES_ALONE, AdviceReason
 from agents.numbers.choosing import PlanVerdict
 from chain.base.number_words import UNKNOWN, hours
-from chain.contracts.networks import UnknownNetworkError, network_named
-from chain.tokens import ask_tokens, unlisted_token
-from chain.tokens.pair import pair_of
+from chain.contracts.networks import Network, UnknownNetworkError, network_named
+from chain.tokens import Token, ask_tokens, unlisted_token
+from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.words import fee_text, round_usd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from agents.lp.plan import Candidate, Plan, PlanPoolFacts
     from agents.scorecard.track_record import TrackRecord
     from chain.base.store import Store
-    from chain.contracts.networks import Network
-    from chain.tokens import Token
-    from chain.tokens.pair import Pair
 
 
 class PlanPool(Struct, frozen=True):

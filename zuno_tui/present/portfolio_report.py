@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
 from agents.monitor.alerts.alert import alert_document
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.contracts.checksum import shortened
 from zuno_tui.present.hedge_lines import hedge_result_lines, hedge_results_document
-from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.position_document import wallet_document
 from zuno_tui.present.words import money, number, units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from fractions import Fraction
-
     from chain.positions.wallet_worth import IdleAmount, WalletWorth
-    from zuno_tui.present.output import Json
     from zuno_tui.present.whole_portfolio import PortfolioEntry, WholePortfolio
 
 _COLUMNS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -9,8 +10,6 @@ from msgspec import Struct
 from chain.base.units import HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from zuno_tui.present.views import Tone
 
 _MOST_POINTS = 240

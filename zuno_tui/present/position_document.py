@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from chain.base.quantity import Quantity, Unknown
@@ -10,9 +12,6 @@ from zuno_tui.present.price_fields import price_fields, range_fields
 from zuno_tui.present.words import number, units
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from fractions import Fraction
-
     from chain.contracts.networks import Address, Network
     from chain.math.liquidity import Amounts
     from chain.positions.overview import Overview

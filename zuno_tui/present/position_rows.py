@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -9,27 +10,21 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.quantity import Unknown
+from chain.base.quantity import Quantity, Unknown
 from chain.contracts.hooks import Danger
-from chain.positions.performance import gains
-from chain.tokens.pair import pair_of
+from chain.positions.performance import Performance, gains
+from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.range_chart import price_figure
-from zuno_tui.present.views import PositionRow, PositionsView
+from zuno_tui.present.views import ChartView, PositionRow, PositionsView, Standing, Tone
 from zuno_tui.present.words import UNKNOWN, fee_text, money, number, percent, short_gain, worth
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from agents.monitor.rules.thresholds import WatchSettings
-    from chain.base.quantity import Quantity
     from chain.contracts.networks import Network
     from chain.positions.overview import Overview
-    from chain.positions.performance import Performance
     from chain.positions.portfolio import Worth
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import WorthUnit
-    from chain.tokens.pair import Pair
-    from zuno_tui.present.views import ChartView, Standing, Tone
 
 
 class Won(Struct, frozen=True):

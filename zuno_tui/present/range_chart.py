@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from chain.math.ticks import sqrt_price_at_tick
 from zuno_tui.present.views import ChartView
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.positions.identity import PositionIdentity
     from chain.tokens.pair import Pair
 

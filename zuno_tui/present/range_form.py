@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from math import exp, log
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agents.lp.advice_words import edge_figure
-from agents.lp.evaluation import evaluate, hold_candidate
-from agents.lp.evaluation_context import evaluation_of
-from agents.lp.facts import MarketContext
+from agents.lp.evaluation import Evaluated, evaluate, hold_candidate
+from agents.lp.evaluation_context import EvaluationContext, evaluation_of
+from agents.lp.facts import CreateContext, MarketContext
 from agents.lp.path_steps import path_steps
-from agents.lp.plan import OwnRange, ShapeChoice
+from agents.lp.plan import Candidate, OwnRange, ShapeChoice
 from agents.numbers.edges import TICK_LOG, TickRange, price_tick
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rules import judge_move
@@ -23,18 +24,11 @@ from zuno_tui.present.drawing.active_liquidity import liquidity_points
 from zuno_tui.present.drawing.pieces import survival_bar
 from zuno_tui.present.plan_card import FIGURES
 from zuno_tui.present.plan_sentence import PlanPool
-from zuno_tui.present.views import ChartView, RangeFigure, RangePreview
+from zuno_tui.present.views import ChartView, RangeFigure, RangePreview, Tone
 from zuno_tui.present.words import dollar_gain, fee_text, short_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from agents.lp.evaluation import Evaluated
-    from agents.lp.evaluation_context import EvaluationContext
-    from agents.lp.facts import CreateContext
-    from agents.lp.plan import Candidate
     from chain.tokens.pair import Pair
-    from zuno_tui.present.views import Tone
 
 _CHANCES: dict[str, Callable[[Candidate], float | None]] = {
     "stays 24 h": lambda one: None if one.survival is None else one.survival.day,

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
 from chain.base.times import minute_text
 from chain.contracts.checksum import checksummed
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.execution.decode.parties import actions_of
 from chain.execution.decode.records import (
+    Action,
     DecodedBurn,
     DecodedDecrease,
     DecodedIncrease,
     DecodedMint,
+    DecodedPoolKey,
+    DecodedStep,
     DecodedSwapExactIn,
     Deposit,
     Multicall,
@@ -25,19 +29,13 @@ from chain.execution.decode.records import (
 )
 from chain.math.price import format_amount
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
-from chain.tokens.pair import pair_of
+from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.views import RangeView, ReceiptLine, ReceiptView
 from zuno_tui.present.words import round_usd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Literal
-
-    from chain.contracts.networks import Address, Network
     from chain.execution.build.facts import PoolFacts
-    from chain.execution.decode.records import Action, DecodedPoolKey, DecodedStep
     from chain.execution.decode.words import Names
-    from chain.tokens.pair import Pair
 
 _DIGITS = 6
 _LEAST, _MOST = "≥ ", "≤ "

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from chain.execution.outbox.records import SUCCEEDED
-from chain.positions.overview import tokens_at
+from chain.positions.overview import OnePosition, Sources, tokens_at
 from chain.tokens.pair import pair_of
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
@@ -14,10 +15,7 @@ from zuno_tui.present.result_card import amount_lines, result_document, result_h
 from zuno_tui.present.words import signed_amount, worth
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from chain.contracts.networks import Address, Network
-    from chain.positions.overview import OnePosition, Sources
     from chain.tokens import Token
     from zuno_tui.gate.rehearsal import Rehearsal
 

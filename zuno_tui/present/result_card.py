@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from chain.contracts.networks import transaction_url
+from chain.contracts.networks import Address, Network, transaction_url
 from chain.execution.outbox.rules import END_WORDS
 from chain.math.price import format_amount
 from zuno_tui.present.aftermath_document import aftermath_document
 from zuno_tui.present.allowance_lines import allowance_document, leftover_lines
-from zuno_tui.present.output import OutputColumn, print_json, print_lines, table
+from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table
 from zuno_tui.present.views import SentTransaction
 from zuno_tui.present.words import UNKNOWN, round_usd, signed_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from chain.contracts.networks import Address, Network
     from chain.tokens import Token
     from zuno_tui.app.session import Session
     from zuno_tui.gate.results import ApplyResult
-    from zuno_tui.present.output import Json
 
 _DIGITS = 6
 _COLUMNS = (

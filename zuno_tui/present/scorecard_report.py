@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from agents.scorecard.past_plans import SkipReason
-from agents.scorecard.summary import summarise
+from agents.scorecard.past_plans import SkippedPlan, SkipReason
+from agents.scorecard.summary import (
+    AdviceScore,
+    BeatCount,
+    DebateScore,
+    ScoreSummary,
+    StayScore,
+    summarise,
+)
 from chain.base.number_words import UNKNOWN, percent, usd
 from chain.base.times import time_text
-from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.output import Json, OutputColumn, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from agents.scorecard.judging import Judged
-    from agents.scorecard.past_plans import SkippedPlan
     from agents.scorecard.score import HorizonScore
-    from agents.scorecard.summary import (
-        AdviceScore,
-        BeatCount,
-        DebateScore,
-        ScoreSummary,
-        StayScore,
-    )
-    from zuno_tui.present.output import Json
 
 _MOST_PLANS = 12
 _NONE = "–"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from zuno_tui.present.settings_rows import setting_rows
@@ -10,8 +11,6 @@ from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.debates import debate_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from zuno_tui.app.session import Session
 
 

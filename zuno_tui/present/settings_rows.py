@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -16,21 +17,17 @@ from chain.prices.price import WorthUnit
 from chain.wallet.address_book import read_book
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.present.views import SettingRow
-from zuno_tui.settings import Flags, SettingsError, load_settings
+from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 from zuno_tui.settings.check import SWITCH, choices_at, expected_at
 from zuno_tui.settings.load import read_settings_file
-from zuno_tui.settings.models import model_choices
+from zuno_tui.settings.models import SetValue, model_choices
 from zuno_tui.settings.monitor import monitor_settings
 from zuno_tui.settings.schema import SettingsFile
 from zuno_tui.settings.transport import TransportChoice
 from zuno_tui.settings.variables import VARIABLES, told, variable_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from zuno_tui.app.session import Session
-    from zuno_tui.settings import Settings
-    from zuno_tui.settings.models import SetValue
 
 FILE, DEFAULT, THIS_RUN = "settings.toml", "default", "this run"
 WALLET = "wallet"

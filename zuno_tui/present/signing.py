@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.base.times import time_text
 from chain.contracts.checksum import checksummed, shortened
-from chain.execution.decode.words import names_on
+from chain.execution.decode.words import Names, names_on
 from zuno_tui.present.words import signed_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from chain.contracts.networks import Address, Network
     from chain.execution.build.gas_bill import GasBill
     from chain.execution.decode.parties import Parties
-    from chain.execution.decode.words import Names
     from chain.execution.simulate import Simulation
     from chain.tokens import Token
     from zuno_tui.gate.apply import WaitingApproval

@@ -6,16 +6,13 @@ import os
 import shutil
 import textwrap
 import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, TextIO
 
 from msgspec import Struct
 
 from chain.base.clean_text import DROP
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import TextIO
 
 
 class OutputColumn(Struct, frozen=True):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from agents.bus.payload import SpokenTable
 
 Standing = Literal["in range", "near edge", "out of range", "empty"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -9,8 +10,6 @@ from msgspec import Struct
 from zuno_tui.prompt.named_networks import network_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from zuno_tui.prompt.context import PhraseContext
 
 MOST_SHOWN = 6

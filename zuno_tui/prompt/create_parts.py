@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -12,15 +13,19 @@ from agents.numbers.shapes import ExposureBias
 from chain.base.numerals import Numeral, NumeralError, read_numeral
 from chain.base.units import PIPS
 from chain.tokens.listed import all_listed_symbols
-from zuno_tui.prompt.create_words import INTRODUCES_KEPT, MEANINGS, Part, Refusal, known_tokens
-from zuno_tui.prompt.pieces import SEPARATOR, PieceKind, longest, past
+from zuno_tui.prompt.create_words import (
+    INTRODUCES_KEPT,
+    MEANINGS,
+    KnownToken,
+    Meaning,
+    Part,
+    Refusal,
+    known_tokens,
+)
+from zuno_tui.prompt.pieces import SEPARATOR, PhrasePiece, PieceKind, longest, past
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from chain.contracts.networks import Network
-    from zuno_tui.prompt.create_words import KnownToken, Meaning
-    from zuno_tui.prompt.pieces import PhrasePiece
 
 _JOINS = ("/", "-")
 _BETWEEN_PRICES = frozenset(("and", "to", "-", "$", "usd", "the"))

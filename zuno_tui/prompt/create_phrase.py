@@ -5,6 +5,7 @@ Order and case are free. What is not understood is named, and nothing is guessed
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
@@ -12,32 +13,28 @@ from msgspec import Struct
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.base.numerals import Numeral, written
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address, Network
 from zuno_tui.present.words import fee_text
 from zuno_tui.prompt.create_parts import (
     Exposure,
     Fee,
     Mention,
     NamedPair,
+    PhrasePart,
     PriceBounds,
     UnknownToken,
     UnknownWord,
     Wrong,
     read_parts,
 )
-from zuno_tui.prompt.create_words import known_symbols, vocabulary
+from zuno_tui.prompt.create_words import KnownToken, known_symbols, vocabulary
 from zuno_tui.prompt.named_networks import take_networks
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.prompt.pieces import LONGEST_PHRASE, choose_one, cut, listed, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from agents.lp.facts import CreateGoal
     from agents.lp.plan import OwnRange
-    from chain.contracts.networks import Address, Network
-    from zuno_tui.prompt.create_parts import PhrasePart
-    from zuno_tui.prompt.create_words import KnownToken
 
 _MOST_SENTENCES = 4
 MOST_UNITS = 2**127 - 1

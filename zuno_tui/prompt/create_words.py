@@ -10,11 +10,10 @@ from msgspec import Struct
 
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
-from chain.contracts.networks import all_networks
+from chain.contracts.networks import Address, Network, all_networks
 from chain.tokens.listed import TokenClass, listed_tokens
 
 if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
     from zuno_tui.prompt.pieces import Words
 
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from zuno_tui.present.glossary import term_named
-from zuno_tui.prompt.slots import symbol_of
+from zuno_tui.present.glossary import GlossaryTerm, term_named
+from zuno_tui.prompt.slots import Sentence, symbol_of
 from zuno_tui.prompt.words import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from zuno_tui.present.glossary import GlossaryTerm
-    from zuno_tui.prompt.slots import Sentence
 
 _LONGEST_TERM = 3
 _WHOLE = 100

@@ -7,6 +7,7 @@ with the exact command, and waits for Enter.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from msgspec import Struct
@@ -23,14 +24,11 @@ from zuno_tui.prompt.named_networks import network_called
 from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError, PhraseError, UnclearError
 from zuno_tui.prompt.pieces import LONGEST_PHRASE, listed
 from zuno_tui.prompt.remaining import Remaining
-from zuno_tui.prompt.sentences import Answer, Lines, filling_verbs, sentence_meaning
+from zuno_tui.prompt.sentences import Answer, Lines, Meaning, filling_verbs, sentence_meaning
 from zuno_tui.prompt.slots import ALIASES, called, is_look, read_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from zuno_tui.prompt.context import PhraseContext
-    from zuno_tui.prompt.sentences import Meaning
 
 _PROGRAM = "zuno "
 _AROUND_WORDS = ".,;!\"'`“”‘’«»()[]"

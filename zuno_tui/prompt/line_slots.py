@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -10,14 +11,11 @@ from zuno_tui.prompt.figures import edges, named_term, two_prices, width
 from zuno_tui.prompt.phrase_error import NotReadYetError, UnclearSlotError
 from zuno_tui.prompt.pieces import listed
 from zuno_tui.prompt.positions import position_of, positions_meant
-from zuno_tui.prompt.slots import DOLLARS, STABLE, called, names_symbol, symbol_of
+from zuno_tui.prompt.slots import DOLLARS, STABLE, Amount, Sentence, called, names_symbol, symbol_of
 from zuno_tui.prompt.words import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from zuno_tui.prompt.context import PhraseContext
-    from zuno_tui.prompt.slots import Amount, Sentence
 
     Filler = Callable[[str, Sentence, PhraseContext], Sequence[str]]
 

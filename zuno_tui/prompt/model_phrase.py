@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.bus.envelope import Role
-from agents.model.interface import ModelPrompt, ModelUnavailable
+from agents.model.interface import Model, ModelPrompt, ModelUnavailable
 from chain.base.clean_text import clean_text
 from chain.base.secrecy import looks_secret
-from zuno_tui.prompt.interpret import Interpretation, interpret, may_look
+from zuno_tui.prompt.interpret import Interpretation, Typed, TypedCommands, interpret, may_look
 from zuno_tui.prompt.phrase_error import NotReadYetError
 from zuno_tui.prompt.slots import is_look
 
 if TYPE_CHECKING:
-    from agents.model.interface import Model
     from zuno_tui.prompt.context import PhraseContext
-    from zuno_tui.prompt.interpret import Typed, TypedCommands
 
 PROMPT = Role("prompt")
 _LONGEST = 120

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.contracts.networks import all_networks, network_named
-from zuno_tui.prompt.pieces import SEPARATOR, PhrasePiece, longest, past, unknown
+from chain.contracts.networks import Network, all_networks, network_named
+from zuno_tui.prompt.pieces import SEPARATOR, PhrasePiece, Words, longest, past, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from chain.contracts.networks import Network
-    from zuno_tui.prompt.pieces import Words
     from zuno_tui.prompt.remaining import Remaining
 
 _INTRODUCED_BY = "on"

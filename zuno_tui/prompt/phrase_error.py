@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 from msgspec import Struct
 
 from chain.base.errors import Failure, ZunoError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Misunderstood(Struct, frozen=True):

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 
 from agents.lp.option_letters import option_index, option_letter
-from chain.base.numerals import NumeralError, read_numeral
+from chain.base.numerals import Numeral, NumeralError, read_numeral
 from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError, UnclearError
 from zuno_tui.prompt.pieces import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from chain.base.numerals import Numeral
     from zuno_tui.prompt.context import PhraseContext
 
 Found = TypeVar("Found")

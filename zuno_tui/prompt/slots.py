@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,13 +14,10 @@ from chain.contracts.networks import all_networks
 from zuno_tui.prompt.create_words import MEANINGS, known_symbols
 from zuno_tui.prompt.named_networks import network_called
 from zuno_tui.prompt.pieces import read_duration
-from zuno_tui.prompt.words import find_ideas, grammar, tokens_of
+from zuno_tui.prompt.words import Idea, Token, find_ideas, grammar, tokens_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from zuno_tui.prompt.context import PhraseContext
-    from zuno_tui.prompt.words import Idea, Token
 
 ALIASES = {
     **dict.fromkeys(("ETH", "ETHER", "ETHEREUM"), ("ETH", "WETH")),

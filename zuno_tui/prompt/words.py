@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct, convert
 
@@ -15,9 +16,6 @@ from chain.base.clean_text import clean_text
 from chain.base.numerals import NumeralError, read_numeral, spelled_out
 from chain.base.spelling import one_slip_apart
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _PIECE = re.compile(
     r"""

@@ -5,14 +5,11 @@ The page that asks for the typed word is not among them: its keys stay as they a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from textual.binding import Binding
 
 from chain.base.spelling import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class KeymapError(ValueError):

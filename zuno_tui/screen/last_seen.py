@@ -9,17 +9,16 @@ from msgspec import Struct, field
 from zuno_tui.desk.events import (
     AlertsChanged,
     DebateChanged,
+    Event,
     OutageChanged,
     PlanChanged,
     PositionsChanged,
     StatusChanged,
 )
-from zuno_tui.present.views import AlertsView, PositionsView, StatusView
+from zuno_tui.present.views import AlertsView, DebateView, PlanView, PositionsView, StatusView
 
 if TYPE_CHECKING:
-    from zuno_tui.desk.events import Event
     from zuno_tui.present.outage import OutageView
-    from zuno_tui.present.views import DebateView, PlanView
 
 
 class LastSeen(Struct):

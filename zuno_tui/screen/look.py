@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from zuno_tui.screen.graphics.way import picture_way
-from zuno_tui.settings import SettingsError
+from zuno_tui.screen.graphics.way import PictureWay, picture_way
+from zuno_tui.settings import Settings, SettingsError
 from zuno_tui.settings.schema import ScreenTable
 from zuno_tui.settings.variables import told
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Mapping
-
-    from zuno_tui.screen.graphics.way import PictureWay
-    from zuno_tui.settings import Settings
 
 
 class Look(Struct, frozen=True):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from msgspec import Struct
 from rich.color import ColorSystem
 
 from chain.base.home import Home
-from chain.devnet.launch import running_devnet
+from chain.devnet.launch import DevnetReady, running_devnet
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.intents import Apply, Approve, Inspect, Recommend
 from zuno_tui.charts.screen_picture import save_picture
@@ -29,12 +30,9 @@ from zuno_tui.screen.themes import COLOURLESS, DEFAULT
 from zuno_tui.settings import Flags, load_settings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
-
     from textual.pilot import Pilot
     from textual.strip import Strip
 
-    from chain.devnet.launch import DevnetReady
     from zuno_tui.desk.events import Event
 
 _LONGEST_REST = 2.0

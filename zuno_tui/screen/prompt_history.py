@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from chain.base.clean_text import DROP
 from chain.base.home import FILE_MODE, write_atomically
 from chain.base.secrecy import looks_secret
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
 
 MOST_KEPT = 500
 

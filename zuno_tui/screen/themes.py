@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from rich.console import Console
 from textual.theme import Theme
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 COLOURLESS = "colourless"
 SIXTEEN = "zuno-16"

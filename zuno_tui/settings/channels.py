@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import time
 from typing import TYPE_CHECKING, TypeVar
 
@@ -9,21 +10,17 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import Severity
-from agents.monitor.deliver.ledger import EVERYTHING, FOR_PEOPLE, QuietHours
+from agents.monitor.deliver.ledger import EVERYTHING, FOR_PEOPLE, Pace, QuietHours
 from agents.monitor.deliver.telegram import TELEGRAM_URL, Telegram, TelegramSettings
 from agents.monitor.deliver.webhook import Webhook, WebhookSettings
 from chain.base.units import HOUR
 from zuno_tui.settings.check import SettingsError, checked
-from zuno_tui.settings.schema import HOURS, PaceTable
+from zuno_tui.settings.schema import HOURS, PaceTable, TelegramTable, WebhookTable
 from zuno_tui.settings.variables import VARIABLES, told
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from agents.monitor.deliver.channel import Channel
-    from agents.monitor.deliver.ledger import Pace
     from zuno_tui.settings.load import Settings
-    from zuno_tui.settings.schema import TelegramTable, WebhookTable
 
 T = TypeVar("T", bound=PaceTable)
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, Union, cast, get_args, get_origin
+from typing import Annotated, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from msgspec import Meta, Struct, ValidationError, convert
 
 from chain.base.errors import Failure, ZunoError
 from chain.base.spelling import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 T = TypeVar("T")
 SWITCH = ("on", "off")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -10,21 +11,16 @@ from msgspec import Struct
 from agents.lp.debate import DEFAULT_ROUNDS, LP_FLOW
 from agents.model.budget import NANO, BudgetLimits, TokenRate
 from agents.model.prices import known_prices
-from agents.model.settings import DEBATE_SECONDS
+from agents.model.settings import DEBATE_SECONDS, RoleModels
 from agents.numbers.profiles import RiskProfile
 from zuno_tui.settings.check import SettingsError, checked
-from zuno_tui.settings.models import model_choices, role_models
-from zuno_tui.settings.schema import Rounds
+from zuno_tui.settings.models import ModelChoice, model_choices, role_models
+from zuno_tui.settings.schema import BudgetTable, Rounds
 from zuno_tui.settings.transport import TransportChoice
 from zuno_tui.settings.variables import told
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agents.model.settings import RoleModels
     from zuno_tui.settings.load import Settings
-    from zuno_tui.settings.models import ModelChoice
-    from zuno_tui.settings.schema import BudgetTable
 
 
 class DebateSettings(Struct, frozen=True):

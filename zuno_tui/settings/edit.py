@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
+from typing import TypeAlias
 
 from chain.base.home import FOLDER_MODE, write_atomically
 from chain.base.locks import locked
 from zuno_tui.settings.check import SettingsError, UnfitError
 from zuno_tui.settings.load import checked_file, read_settings_file
 from zuno_tui.settings.schema import network_called
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 SettingValue: TypeAlias = str | bool | int | float | list[str]
 

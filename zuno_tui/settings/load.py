@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from msgspec import field
 from msgspec.structs import replace
 
 from chain.base.secret_struct import SecretStruct
-from chain.contracts.networks import Network, UnknownNetworkError, network_named
+from chain.contracts.networks import Address, Network, UnknownNetworkError, network_named
 from chain.prices.price import WorthUnit
 from zuno_tui.settings.check import SettingsError, UnfitError, checked
 from zuno_tui.settings.schema import (
@@ -22,12 +23,6 @@ from zuno_tui.settings.schema import (
     network_called,
 )
 from zuno_tui.settings.variables import told
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from chain.contracts.networks import Address
 
 
 def checked_endpoints(urls: Sequence[object], place: str) -> tuple[str, ...]:

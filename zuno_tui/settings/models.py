@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -12,14 +13,18 @@ from agents.model.providers import PROVIDERS
 from agents.model.settings import ModelLimits, ModelSettings, RoleModels
 from chain.base.secret_struct import SecretStruct
 from zuno_tui.settings.check import SettingsError, checked
-from zuno_tui.settings.schema import KEY_VARIABLE, KEYRING, ModelName, checked_url
+from zuno_tui.settings.schema import (
+    KEY_VARIABLE,
+    KEYRING,
+    ModelName,
+    ModelTable,
+    RoleModelTable,
+    checked_url,
+)
 from zuno_tui.settings.variables import VARIABLES, told
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from agents.bus.envelope import Role
-    from zuno_tui.settings.schema import ModelTable, RoleModelTable
 
 OWN_KEY_VARIABLE = "ZUNO_MODEL_KEY"
 """The key of a server that is named by its URL."""

@@ -4,6 +4,7 @@ and `[monitor.positions.7]` for one position.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,10 @@ from msgspec.structs import asdict, replace
 
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from zuno_tui.settings.check import checked
-from zuno_tui.settings.schema import Interval, network_called, position_called
+from zuno_tui.settings.schema import Interval, ThresholdsTable, network_called, position_called
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from zuno_tui.settings.load import Settings
-    from zuno_tui.settings.schema import ThresholdsTable
 
 _LEVELS = ("price_below", "price_above")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import field
@@ -18,14 +19,11 @@ from agents.trade.routing import (
     provider_of,
 )
 from chain.base.secret_struct import SecretStruct
-from zuno_tui.settings.models import role_choice
+from zuno_tui.settings.models import ModelChoice, role_choice
 from zuno_tui.settings.schema import RoleModelTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from zuno_tui.settings.load import Settings
-    from zuno_tui.settings.models import ModelChoice
 
 _OWN_ROLES = (RouteName.FEEDBACK, RouteName.POST_MORTEM, RouteName.EXTRACTION, RouteName.CHAT)
 """Offices outside the flow, each a role of its own."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from agents.bus.payload import FailureCause
 from agents.bus.worker import StageFailedError
 from agents.lp.facts import (
     CreateContext,
+    CreateGoal,
     GasFacts,
     MarketContext,
     ObservedPositionFacts,
@@ -22,45 +25,34 @@ from agents.lp.observe.pool_reading import SeenPool, observed_pool, read_pools
 from agents.numbers.costs import GAS_UNITS, CostedRecipe
 from agents.numbers.shapes import MAX_SURVEYED_POOLS
 from chain.base.errors import Failure, ZunoError
-from chain.base.quantity import Known, Unknown
+from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.store import StoreError
 from chain.contracts.abi import AbiError
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.pools.state import pool_states
 from chain.positions.batch_reader import BatchReader, read_positions
 from chain.positions.change_memory import ChangeMemory
 from chain.positions.change_reader import ChangeReader
-from chain.positions.overview import tokens_at
+from chain.positions.overview import Sources, tokens_at
 from chain.positions.portfolio import currencies
-from chain.positions.profit import worth
+from chain.positions.profit import SinceEntry, worth
 from chain.prices.ladder import market_prices, price_book, with_ether
-from chain.prices.pool_prices import ask_pool_prices
+from chain.prices.pool_prices import PoolPriceQuestion, ask_pool_prices
 from chain.read.block_reader import OneBlock
-from chain.read.gas import Weight, read_gas_cost
+from chain.read.gas import GasCost, Weight, read_gas_cost
 from chain.rpc.errors import ErrorKind, RpcError
-from chain.survey.discovery import SurveyPlan, discover_pools
+from chain.survey.discovery import SurveyedPool, SurveyPlan, discover_pools
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
-    from fractions import Fraction
-
-    from agents.lp.facts import CreateGoal
     from agents.numbers.profiles import RiskProfile
-    from chain.base.quantity import Quantity
-    from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolKey
     from chain.math.liquidity import Amounts
     from chain.positions.identity import PositionIdentity
-    from chain.positions.overview import Sources
-    from chain.positions.profit import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
-    from chain.prices.pool_prices import PoolPriceQuestion
     from chain.prices.price import PriceBook
-    from chain.read.gas import GasCost
     from chain.read.logs import ScanProgress
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Block
-    from chain.survey.discovery import SurveyedPool
 
 
 class ObservationError(StageFailedError):

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agents.lp.facts import PricePathFacts
 from agents.lp.path_steps import RATE_PARTS, ROOT_PARTS
 from chain.base.units import HOUR
-from chain.history.hours import NOTHING_BEFORE, PoolMoment, hour_of, paid_fees
+from chain.history.hours import NOTHING_BEFORE, HourRow, PoolHours, PoolMoment, hour_of, paid_fees
 from chain.history.volatility import WEEK
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.history.flows import FeeTerms
-    from chain.history.hours import HourRow, PoolHours
 
 MOST_STEPS = 1_000
 """Of the day's swaps in all pools of a context: twelve pools must fit into one envelope."""

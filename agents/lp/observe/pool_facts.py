@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.lp.facts import ObservedPoolFacts, TokenFacts
 from agents.numbers.rounding import significant
-from agents.numbers.shapes import (
-    MAX_CENTER_OFFSET_TICKS,
-    MAX_WIDTH_MULTIPLIER,
-    MOST_BASE_SIGMAS,
-)
+from agents.numbers.shapes import MAX_CENTER_OFFSET_TICKS, MAX_WIDTH_MULTIPLIER, MOST_BASE_SIGMAS
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.pools.depth import Depth
 from chain.prices.ladder import MARKETS
-from chain.tokens import TokenClass, listed_token
+from chain.tokens import Token, TokenClass, listed_token
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from chain.contracts.hooks import HookPassport
     from chain.contracts.networks import Address, Network
     from chain.math.fees import ProtocolFee
     from chain.prices.price import PriceBook
-    from chain.tokens import Token
 
 COIN_DECIMALS = 18
 """Of every network's own coin: a wei is defined so."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,21 +32,17 @@ from chain.history.fee_rate import daily_rates, hour_sums, last_day_rate
 from chain.history.flows import FeeTerms, SwapFees, fees
 from chain.history.hour_memory import HourMemory
 from chain.history.hour_reader import read_hours
-from chain.history.path import price_path
+from chain.history.path import PricePath, price_path
 from chain.history.volatility import DAY, WEEK, path_efficiency, realised_volatility
-from chain.pools.depth import read_depths
+from chain.pools.depth import Depth, read_depths
 from chain.prices.pair_series import market_closes
 from chain.read.block_reader import OneBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from chain.contracts.hooks import HookPassport
     from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolId, PoolKey
     from chain.history.hours import PoolHours
-    from chain.history.path import PricePath
-    from chain.pools.depth import Depth
     from chain.pools.state import PoolState
     from chain.positions.overview import Sources
     from chain.prices.coingecko import CoinGecko

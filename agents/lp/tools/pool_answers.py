@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, exp, log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,8 +12,6 @@ from agents.model.numerals import Unit
 from agents.numbers.edges import TICK_LOG
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.lp.facts import ObservedPool, ObservedPoolFacts
     from agents.lp.tools.arguments import DepthArguments, LastSwapsArguments, VolatilityArguments
     from agents.model.brief import Brief

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from agents.bus.worker import StageFailedError
-from agents.lp.facts import MarketContext
+from agents.lp.facts import CreateContext, MarketContext, ObservedPool, PastChange, PositionPast
 from agents.lp.tools.arguments import (
     OF_A_POOL,
     OF_A_POSITION,
@@ -25,11 +26,8 @@ from agents.model.numerals import Unit
 from agents.model.tool_questions import ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from pydantic import BaseModel
 
-    from agents.lp.facts import CreateContext, ObservedPool, PastChange, PositionPast
     from agents.model.brief import Brief
     from agents.model.tools import OfferedTool
 

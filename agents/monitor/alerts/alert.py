@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
@@ -9,8 +10,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from chain.contracts.networks import Address
 
 Number: TypeAlias = int | float | str | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -14,13 +15,11 @@ from agents.monitor.alerts.alert import (
     AlertSubject,
     EventKind,
     Finding,
+    Number,
 )
 from chain.base.clean_text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from agents.monitor.alerts.alert import Number
     from chain.contracts.networks import Address
 
 REFRESH_SECONDS = 300

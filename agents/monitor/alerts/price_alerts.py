@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from msgspec import Struct
@@ -12,7 +13,6 @@ from chain.base.sqlite import open_database, transaction
 
 if TYPE_CHECKING:
     import sqlite3
-    from pathlib import Path
 
     from chain.contracts.networks import Address
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from chain.base.store import Store, StoreError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class UnreadableError(Exception):

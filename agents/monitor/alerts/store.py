@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor.alerts import store_tables as tables
-from agents.monitor.alerts.price_alerts import read_price_alerts
+from agents.monitor.alerts.price_alerts import PriceAlert, read_price_alerts
 from agents.monitor.alerts.store_disk import abandon, open_tables, renew_view
 from agents.monitor.alerts.store_page import (
     AlertDocumentError,
+    Failures,
+    Poll,
     StorePage,
     View,
+    WatchCursor,
+    WatchPlace,
+    Writing,
     in_order,
     read_view,
 )
@@ -21,13 +28,8 @@ from chain.base.errors import ZunoError
 from chain.base.sqlite import is_damage, transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from agents.monitor.alerts.alert import Alert, AlertEvent
     from agents.monitor.alerts.lifecycle import AlertMute
-    from agents.monitor.alerts.price_alerts import PriceAlert
-    from agents.monitor.alerts.store_page import Failures, Poll, WatchCursor, WatchPlace, Writing
     from chain.base.home import Home
 
 EVENTS_AT_ONCE = 1_000

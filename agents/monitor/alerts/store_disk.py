@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor.alerts import store_tables as tables
-from agents.monitor.alerts.store_page import AlertDocumentError, drop_leftovers, read_view
+from agents.monitor.alerts.store_page import (
+    AlertDocumentError,
+    StorePage,
+    View,
+    drop_leftovers,
+    read_view,
+)
 from chain.base.home import set_aside, write_atomically
 from chain.base.locks import locked
 from chain.base.sqlite import is_damage, set_database_aside, transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
-
     from agents.monitor.alerts.alert import Alert
-    from agents.monitor.alerts.store_page import StorePage, View
 
 
 class OpenedStore(NamedTuple):

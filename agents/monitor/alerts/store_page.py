@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import Struct, field
@@ -15,18 +16,14 @@ from agents.monitor.alerts.alert import (
     AlertKind,
     AlertState,
     AlertSubject,
+    EventKind,
     Number,
     Severity,
     alert_document,
 )
-from agents.monitor.alerts.lifecycle import clean_line
+from agents.monitor.alerts.lifecycle import AlertMute, Change, LifecycleStep, clean_line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-    from pathlib import Path
-
-    from agents.monitor.alerts.alert import EventKind
-    from agents.monitor.alerts.lifecycle import AlertMute, Change, LifecycleStep
     from chain.contracts.networks import Address
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
 
 from agents.monitor.alerts.alert import (
+    Alert,
     AlertEvent,
     AlertKind,
     AlertSubject,
@@ -23,12 +26,6 @@ from agents.monitor.alerts.store_page import (
     read_alert,
 )
 from chain.base.sqlite import open_database, transaction
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from agents.monitor.alerts.alert import Alert
 
 ALERTS_VERSION = 1
 MOST_EVENTS = 200_000

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Protocol
 
 from msgspec import Struct
 
-from agents.monitor.deliver.bot_connection import message_body, photo_body
-from agents.monitor.deliver.channel import ChannelRefused, Delayed, Delivered
+from agents.monitor.deliver.bot_connection import BotConnection, message_body, photo_body
+from agents.monitor.deliver.channel import ChannelRefused, Delayed, Delivered, Outcome
 from agents.monitor.deliver.telegram import MOST_UNITS, text_units
 from chain.base.clean_text import clean_text
 from chain.base.http import HttpLimits
 from chain.base.units import MEGABYTE
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
-
-    from agents.monitor.deliver.bot_connection import BotConnection
-    from agents.monitor.deliver.channel import Outcome
 
 MOST_CHARACTERS = 500
 """Of a question; what is longer is cut."""

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
-from agents.monitor.deliver.channel import ChannelRefused, Delayed, Delivered
+from agents.monitor.deliver.channel import ChannelRefused, Delayed, Delivered, Outcome
 from chain.base.clean_text import clean_text, quoted, without_own_marks
-from chain.base.http import HttpClient, HttpError
+from chain.base.http import HttpAnswer, HttpClient, HttpError, HttpLimits
 from chain.base.redaction import Redactor
 from chain.base.strict_json import InvalidJsonError, loads
-
-if TYPE_CHECKING:
-    from agents.monitor.deliver.channel import Outcome
-    from chain.base.http import HttpAnswer, HttpLimits
 
 _OK = 200
 _CONFLICT = 409

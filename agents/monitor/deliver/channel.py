@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from agents.monitor.alerts.alert import EventKind
+from agents.monitor.alerts.alert import AlertEvent, EventKind
 from chain.base.http import HttpLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.monitor.alerts.alert import AlertEvent
     from agents.monitor.deliver.ledger import Pace
 
 DELIVERY_LIMITS = HttpLimits(connect_seconds=5.0, answer_seconds=15.0, most_bytes=64_000, cut=True)

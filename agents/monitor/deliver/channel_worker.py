@@ -7,14 +7,22 @@ letter whose answer was lost.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from collections.abc import Callable, Collection, Sequence
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import AlertEvent, AlertState, EventKind
-from agents.monitor.alerts.state import UnreadableError
-from agents.monitor.deliver.channel import ChannelRefused, Delayed, Delivered
+from agents.monitor.alerts.alert import Alert, AlertEvent, AlertState, EventKind
+from agents.monitor.alerts.state import MonitorState, UnreadableError
+from agents.monitor.deliver.channel import (
+    Channel,
+    ChannelRefused,
+    Delayed,
+    Delivered,
+    Notification,
+    Outcome,
+)
 from agents.monitor.deliver.ledger import (
     EVERYTHING,
     NAMESPACE,
@@ -22,16 +30,14 @@ from agents.monitor.deliver.ledger import (
     Progress,
     read_progress,
 )
-from agents.monitor.deliver.schedule import no_longer_needed, plan, taken_in, without_stale
+from agents.monitor.deliver.schedule import (
+    DeliveryPlan,
+    no_longer_needed,
+    plan,
+    taken_in,
+    without_stale,
+)
 from chain.base.units import DAY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from agents.monitor.alerts.alert import Alert
-    from agents.monitor.alerts.state import MonitorState
-    from agents.monitor.deliver.channel import Channel, Notification, Outcome
-    from agents.monitor.deliver.schedule import DeliveryPlan
 
 FIRST_REST_SECONDS = 2.0
 MOST_REST_SECONDS = 300.0

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from agents.monitor.alerts.alert import EventKind
-from agents.monitor.deliver.channel_worker import REFUSED_REST_SECONDS, ChannelWorker, Stopped
+from agents.monitor.alerts.alert import AlertEvent, EventKind
+from agents.monitor.deliver.channel_worker import (
+    REFUSED_REST_SECONDS,
+    ChannelWorker,
+    EventSource,
+    Step,
+    Stopped,
+)
 from chain.base.clean_text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from agents.monitor.alerts.alert import AlertEvent
     from agents.monitor.alerts.state import MonitorState
     from agents.monitor.deliver.channel import Channel
-    from agents.monitor.deliver.channel_worker import EventSource, Step
     from agents.monitor.deliver.ledger import Pace
 
 # Six lines of so many characters, each two units long, fit into one message of Telegram.

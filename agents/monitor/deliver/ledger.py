@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003
+from collections.abc import Mapping, Sequence
 from datetime import datetime, time, timedelta
-from typing import TYPE_CHECKING, cast
+from typing import cast
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct, convert, field
 from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import EventKind, Severity
-from chain.base.store import read_as
+from agents.monitor.alerts.alert import Alert, AlertEvent, EventKind, Severity
+from chain.base.store import Store, read_as
 from chain.base.units import DAY, HOUR
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.monitor.alerts.alert import Alert, AlertEvent
-    from chain.base.store import Store
 
 _LEAST_WAIT = 1.0
 

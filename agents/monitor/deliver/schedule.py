@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from agents.monitor.alerts.alert import EventKind, Severity
+from agents.monitor.alerts.alert import AlertEvent, EventKind, Severity
 from agents.monitor.deliver.channel import RAISING
-from agents.monitor.deliver.ledger import position_of
+from agents.monitor.deliver.ledger import DeliveryLedger, LastMessage, Pace, position_of
 from chain.base.units import DAY, HOUR
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.monitor.alerts.alert import AlertEvent
-    from agents.monitor.deliver.ledger import DeliveryLedger, LastMessage, Pace
 
 MERGED_SECONDS = 6 * HOUR
 """Between two messages with what is critical beyond a position's messages of the day."""

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agents.monitor.deliver.bot_connection import BotConnection, message_body
 from agents.monitor.deliver.channel import (
     DELIVERY_LIMITS,
     Notification,
+    Outcome,
     fingerprint,
     is_news,
 )
 from agents.monitor.deliver.delivery import announcement
-from agents.monitor.deliver.ledger import FOR_PEOPLE
+from agents.monitor.deliver.ledger import FOR_PEOPLE, Pace
 from chain.base.secret_struct import SecretStruct
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.monitor.alerts.alert import AlertEvent
-    from agents.monitor.deliver.channel import Outcome
-    from agents.monitor.deliver.ledger import Pace
     from chain.base.http import HttpLimits
 
 TELEGRAM_URL = "https://api.telegram.org"

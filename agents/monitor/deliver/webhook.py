@@ -5,30 +5,23 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from agents.monitor.alerts.alert import event_document
+from agents.monitor.alerts.alert import AlertEvent, event_document
 from agents.monitor.deliver.channel import (
     DELIVERY_LIMITS,
     ChannelRefused,
     Delayed,
     Delivered,
     Notification,
+    Outcome,
     event_id,
     fingerprint,
     is_news,
 )
-from agents.monitor.deliver.ledger import EVERYTHING
-from chain.base.http import HttpClient, HttpError
+from agents.monitor.deliver.ledger import EVERYTHING, Pace
+from chain.base.http import HttpClient, HttpError, HttpLimits
 from chain.base.secret_struct import SecretStruct
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.monitor.alerts.alert import AlertEvent
-    from agents.monitor.deliver.channel import Outcome
-    from agents.monitor.deliver.ledger import Pace
-    from chain.base.http import HttpLimits
 
 SIGNATURE_HEADER = "x-zuno-signature"
 EVENT_HEADER = "x-zuno-event"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, ValidationError, convert, to_builtins
@@ -12,8 +13,6 @@ from chain.base.units import DAY
 from chain.contracts.networks import Address  # noqa: TC001
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from chain.positions.snapshot import PositionSnapshot
 
 _GROWN = 5 / 4

@@ -5,6 +5,7 @@ A change stands until it is taken back or a person accepts it by acknowledging t
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from agents.monitor.alerts.alert import AlertKind, Finding, Severity
@@ -14,8 +15,6 @@ from chain.base.units import PIPS
 from chain.contracts.checksum import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from agents.monitor.rules.risks import Situation
     from agents.monitor.rules.thresholds import Thresholds
     from chain.contracts.networks import Address, Network

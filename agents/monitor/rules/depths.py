@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from chain.pools.depth import read_depths
+from chain.pools.depth import Depth, read_depths
 from chain.pools.state import PoolState
 from chain.read.block_reader import OneBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from chain.contracts.networks import Network
-    from chain.pools.depth import Depth
     from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Block

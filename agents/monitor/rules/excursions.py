@@ -8,13 +8,12 @@ dances on the edge is one excursion.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.monitor.rules.thresholds import Thresholds
     from chain.contracts.networks import Network
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from agents.monitor.alerts.alert import AlertKind, AlertSubject, Finding, Severity
-from agents.monitor.alerts.lifecycle import Cleared, Raised
+from agents.monitor.alerts.alert import Alert, AlertKind, AlertSubject, Finding, Severity
+from agents.monitor.alerts.lifecycle import Change, Cleared, Raised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from agents.monitor.alerts.alert import Alert
-    from agents.monitor.alerts.lifecycle import Change
     from agents.monitor.alerts.price_alerts import PriceAlert
     from agents.monitor.alerts.store_page import WatchPlace
     from chain.contracts.networks import Address, Network

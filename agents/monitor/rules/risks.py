@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -11,8 +12,6 @@ from agents.monitor.rules import change_risks, hedge_risks, range_risks, worth_r
 from agents.monitor.rules.baseline import Baseline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
     from agents.monitor.rules.excursions import RangeState
     from agents.monitor.rules.thresholds import Thresholds
     from chain.contracts.networks import Address, Network

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,18 +13,15 @@ from chain.base.quantity import Unknown
 from chain.base.units import HOUR
 from chain.positions.change_memory import ChangeMemory
 from chain.positions.change_reader import ChangeReader
-from chain.positions.profit import since_entry, worth
+from chain.positions.profit import SinceEntry, since_entry, worth
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from agents.monitor.rules.risks import Situation
     from agents.monitor.rules.thresholds import Thresholds
     from chain.positions.circumstances import LiquidityChange
     from chain.positions.memory import PositionMemory
     from chain.positions.overview import Sources
-    from chain.positions.profit import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
 
 KEPT_SECONDS: float = HOUR

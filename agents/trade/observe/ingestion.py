@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from agents.bus.envelope import Role
 from agents.memory.lexical_index import IndexUnavailableError
-from agents.model.interface import ModelPrompt, ModelUnavailable
+from agents.model.interface import Model, ModelPrompt, ModelUnavailable
 from agents.model.structured_reply import StructuredReply
 from agents.trade.observe.sections import section, unavailable
 from agents.trade.replies import Sentence
@@ -17,10 +18,7 @@ from agents.trade.terms import SectionName, SectionStatus
 from chain.base.clean_text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from agents.memory.memory import TradeMemory
-    from agents.model.interface import Model
     from agents.trade.facts import ContextSection
 
 EXTRACTION = Role(RouteName.EXTRACTION.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,7 +13,7 @@ from xml.etree import ElementTree
 from pydantic import Field
 
 from agents.bus.envelope import Role
-from agents.model.interface import ModelPrompt, ModelUnavailable
+from agents.model.interface import Model, ModelPrompt, ModelUnavailable
 from agents.model.structured_reply import StructuredReply
 from agents.trade.observe.sections import section
 from agents.trade.replies import Sentence
@@ -22,9 +23,6 @@ from chain.base.http import HttpClient, HttpError, HttpLimits
 from chain.prices.market_http import MarketError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from agents.model.interface import Model
     from agents.trade.facts import ContextSection
 
 _TITLE = 200

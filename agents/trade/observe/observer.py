@@ -3,36 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from agents.trade.expert_rules import price_and_flow
-from agents.trade.facts import BookFacts, BookSample, CandleSeries, MarketSnapshot
-from agents.trade.observe.sections import section, unavailable
+from agents.trade.facts import (
+    BookFacts,
+    BookSample,
+    CandleSeries,
+    ContextSection,
+    DeskQuestion,
+    MarketSnapshot,
+)
+from agents.trade.observe.sections import (
+    Elsewhere,
+    Ingestion,
+    SectionReader,
+    VenueAnswers,
+    section,
+    unavailable,
+)
 from agents.trade.services import DeskObservation
 from agents.trade.terms import SectionName, TradeMode
 from chain.base.clean_text import clean_text
-from chain.exchange.public.binance import INTERVAL_SECONDS
+from chain.exchange.public.binance import INTERVAL_SECONDS, BinancePublic
 from chain.exchange.public.book_walk import imbalance, slippage_bips, spread_bips
-from chain.exchange.public.market import closed_candles, cumulative_delta
+from chain.exchange.public.market import (
+    Candle,
+    FundingPayment,
+    FundingState,
+    OpenInterestPoint,
+    OrderBook,
+    VenueReading,
+    closed_candles,
+    cumulative_delta,
+)
 from chain.prices.market_http import MarketError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-    from typing import Literal
-
-    from agents.trade.facts import ContextSection, DeskQuestion
-    from agents.trade.observe.sections import Elsewhere, Ingestion, SectionReader, VenueAnswers
-    from chain.exchange.public.binance import BinancePublic
     from chain.exchange.public.book_stream import BookStream, LiveBook
-    from chain.exchange.public.market import (
-        Candle,
-        FundingPayment,
-        FundingState,
-        OpenInterestPoint,
-        OrderBook,
-        VenueReading,
-    )
 
 T = TypeVar("T")
 

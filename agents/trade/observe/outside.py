@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from agents.trade.terms import SectionName
 from chain.exchange.public import deribit, fear_greed, fred, okx
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from agents.trade.facts import ContextSection
     from chain.exchange.public.deribit import DeribitPublic
     from chain.exchange.public.fear_greed import FearGreedIndex

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from agents.trade.facts import ContextSection
 from agents.trade.terms import SectionName, SectionStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from chain.exchange.public.market import VenueReading
 
 OLDEST_SECONDS = {

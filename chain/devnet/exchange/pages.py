@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from chain.base.units import HOUR
 from chain.devnet.exchange.perpetual import FUNDING_HOURS, Perpetual
-from chain.devnet.world.price_path import Asset
+from chain.devnet.world.price_path import Asset, SeededPath
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from chain.devnet.world.price_path import SeededPath
-
     Page = Callable[["DemoExchange", Mapping[str, str], int], object]
 
 _INTERVALS = {"1m": 60, "15m": 900, "1h": HOUR, "4h": 4 * HOUR, "1d": 24 * HOUR}

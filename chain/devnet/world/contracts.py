@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Literal, get_args
+from collections.abc import Mapping
+from typing import Literal, get_args
 
 from chain.devnet.npm_packages import PackageError, bundled_lock, ensure_package
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ContractName = Literal[
     "PoolManager",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
 
 from chain.base.units import DAY, HOUR
 from chain.contracts.abi import encode_call
-from chain.devnet.world.accounts import DEMO_WALLET, NEIGHBOUR, STRANGER
+from chain.devnet.world.accounts import DEMO_WALLET, NEIGHBOUR, STRANGER, Account
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.hook_code import SUBSCRIBER
-from chain.devnet.world.market import HISTORY_ENDS, MARKET_OPENS, MINUTE
+from chain.devnet.world.market import HISTORY_ENDS, MARKET_OPENS, MINUTE, SimulatedMarket
 from chain.devnet.world.pools import (
     DYNAMIC,
     ETH_USDC,
@@ -34,16 +35,10 @@ from chain.devnet.world.providing import (
     transfer,
 )
 from chain.devnet.world.visits import live_visits
-from chain.devnet.world.writing import Intent
+from chain.devnet.world.writing import BlockDraft, Intent
 from chain.math.ticks import nearest_usable_tick
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from chain.devnet.world.accounts import Account
-    from chain.devnet.world.market import SimulatedMarket
-    from chain.devnet.world.writing import BlockDraft
-
     Event = tuple[int, Callable[[BlockDraft], None]]
 
 _EDGE_WIDTH = 700

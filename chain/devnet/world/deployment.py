@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.contracts import abi
 from chain.contracts.keccak import keccak
-from chain.contracts.networks import NATIVE, Contracts
+from chain.contracts.networks import NATIVE, Address, Contracts
 from chain.devnet.world.accounts import DEMO_WALLET, DEPLOYER, ISSUER, KEEPER, RESIDENTS
 from chain.devnet.world.hook_code import (
     EXIT_GUARD,
@@ -18,14 +19,10 @@ from chain.devnet.world.hook_code import (
     exit_guard_code,
     fee_steward_code,
 )
-from chain.devnet.world.writing import Intent
+from chain.devnet.world.writing import BlockDraft, Intent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from chain.contracts.networks import Address
     from chain.devnet.world.contracts import ContractName
-    from chain.devnet.world.writing import BlockDraft
 
 ETHER = 10**18
 

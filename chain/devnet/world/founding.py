@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from chain.contracts.abi import encode_call
@@ -32,22 +33,19 @@ from chain.devnet.world.deployment import (
     USDT,
     WBTC,
     WETH,
+    DevnetToken,
     deploy_protocol,
     deploy_tokens,
 )
 from chain.devnet.world.pools import ETH_USDC, POOLS, Crowd, Currency, DevnetPool
 from chain.devnet.world.price_path import OPENING, Asset, sqrt_price_at
 from chain.devnet.world.providing import approve_for_good, liquidity_worth, mint
-from chain.devnet.world.writing import Intent, NodeState, WorldError
+from chain.devnet.world.writing import BlockDraft, ChainWriter, Intent, NodeState, WorldError
 from chain.math.ticks import nearest_usable_tick, usable_ticks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from chain.devnet.world.contracts import ContractName
-    from chain.devnet.world.deployment import DevnetToken
     from chain.devnet.world.market import SimulatedMarket
-    from chain.devnet.world.writing import BlockDraft, ChainWriter
 
 _BLOCK_SECONDS = 12
 _MINTABLE = (USDC, USDT, WBTC)

@@ -5,6 +5,7 @@ A hook's permissions are the low 14 bits of its address, so genesis can grant an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -12,8 +13,6 @@ from msgspec import Struct
 from chain.contracts.abi import selector
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from chain.contracts.networks import Address
 
 _OPCODES = {

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from chain.base.home import write_atomically
 from chain.base.recursion_limit import kept_recursion_limit
 from chain.devnet.world.accounts import DEMO_WALLET
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DEMO_PASSPHRASE = "zuno demo"  # noqa: S105 - it guards nothing: the key follows from this source
 _FILE_NAME = "demo-wallet.json"

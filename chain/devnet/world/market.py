@@ -7,33 +7,26 @@ prices move more it trades more, so that each pool pays its own multiple of what
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
 from chain.base.units import DAY, HOUR
 from chain.contracts.abi import encode_call
 from chain.contracts.calldata import SwapExactIn, execute, swap_exact_in
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.contracts.storage import pool_slots
-from chain.devnet.world.accounts import ARBITRAGEUR, CROWD, KEEPER
+from chain.devnet.world.accounts import ARBITRAGEUR, CROWD, KEEPER, Account
 from chain.devnet.world.deployment import CONTRACTS, GENESIS_TIME, UNIVERSAL_ROUTER
 from chain.devnet.world.hook_code import FEE_STEWARD, UPDATE_FEE
 from chain.devnet.world.phases import Mood, Phase
-from chain.devnet.world.pool_walk import PoolPoint, read_point, walk_to
+from chain.devnet.world.pool_walk import PoolPoint, ReadWord, Walk, read_point, walk_to
 from chain.devnet.world.pools import DYNAMIC, POOLS, DevnetPool
-from chain.devnet.world.price_path import MILLITICKS, OPENING, sqrt_price_at
+from chain.devnet.world.price_path import MILLITICKS, OPENING, Asset, SeededPath, sqrt_price_at
 from chain.devnet.world.writing import Intent
 from chain.math.ticks import sqrt_price_at_tick
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from chain.contracts.networks import Address
-    from chain.devnet.world.accounts import Account
-    from chain.devnet.world.pool_walk import ReadWord, Walk
-    from chain.devnet.world.price_path import Asset, SeededPath
 
 
 class Storage(Protocol):

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from msgspec import Struct
 
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
 from chain.devnet.world.deployment import USDC, USDT, WBTC, WETH
 from chain.devnet.world.hook_code import EXIT_GUARD, FEE_STEWARD
 from chain.devnet.world.price_path import MILLITICKS_PER_TENFOLD, Asset, sqrt_price_at
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from chain.contracts.networks import Address
 
 _ETHER_DECIMALS = 18
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -15,6 +16,7 @@ from chain.contracts.calldata import (
     Decrease,
     Increase,
     Mint,
+    PositionAction,
     SettlePair,
     Sweep,
     TakePair,
@@ -22,22 +24,17 @@ from chain.contracts.calldata import (
     approve_token,
     modify_liquidities,
 )
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.market import point_of
-from chain.devnet.world.writing import Intent
+from chain.devnet.world.writing import BlockDraft, Intent, NodeState
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from chain.contracts.calldata import PositionAction
-    from chain.contracts.networks import Address
     from chain.devnet.world.accounts import Account
     from chain.devnet.world.pools import DevnetPool
     from chain.devnet.world.price_path import Asset
-    from chain.devnet.world.writing import BlockDraft, NodeState
 
 UNLIMITED = 2**160 - 1
 FOR_EVER = 2**48 - 1

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from chain.base.units import DAY, HOUR
-from chain.devnet.world.market import DENSE_BEGINS, HISTORY_ENDS, MARKET_OPENS, MINUTE, MarketVisit
+from chain.devnet.world.market import (
+    DENSE_BEGINS,
+    HISTORY_ENDS,
+    MARKET_OPENS,
+    MINUTE,
+    MarketVisit,
+    SimulatedMarket,
+)
 from chain.devnet.world.phases import Mood
-from chain.devnet.world.pools import POOLS, WETH_USDC
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.devnet.world.market import SimulatedMarket
-    from chain.devnet.world.pools import DevnetPool
+from chain.devnet.world.pools import POOLS, WETH_USDC, DevnetPool
 
 LIVE_BEAT = 120
 _CALM_BEATS = 3

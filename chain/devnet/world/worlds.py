@@ -9,9 +9,11 @@ from __future__ import annotations
 import hashlib
 import os
 import zlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -19,37 +21,37 @@ from msgspec import Struct
 
 from chain.base.home import cache_folder, write_atomically
 from chain.base.locks import locked
-from chain.devnet.anvil import AnvilError, genesis_file, running_anvil
+from chain.devnet.anvil import Anvil, AnvilError, genesis_file, running_anvil
 from chain.devnet.defaults import BLOCK_SECONDS, CHAIN_ID
 from chain.devnet.json_rpc import NodeClient, NodeError, NodeRefusedError
 from chain.devnet.npm_packages import bundled_lock
-from chain.devnet.world.contracts import contract_codes
+from chain.devnet.world.contracts import ContractName, contract_codes
 from chain.devnet.world.demo_life import DemoLife
 from chain.devnet.world.deployment import GENESIS_TIME, genesis_accounts
 from chain.devnet.world.draws import Draws
 from chain.devnet.world.founding import found
-from chain.devnet.world.market import SimulatedMarket
+from chain.devnet.world.market import MarketRound, MarketVisit, SimulatedMarket, Storage
 from chain.devnet.world.phases import Calendar
 from chain.devnet.world.price_path import SeededPath, seeded_path
-from chain.devnet.world.visits import SMALL_SIZE, WEEK_SIZE, history_visits, market_closings
+from chain.devnet.world.visits import (
+    SMALL_SIZE,
+    WEEK_SIZE,
+    HistorySize,
+    MarketClosing,
+    history_visits,
+    market_closings,
+)
 from chain.devnet.world.writing import (
     BASE_FEE_FLOOR,
     GAS_LIMIT,
+    BlockDraft,
     ChainWriter,
     WorldError,
     WrittenBlock,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from chain.devnet.anvil import Anvil
-    from chain.devnet.world.contracts import ContractName
     from chain.devnet.world.demo_life import Event
-    from chain.devnet.world.market import MarketRound, MarketVisit, Storage
-    from chain.devnet.world.visits import HistorySize, MarketClosing
-    from chain.devnet.world.writing import BlockDraft
 
     Progress = Callable[[int, int], None]
     """How many of how many blocks there are."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,8 +16,6 @@ from chain.devnet.defaults import CHAIN_ID
 from chain.devnet.json_rpc import NodeClient, NodeRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from chain.contracts.networks import Address
     from chain.devnet.world.accounts import Account
 

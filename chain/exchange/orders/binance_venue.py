@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from chain.exchange.orders.ccxt_asking import BETWEEN_LOOKS, CcxtAsking, NotThereError, refused
-from chain.exchange.orders.ccxt_client import RECEIVE_MILLISECONDS, open_client
+from chain.exchange.orders.ccxt_client import RECEIVE_MILLISECONDS, VenueKeys, open_client
 from chain.exchange.orders.order import (
     OrderProgress,
     OrderSide,
@@ -26,7 +26,6 @@ from chain.exchange.orders.venue import VenueAccount
 from chain.exchange.public.fields import VenueAnswer
 
 if TYPE_CHECKING:
-    from chain.exchange.orders.ccxt_client import VenueKeys
     from chain.exchange.public.binance import BinancePublic
 
 FUTURES = {"defaultType": "swap", "fetchMarkets": {"types": ["linear"]}}

@@ -7,18 +7,14 @@ ends in one sentence without anything of a request.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from chain.base.clean_text import clean_text
 from chain.exchange.orders.ccxt_client import ccxt_errors
-from chain.exchange.orders.order import OrderProgress, OrderState
+from chain.exchange.orders.order import OrderProgress, OrderState, VenueOrder
 from chain.exchange.orders.venue import OrderUnansweredError
 from chain.prices.market_http import MarketError
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from chain.exchange.orders.order import VenueOrder
 
 _LOOKS = 3
 """How often an order is asked for that was sent and not answered."""

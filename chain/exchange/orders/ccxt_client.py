@@ -9,16 +9,14 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from collections.abc import Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from chain.base.errors import Failure, ZunoError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _PACKAGES = ("ccxt", "ccxt.async_support")
 RECEIVE_MILLISECONDS = 5_000

@@ -6,13 +6,12 @@ its position, and what a position leaves behind is taken over by the next one at
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from chain.exchange.orders.closing import PlanOrders
     from chain.exchange.public.market import FundingPayment
 

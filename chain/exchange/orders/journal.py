@@ -7,7 +7,10 @@ start is asked for by its own name: the venue knows whether it has it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,9 +23,6 @@ from chain.exchange.orders.order import OrderProgress, VenueOrder
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
-    from pathlib import Path
-    from types import TracebackType
 
 APPROVED_SECONDS = 600
 """How long an approval of a trade lasts."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
 
 from chain.base.clean_text import clean_text
 from chain.exchange.orders.ccxt_client import ccxt_errors, open_client
 from chain.exchange.public.fields import VenueAnswer
 from chain.exchange.public.market import VenueReading
 from chain.prices.market_http import MarketError
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 _WORDS = 120
 _PATIENCE = 5.0

@@ -7,6 +7,7 @@ every fill, funding at every funding time.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -24,8 +25,6 @@ from chain.exchange.orders.resting import resting
 from chain.exchange.public.book_walk import walk_book
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from chain.exchange.public.market import ContractRules, FundingPayment, OrderBook
 
 _DUST = 1e-9

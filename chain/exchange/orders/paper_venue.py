@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.sqlite import open_database, transaction
-from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
+from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType, VenueOrder
 from chain.exchange.orders.paper_account import (
     Execution,
     MarketMoment,
@@ -23,18 +25,17 @@ from chain.exchange.orders.paper_account import (
     without_orphans,
 )
 from chain.exchange.orders.venue import VenueAccount
-from chain.exchange.public.binance import INTERVAL_SECONDS, MOST_CANDLES
+from chain.exchange.public.binance import (
+    INTERVAL_SECONDS,
+    MOST_CANDLES,
+    BinancePublic,
+    CandleInterval,
+)
 from chain.exchange.public.book_walk import BASIS_POINTS, slippage_bips
-from chain.exchange.public.market import closed_candles
+from chain.exchange.public.market import Candle, FundingPayment, closed_candles
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from chain.exchange.orders.order import OrderProgress, VenueOrder
-    from chain.exchange.public.binance import BinancePublic, CandleInterval
-    from chain.exchange.public.market import Candle, FundingPayment
 
 
 class MarketCourse(Struct, frozen=True):

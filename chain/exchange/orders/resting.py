@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chain.exchange.orders.order import OrderSide, OrderType
+from chain.exchange.orders.order import OrderSide, OrderType, VenueOrder
 
 if TYPE_CHECKING:
-    from chain.exchange.orders.order import VenueOrder
     from chain.exchange.public.market import OrderBook
 
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chain.exchange.orders.order import OrderType
+from chain.exchange.orders.order import OrderType, VenueOrder
 
 if TYPE_CHECKING:
-    from chain.exchange.orders.order import VenueOrder
     from chain.exchange.public.market import ContractRules
 
 _ROUNDING = 1e-9

@@ -11,7 +11,7 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 from chain.exchange.orders.ccxt_asking import BETWEEN_LOOKS, CcxtAsking, NotThereError, refused
-from chain.exchange.orders.ccxt_client import open_client
+from chain.exchange.orders.ccxt_client import VenueKeys, open_client
 from chain.exchange.orders.order import (
     OrderProgress,
     OrderSide,
@@ -26,7 +26,6 @@ from chain.exchange.public.fields import VenueAnswer
 from chain.exchange.public.market import ContractRules
 
 if TYPE_CHECKING:
-    from chain.exchange.orders.ccxt_client import VenueKeys
     from chain.exchange.public.binance import BinancePublic
 
 DOLLAR = "KRW-USDT"

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
 from chain.base.errors import Failure, ZunoError
 from chain.exchange.orders.closing import PlanOrders
-from chain.exchange.orders.journal import JournalState
-from chain.exchange.orders.order import OrderState, OrderType
+from chain.exchange.orders.journal import JournalEntry, JournalState, TradeApproval, TradeJournal
+from chain.exchange.orders.order import (
+    OrderProgress,
+    OrderState,
+    OrderType,
+    PerpetualPosition,
+    VenueOrder,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Sequence
-
     from chain.exchange.orders.hedge import HedgeStart
-    from chain.exchange.orders.journal import JournalEntry, TradeApproval, TradeJournal
-    from chain.exchange.orders.order import OrderProgress, PerpetualPosition, VenueOrder
 
 
 class OrderUnansweredError(ZunoError):

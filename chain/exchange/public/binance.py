@@ -6,6 +6,7 @@ The embedded chain's exchange and any server of the same shapes are read with th
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
@@ -26,8 +27,6 @@ from chain.exchange.public.streamed_book import BookSnapshot
 from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from chain.base.http import HttpLimits
 
 SOURCE = "Binance"

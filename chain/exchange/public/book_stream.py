@@ -6,7 +6,8 @@ While it is built anew nobody is told a book: what cannot be known to be right i
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -14,18 +15,18 @@ from msgspec import Struct
 from chain.base.sockets import web_socket
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.exchange.public.fields import VenueAnswer
-from chain.exchange.public.market import BookLevel
-from chain.exchange.public.streamed_book import BookChange, StreamedBook, StreamGapError
+from chain.exchange.public.market import BookLevel, OrderBook
+from chain.exchange.public.streamed_book import (
+    BookChange,
+    BookSnapshot,
+    StreamedBook,
+    StreamGapError,
+)
 from chain.prices.market_http import MarketError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-    from contextlib import AbstractAsyncContextManager
-
     from websockets.asyncio.client import ClientConnection
 
-    from chain.exchange.public.market import OrderBook
-    from chain.exchange.public.streamed_book import BookSnapshot
 
 STREAM_URL = "wss://fstream.binance.com"
 _LARGEST_MESSAGE = 4_000_000

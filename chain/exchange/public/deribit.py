@@ -6,18 +6,16 @@ An option's expiry and strike are read from its name, like ETH-27DEC26-3000-C: i
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from math import erf, log, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from chain.base.units import DAY, HOUR
 from chain.exchange.public.fields import VenueAnswer
 from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SOURCE = "Deribit"
 BASE_URL = "https://www.deribit.com"

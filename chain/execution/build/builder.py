@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from collections.abc import Iterator, Mapping, Sequence
+from typing import assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.contracts import calldata as actions
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.execution.build import recipes
-from chain.execution.build.facts import BuildError, ShortError, SpenderAllowance, TokenAllowances
-from chain.execution.build.recipes import Recipe
+from chain.execution.build.facts import (
+    BuildError,
+    ChainFacts,
+    PositionFacts,
+    ShortError,
+    SpenderAllowance,
+    TokenAllowances,
+    Tolerance,
+)
+from chain.execution.build.recipes import Recipe, RecipeBounds
 from chain.execution.build.requests import (
     CloseRequest,
     CollectRequest,
@@ -19,6 +28,7 @@ from chain.execution.build.requests import (
     CreateRequest,
     DecreaseRequest,
     IncreaseRequest,
+    Request,
     ReRangeRequest,
     RevokeRequest,
     SwapRequest,
@@ -29,14 +39,6 @@ from chain.execution.build.requests import (
 from chain.execution.build.sizing import guaranteed_by_exit
 from chain.execution.build.slippage import survivable, with_besides
 from chain.execution.transaction import UnsignedTransaction
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from chain.contracts.networks import Address
-    from chain.execution.build.facts import ChainFacts, PositionFacts, Tolerance
-    from chain.execution.build.recipes import RecipeBounds
-    from chain.execution.build.requests import Request
 
 EXPIRY_SECONDS = 30 * 60
 

@@ -7,6 +7,7 @@ charges the data as gas, which a simulation does not count: there the limits are
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,17 +15,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.contracts.abi import AbiError, address_bytes, decode, encode_call
-from chain.execution.build.builder import raised_gas
+from chain.execution.build.builder import Built, raised_gas
 from chain.execution.build.facts import FactsUnknownError
 from chain.read.gas import GAS_PRICE_ORACLE, NODE_INTERFACE, PARENT_GAS
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from chain.contracts.networks import Address, Network
-    from chain.execution.build.builder import Built
     from chain.execution.simulate import Simulation
     from chain.execution.transaction import UnsignedTransaction
     from chain.rpc.reader import Reader

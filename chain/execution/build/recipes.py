@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from chain.contracts import abi
 from chain.contracts import calldata as actions
-from chain.contracts.networks import NATIVE
-from chain.execution.build.facts import BuildError
+from chain.contracts.networks import NATIVE, Address
+from chain.execution.build.facts import BuildError, ChainFacts, PoolFacts, PositionFacts, Span
 from chain.execution.build.sizing import (
+    Sized,
     buys_liquidity,
     exit_minimums,
     guaranteed_by_exit,
@@ -22,16 +23,8 @@ from chain.execution.build.sizing import (
 from chain.math.liquidity import Amounts
 
 if TYPE_CHECKING:
-    from chain.contracts.networks import Address
     from chain.contracts.pool_key import PoolKey
-    from chain.execution.build.facts import (
-        ChainFacts,
-        PoolFacts,
-        PositionFacts,
-        Span,
-    )
     from chain.execution.build.requests import Allowance, QuotedSwap
-    from chain.execution.build.sizing import Sized
 
 NOTHING = Amounts(0, 0)
 

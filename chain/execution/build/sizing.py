@@ -6,18 +6,16 @@ mint takes; the extremes therefore lie at the band's ends or where a range begin
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.base.units import BIPS
-from chain.execution.build.facts import BuildError
+from chain.execution.build.facts import Bips, BuildError, PoolFacts, PositionFacts, Span, Tolerance
 from chain.math.liquidity import Amounts, liquidity_for_amounts
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chain.execution.build.facts import Bips, PoolFacts, PositionFacts, Span, Tolerance
     from chain.execution.build.requests import QuotedSwap
 
 _ROUNDING = 2

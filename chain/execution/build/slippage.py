@@ -8,14 +8,15 @@ transaction and swept home; where there is none of it, less drift is survived.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
 
 from chain.base.units import BIPS
 from chain.contracts.networks import NATIVE
-from chain.execution.build.facts import BuildError, Tolerance
-from chain.execution.build.requests import CreateRequest, QuotedSwap, ReRangeRequest
+from chain.execution.build.facts import Bips, BuildError, ChainFacts, PoolFacts, Span, Tolerance
+from chain.execution.build.requests import CreateRequest, QuotedSwap, Request, ReRangeRequest
 from chain.execution.build.sizing import (
     after_swap,
     guaranteed_by_exit,
@@ -26,11 +27,7 @@ from chain.execution.build.sizing import (
 from chain.math.liquidity import Amounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from chain.contracts.pool_key import PoolKey
-    from chain.execution.build.facts import Bips, ChainFacts, PoolFacts, Span
-    from chain.execution.build.requests import Request
 
 RE_RANGE_IDLE_BIPS = 100
 """Of what a position holds, what is not put into the next range."""

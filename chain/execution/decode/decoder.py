@@ -6,6 +6,7 @@ overlapping tails or anything else a contract would skip over and a person would
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +43,6 @@ from chain.execution.decode.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from chain.execution.transaction import UnsignedTransaction
 
 

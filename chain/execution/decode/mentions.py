@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolKey
 from chain.execution.decode.parties import actions_of
 from chain.execution.decode.records import (
@@ -14,6 +14,7 @@ from chain.execution.decode.records import (
     DecodedDecrease,
     DecodedIncrease,
     DecodedMint,
+    DecodedStep,
     DecodedSwapExactIn,
     Deposit,
     Permit2Approval,
@@ -21,12 +22,6 @@ from chain.execution.decode.records import (
     Unsubscribe,
     Withdraw,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from chain.contracts.networks import Address
-    from chain.execution.decode.records import DecodedStep
 
 
 class Mentions(Struct, frozen=True):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.execution.decode.records import (
+    Action,
+    Call,
     DecodedMint,
     DecodedPermit2Transfer,
     DecodedPositionManagerCall,
+    DecodedStep,
     DecodedSweep,
     DecodedTake,
     DecodedTakePair,
@@ -22,10 +26,7 @@ from chain.execution.decode.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from chain.contracts.networks import Address
-    from chain.execution.decode.records import Action, Call, DecodedStep
 
 SENDER: Address = "0x" + "00" * 19 + "01"
 """Written in an action, whoever sends the transaction."""

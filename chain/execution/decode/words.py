@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
 from chain.base.times import time_text
 from chain.contracts.checksum import checksummed
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import DYNAMIC_FEE
 from chain.execution.decode.parties import SENDER
 from chain.execution.decode.records import (
     Action,
+    Call,
+    Command,
     DecodedBurn,
     DecodedCloseCurrency,
     DecodedDecrease,
     DecodedIncrease,
     DecodedMint,
     DecodedPermit2Transfer,
+    DecodedPoolKey,
     DecodedPositionManagerCall,
     DecodedSettle,
     DecodedSettlePair,
+    DecodedStep,
     DecodedSwapExactIn,
     DecodedSweep,
     DecodedTake,
@@ -39,12 +44,6 @@ from chain.execution.decode.records import (
     name_of,
 )
 from chain.tokens.token import Token, amount_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from chain.contracts.networks import Address, Network
-    from chain.execution.decode.records import Call, Command, DecodedPoolKey, DecodedStep
 
 
 class Field(NamedTuple):

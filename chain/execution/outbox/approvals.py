@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.execution.outbox.journal import OutboxError
-from chain.execution.outbox.records import HOLDS_NONCE, StepState
+from chain.execution.outbox.records import HOLDS_NONCE, Dispatch, StepState
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from chain.execution.outbox.records import Dispatch
 
 APPROVAL_SECONDS = 600.0
 

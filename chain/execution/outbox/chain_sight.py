@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -10,18 +11,15 @@ from msgspec import Struct
 
 from chain.execution.outbox.heads import Genesis, Head
 from chain.execution.outbox.journal import OutboxError
-from chain.execution.outbox.records import EndCode
+from chain.execution.outbox.records import Dispatch, EndCode
 from chain.execution.outbox.rules import PlanOverError, check_not_over
 from chain.rpc import requests
 from chain.rpc.errors import Malformed, NoEndpoint, RpcError
 from chain.rpc.records import Block
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from chain.execution.outbox.evidence import Evidence
     from chain.execution.outbox.outbox import Outbox
-    from chain.execution.outbox.records import Dispatch
     from chain.rpc.reader import Reader
 
 REORG_DEPTH = 8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -10,21 +11,16 @@ from msgspec import Struct
 from chain.base.errors import Failure
 from chain.contracts.keccak import keccak
 from chain.contracts.public_keys import recovered_address
-from chain.execution.outbox.evidence import ONE_ENDPOINT, find_verdict
+from chain.execution.outbox.evidence import ONE_ENDPOINT, Evidence, find_verdict
 from chain.execution.outbox.journal import OutboxError
-from chain.execution.outbox.lookup import NonceState
-from chain.execution.outbox.records import Doubt, EndCode, Inclusion, StepState
+from chain.execution.outbox.lookup import NonceState, Sighting
+from chain.execution.outbox.records import Dispatch, Doubt, EndCode, Inclusion, PlanStep, StepState
 from chain.execution.outbox.rules import check_not_over
 from chain.rpc import requests
 from chain.rpc.errors import NoEndpoint, RpcError, SendRefusal, SendRefused, SendUnclear
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from chain.execution.outbox.evidence import Evidence
-    from chain.execution.outbox.lookup import Sighting
     from chain.execution.outbox.outbox import Outbox
-    from chain.execution.outbox.records import Dispatch, PlanStep
     from chain.execution.transaction import SignedTransaction, UnsignedTransaction
     from chain.rpc.reader import Reader
 

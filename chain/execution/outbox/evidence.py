@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from chain.execution.outbox.lookup import NonceState, look_up, standing
+from chain.execution.outbox.lookup import NonceState, Sighting, look_up, standing
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from chain.execution.outbox.lookup import Sighting
     from chain.execution.outbox.records import Dispatch, PlanStep
     from chain.rpc.reader import Reader
 

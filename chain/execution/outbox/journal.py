@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from chain.base.errors import Failure, ZunoError
 from chain.base.sqlite import connect, transaction
@@ -23,9 +23,6 @@ from chain.execution.outbox.records import (
     VersionKind,
 )
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 JOURNAL_VERSION = 3
 

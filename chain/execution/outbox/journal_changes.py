@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.execution.outbox.journal import OutboxError, read_dispatch, unsigned_to_text
-from chain.execution.outbox.records import NEXT_STATES, StepState
+from chain.execution.outbox.records import (
+    NEXT_STATES,
+    Dispatch,
+    EndCode,
+    Inclusion,
+    PlanStep,
+    StepState,
+    VersionKind,
+)
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from chain.execution.outbox.records import (
-        Dispatch,
-        EndCode,
-        Inclusion,
-        PlanStep,
-        VersionKind,
-    )
     from chain.execution.transaction import SignedTransaction
 
 NEVER_SIGNED = frozenset((StepState.PLANNED, StepState.APPROVED))

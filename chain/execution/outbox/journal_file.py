@@ -10,18 +10,14 @@ import os
 import sqlite3
 import stat
 import tempfile
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from chain.base.home import sync_folder
 from chain.base.locks import locked_if_free
 from chain.base.sqlite import connect, make_durable
 from chain.execution.outbox.journal import OutboxError, prepare
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
 
 
 def applying(database: Path) -> AbstractContextManager[bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from chain.rpc.errors import Malformed, RpcError, RpcRefused, StatePruned
 from chain.rpc.records import Block, Receipt, Transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.execution.outbox.records import Dispatch, PlanStep
     from chain.rpc.reader import Reader
 

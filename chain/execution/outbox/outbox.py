@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from chain.base.store import Store
 from chain.execution.outbox.approvals import check_spent, claim_nonce, grant, spend
-from chain.execution.outbox.heads import begin_heads_again, highest_head, raise_head
+from chain.execution.outbox.heads import Genesis, Head, begin_heads_again, highest_head, raise_head
 from chain.execution.outbox.journal import (
     OutboxError,
     journal_in_memory,
@@ -27,8 +29,11 @@ from chain.execution.outbox.journal_changes import (
 from chain.execution.outbox.journal_file import applying, open_journal, reading
 from chain.execution.outbox.records import (
     Dispatch,
+    DispatchChange,
+    Doubt,
     EndCode,
     Inclusion,
+    PlannedDispatch,
     PlanStep,
     StepState,
     VersionKind,
@@ -45,11 +50,7 @@ from chain.execution.outbox.rules import (
 
 if TYPE_CHECKING:
     import sqlite3
-    from pathlib import Path
-    from types import TracebackType
 
-    from chain.execution.outbox.heads import Genesis, Head
-    from chain.execution.outbox.records import DispatchChange, Doubt, PlannedDispatch
     from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
 from chain.base.errors import ZunoError
 from chain.contracts import abi
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.rpc import requests
 from chain.rpc.errors import BlockMissing, RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from chain.contracts.networks import Address, Network
     from chain.rpc.reader import Reader
     from chain.rpc.records import Log, Receipt
     from chain.rpc.requests import Request

@@ -6,26 +6,22 @@ Looking writes down what is seen and sends nothing.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.execution.outbox.chain_sight import ChainState, keep_sight, sight_chain
-from chain.execution.outbox.delivery import observe
-from chain.execution.outbox.evidence import ONE_ENDPOINT
+from chain.execution.outbox.delivery import Observed, observe
+from chain.execution.outbox.evidence import ONE_ENDPOINT, Evidence
 from chain.execution.outbox.lookup import NonceState
-from chain.execution.outbox.records import Doubt, EndCode, StepState
+from chain.execution.outbox.records import Dispatch, Doubt, EndCode, PlanStep, StepState
 from chain.execution.outbox.rules import END_WORDS
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from chain.execution.outbox.delivery import Observed
-    from chain.execution.outbox.evidence import Evidence
     from chain.execution.outbox.outbox import Outbox
-    from chain.execution.outbox.records import Dispatch, PlanStep
     from chain.rpc.reader import Reader
 
 WITHIN_SECONDS = 4.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -10,15 +11,15 @@ from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.records import (
     REPLACEABLE,
     SUCCEEDED,
+    Dispatch,
     EndCode,
+    PlannedDispatch,
+    PlanStep,
     StepState,
     VersionKind,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from chain.execution.outbox.records import Dispatch, PlannedDispatch, PlanStep
     from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 
 _REPLAN = "Make a new plan from where things stand: zuno recommend ID"

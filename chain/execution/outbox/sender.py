@@ -6,29 +6,32 @@ Nothing is ever signed twice for one step, and nothing is sent that is not on di
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
 from chain.base.errors import Failure
 from chain.execution.outbox.chain_sight import newest_of, note_seen, require_same_chain
-from chain.execution.outbox.delivery import Handing, deliver, observe
-from chain.execution.outbox.evidence import ONE_ENDPOINT
+from chain.execution.outbox.delivery import (
+    DeliveredTransaction,
+    Handing,
+    Observed,
+    Route,
+    deliver,
+    observe,
+)
+from chain.execution.outbox.evidence import ONE_ENDPOINT, Evidence
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.lookup import NonceState
-from chain.execution.outbox.records import SUCCEEDED, Doubt, StepState
+from chain.execution.outbox.records import SUCCEEDED, Dispatch, Doubt, PlanStep, StepState
 from chain.execution.outbox.rules import check_not_over
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from chain.execution.outbox.delivery import DeliveredTransaction, Observed, Route
-    from chain.execution.outbox.evidence import Evidence
     from chain.execution.outbox.heads import Genesis
     from chain.execution.outbox.outbox import Outbox
-    from chain.execution.outbox.records import Dispatch, PlanStep
     from chain.execution.transaction import SignedTransaction, UnsignedTransaction
     from chain.rpc.reader import Reader
 

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.base.units import BIPS, PIPS
 from chain.contracts.hooks import NO_HOOK, Danger, hook_passport
 from chain.execution.build.facts import Span
-from chain.execution.build.sizing import least_paid, most_taken, narrowed, price_band
+from chain.execution.build.sizing import Band, least_paid, most_taken, narrowed, price_band
 from chain.execution.decode.records import (
+    Action,
+    Call,
     DecodedBurn,
     DecodedDecrease,
     DecodedIncrease,
     DecodedMint,
+    DecodedPoolKey,
+    DecodedStep,
+    DecodedSwapExactIn,
     Execute,
     ModifyLiquidities,
 )
-from chain.execution.policy.context import key_of
+from chain.execution.policy.context import PolicyContext, key_of
 from chain.execution.policy.shapes import swap_and_enter
 from chain.math.ticks import MAX_TICK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from chain.contracts.networks import Address
-    from chain.execution.build.sizing import Band
-    from chain.execution.decode.records import (
-        Action,
-        Call,
-        DecodedPoolKey,
-        DecodedStep,
-        DecodedSwapExactIn,
-    )
-    from chain.execution.policy.context import PolicyContext
 
 
 class Notional(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -10,9 +12,6 @@ from chain.base.units import COIN
 from chain.execution.decode.records import DecodedPoolKey
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from fractions import Fraction
-
     from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolKey
     from chain.execution.build.facts import PoolFacts, PositionFacts

@@ -7,15 +7,20 @@ limit.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from msgspec import Struct
 
 from chain.base.units import COIN
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.execution.decode.records import (
+    Action,
+    Call,
     DecodedIncrease,
     DecodedMint,
+    DecodedPoolKey,
+    DecodedStep,
     DecodedSweep,
     Deposit,
     Execute,
@@ -37,23 +42,16 @@ from chain.execution.policy.bounds import (
     swap_faults,
     worth_faults,
 )
-from chain.execution.policy.context import key_of
+from chain.execution.policy.context import PolicyContext, key_of
 from chain.execution.policy.shapes import (
+    PlainSwap,
+    SwapAndEnter,
     direct_faults,
     plain_swap,
     plain_swap_faults,
     router_faults,
     swap_and_enter,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from fractions import Fraction
-
-    from chain.contracts.networks import Address
-    from chain.execution.decode.records import Action, Call, DecodedPoolKey, DecodedStep
-    from chain.execution.policy.context import PolicyContext
-    from chain.execution.policy.shapes import PlainSwap, SwapAndEnter
 
 Pulls = Counter[tuple["Address", "Address"]]
 """What steps may move out of the wallet, by token and spender."""

@@ -5,13 +5,14 @@ Anything else is refused, however harmless each of its parts may look.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec import Struct
 
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.execution.decode.parties import SENDER
 from chain.execution.decode.records import (
+    Action,
     DecodedBurn,
     DecodedCloseCurrency,
     DecodedDecrease,
@@ -31,14 +32,7 @@ from chain.execution.decode.records import (
     ModifyLiquidities,
     name_of,
 )
-from chain.execution.policy.context import key_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.contracts.networks import Address
-    from chain.execution.decode.records import Action
-    from chain.execution.policy.context import PolicyContext
+from chain.execution.policy.context import PolicyContext, key_of
 
 _DIRECT = {
     (DecodedBurn, DecodedMint, DecodedCloseCurrency, DecodedCloseCurrency),

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from zuno_tui.catalog.command import Group, flat
+from zuno_tui.catalog.command import Command, Group, flat
 from zuno_tui.catalog.registry import registry
 from zuno_tui.present.answer import CommandAnswer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from zuno_tui.catalog.command import Command
 
 _TITLES = {
     Group.POSITION: "Positions",

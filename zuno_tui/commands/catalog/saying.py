@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -16,7 +17,7 @@ from zuno_tui.app.session import Session, say
 from zuno_tui.catalog.registry import registry
 from zuno_tui.present.exit_codes import DONE, REFUSED, USAGE
 from zuno_tui.present.failures import foreseen
-from zuno_tui.present.output import print_json, print_lines
+from zuno_tui.present.output import Json, print_json, print_lines
 from zuno_tui.prompt.context import PhraseContext, held_positions
 from zuno_tui.prompt.interpret import Interpretation, interpret
 from zuno_tui.prompt.phrase_error import NotReadYetError
@@ -24,10 +25,8 @@ from zuno_tui.prompt.slots import ALIASES
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
 
     from zuno_tui.catalog.command import Intent
-    from zuno_tui.present.output import Json
     from zuno_tui.present.position_rows import Won
     from zuno_tui.settings.debates import DebateSettings
 

@@ -7,7 +7,9 @@ import os
 import re
 import signal
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -47,7 +49,7 @@ from zuno_tui.commands.scorecard import ShowScorecard
 from zuno_tui.commands.what_if import WhatIf
 from zuno_tui.present.exit_codes import DONE, NETWORK, REFUSED
 from zuno_tui.present.failures import foreseen, unforeseen
-from zuno_tui.present.output import json_text, print_json_line
+from zuno_tui.present.output import Json, json_text, print_json_line
 from zuno_tui.present.trade.card import message_lines, run_title
 from zuno_tui.present.trade.fact_lines import fact_lines
 from zuno_tui.present.trade.run_view import run_of_plan
@@ -59,12 +61,9 @@ from zuno_tui.settings.channels import channel_settings
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
-    from pathlib import Path
 
     from agents.monitor.deliver.telegram import TelegramSettings
     from zuno_tui.catalog.command import Intent
-    from zuno_tui.present.output import Json
 
 _ANSWER_SECONDS = 60.0
 _HELP = (

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from agents.bus.envelope import Role
-from agents.model.interface import ModelPrompt, ModelUnavailable
+from agents.model.interface import Model, ModelPrompt, ModelUnavailable
 from agents.model.structured_reply import StructuredReply
 from agents.trade.routing import ROUTES, RouteName
 from chain.base.clean_text import clean_text
 from chain.base.secrecy import looks_secret
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.model.interface import Model
     from zuno_tui.app.session import Session
 
 CHAT = Role(RouteName.CHAT.value)

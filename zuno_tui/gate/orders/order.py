@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from chain.contracts.checksum import checksummed
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.positions.batch_reader import read_positions
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import micro_dollars
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from fractions import Fraction
-
-    from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolKey
     from chain.execution.build.requests import Request
     from chain.positions.overview import Sources

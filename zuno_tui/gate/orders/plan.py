@@ -13,13 +13,14 @@ from chain.execution.build.slippage import RE_RANGE_IDLE_BIPS
 from chain.math.fees import swap_fee
 from chain.math.liquidity import Amounts
 from chain.pools.depth import read_depths
-from chain.pools.state import pool_state_slots, pool_states
+from chain.pools.state import PoolState, pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock
 from chain.read.storage_words import read_slots
-from chain.survey.discovery import discover_pools
+from chain.survey.discovery import SurveyedPool, discover_pools
 from zuno_tui.gate.orders.order import Order, owned_position, pair_of, spendable_tokens
 from zuno_tui.gate.orders.range_prices import range_prices
 from zuno_tui.gate.orders.swap_pool import (
+    SwapQuotes,
     ask_quoter,
     best_elsewhere,
     read_other_pools,
@@ -34,12 +35,9 @@ if TYPE_CHECKING:
     from agents.numbers.swap import PrepSwap, SwapTerms
     from chain.contracts.networks import Address
     from chain.contracts.pool_key import PoolId, PoolKey
-    from chain.pools.state import PoolState
     from chain.positions.overview import Sources
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.records import Block
-    from chain.survey.discovery import SurveyedPool
-    from zuno_tui.gate.orders.swap_pool import SwapQuotes
 
 
 async def order_to_open(

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.base.quantity import Known
-from chain.execution.build.facts import Tolerance, position_facts
+from chain.base.quantity import Known, Quantity
+from chain.execution.build.facts import PositionFacts, Tolerance, position_facts
 from chain.execution.build.requests import (
     CloseRequest,
     CollectRequest,
     CompoundRequest,
     DecreaseRequest,
     IncreaseRequest,
+    PositionRequest,
 )
 from chain.execution.build.sizing import drift_band, most_taken
 from chain.math.liquidity import Amounts, LiquidityError, liquidity_for_amounts
@@ -27,10 +28,7 @@ from zuno_tui.gate.worth import OrderWorth, read_worth
 
 if TYPE_CHECKING:
     from chain.base.numerals import Numeral
-    from chain.base.quantity import Quantity
     from chain.contracts.networks import Address
-    from chain.execution.build.facts import PositionFacts
-    from chain.execution.build.requests import PositionRequest
     from chain.positions.overview import Sources
     from chain.positions.snapshot import PositionSnapshot
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from chain.execution.build.facts import PoolFacts
 from chain.execution.build.requests import QuotedSwap, SwapRequest
 from chain.pools.candidates import plain_pools
 from chain.pools.quote import quote_at_most, quotes_across
-from chain.positions.overview import tokens_at
-from chain.tokens import listed_tokens, named_tokens
+from chain.positions.overview import Sources, tokens_at
+from chain.tokens import Token, listed_tokens, named_tokens
 from chain.tokens.token import amount_text
 from zuno_tui.gate.orders.order import Order, spendable_tokens
 from zuno_tui.gate.orders.swap_pool import SwapQuotes, read_pools
@@ -18,14 +19,10 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from chain.base.numerals import Numeral
     from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolKey
     from chain.pools.depth import Depth
-    from chain.positions.overview import Sources
-    from chain.tokens import Token
 
 _MOST = 2**127 - 1
 _ADDRESS_LENGTH = 42

@@ -7,6 +7,7 @@ V4Quoter at the same block.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -15,19 +16,16 @@ from msgspec.structs import replace
 from chain.contracts.hooks import touches_swaps
 from chain.execution.build.facts import PoolFacts
 from chain.pools.candidates import plain_pools
-from chain.pools.depth import read_depths
+from chain.pools.depth import Depth, read_depths
 from chain.pools.quote import quote_at_most, quotes_across
 from chain.pools.state import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock
 from chain.read.storage_words import read_slots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from agents.numbers.swap import SwapTerms
     from chain.contracts.pool_key import PoolKey
     from chain.execution.build.requests import QuotedSwap
-    from chain.pools.depth import Depth
     from chain.positions.overview import Sources
 
 

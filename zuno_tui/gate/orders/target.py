@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.contracts.pool_key import PoolKey  # noqa: TC001
-from chain.execution.build.facts import FactsUnknownError, PoolFacts, position_facts
+from chain.execution.build.facts import FactsUnknownError, PoolFacts, PositionFacts, position_facts
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
 from chain.read.block_reader import OneBlock
@@ -15,7 +15,6 @@ from chain.read.storage_words import read_slots
 from chain.rpc import requests
 
 if TYPE_CHECKING:
-    from chain.execution.build.facts import PositionFacts
     from chain.positions.overview import Sources
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.records import Block, BlockRef

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from chain.contracts.networks import NATIVE
@@ -13,8 +14,6 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from chain.base.numerals import Numeral
     from chain.positions.overview import Sources
     from zuno_tui.gate.allowances import GivenAllowance

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,8 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from zuno_tui.present.drawing.pieces import Line, StyledText, figure, merged, signed_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from zuno_tui.present.views import ChartView, Tone
 
 _BLANK = 0x2800

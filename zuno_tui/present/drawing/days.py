@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from zuno_tui.present.drawing.pieces import Line, StyledText
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from zuno_tui.present.views import Tone
 
 _FULL, _HALF = "━", "╸"

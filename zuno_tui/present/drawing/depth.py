@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from zuno_tui.present.drawing.pieces import Line, StyledText, figure, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from zuno_tui.present.drawing.pieces import DrawnTone
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from zuno_tui.present.words import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from zuno_tui.present.views import Tone
 
     DrawnTone = Tone | Literal["shade", "good shade"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from agents.trade.terms import TradeDecision
@@ -13,8 +14,6 @@ from zuno_tui.present.trade.run_view import run_of_plan
 from zuno_tui.present.transcript import line_width
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from agents.bus.plan_store import PlanDocument
     from agents.trade.plan import TradePlan
     from zuno_tui.present.trade.views import TradeRunView

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,8 +11,6 @@ from zuno_tui.present.drawing.pieces import Line, StyledText, bar
 from zuno_tui.present.output import cell_width
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from zuno_tui.present.trade.views import (
         ExpertCard,
         LadderRow,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -29,21 +30,20 @@ from zuno_tui.present.trade.views import (
     ConflictMapView,
     ExpertCard,
     LadderRow,
+    LampState,
     RegimeChip,
     SourceLamp,
     TradeRunView,
     TradeVerdict,
+    VerdictKind,
 )
 from zuno_tui.present.words import age_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from agents.bus.payload import Payload
     from agents.trade.facts import ContextSection
     from agents.trade.findings import AnyFinding, ConflictMap, KeyLevels, RegimeCall
     from agents.trade.plan import HedgePlan, LadderStep, PlannedOrder, TradeOdds, TradePlan
-    from zuno_tui.present.trade.views import LampState, VerdictKind
 
 EXPERT_TITLE = dict(zip(ExpertName, EXPERT_TITLES, strict=True))
 _SOURCE_TITLE = dict(zip(SectionName, SOURCE_TITLES, strict=True))

@@ -7,7 +7,9 @@ import logging
 import os
 import signal
 import time
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, runtime_checkable
 
@@ -16,30 +18,25 @@ from rich.segment import Segment, Segments
 from rich.style import Style
 from rich.text import Text
 from textual.app import App
-from textual.command import CommandPalette
+from textual.command import CommandPalette, Provider
 from textual.filter import LineFilter, NoColor
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.scrollbar import ScrollBar, ScrollBarRender
 
 from chain.base.clean_text import DROP, clean_text
-from zuno_tui.desk.events import AlertRaised, QuitAsked
+from zuno_tui.desk.events import AlertRaised, Event, QuitAsked
 from zuno_tui.screen.last_seen import LastSeen
 from zuno_tui.screen.screens.desk import DeskScreen
 from zuno_tui.screen.screens.routes import screen_for
 from zuno_tui.screen.themes import COLOURLESS, DEFAULT, SIXTEEN, THEMES, fitting_theme
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
     from rich.console import Console, ConsoleOptions, RenderResult
     from textual.binding import Binding
     from textual.color import Color
-    from textual.command import Provider
     from textual.theme import Theme
 
-    from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.present.views import AlertRow
     from zuno_tui.screen.graphics.way import PictureWay

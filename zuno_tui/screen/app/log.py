@@ -10,6 +10,8 @@ import os
 import re
 import traceback
 from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from chain.base.clean_text import DROP
@@ -18,8 +20,6 @@ from chain.base.secrecy import LIKE_A_KEY
 
 if TYPE_CHECKING:
     from io import TextIOWrapper
-    from pathlib import Path
-    from types import TracebackType
 
 LOGGER = "zuno"
 _MOST_BYTES = 128 * 1024

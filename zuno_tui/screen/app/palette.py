@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from textual.command import DiscoveryHit, Hit, Provider
+from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from zuno_tui.catalog.registry import registry
@@ -15,10 +16,6 @@ from zuno_tui.screen.screens.desk import PANES, DeskScreen
 from zuno_tui.screen.themes import THEME_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from textual.command import Hits
-
     from zuno_tui.catalog.command import Suggestion
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, TypeAlias
 
 from zuno_tui.desk.thread import DeskThread
@@ -12,9 +14,6 @@ from zuno_tui.screen.panes.debate import ReadingPace
 from zuno_tui.screen.prompt_history import open_history
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractAsyncContextManager
-
     from chain.base.home import Home
     from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.events import Event

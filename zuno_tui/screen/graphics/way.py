@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Literal
 
 PictureWay = Literal["kitty", "sixel", "blocks"]
 PictureChoice = Literal["auto", "kitty", "sixel", "blocks"]

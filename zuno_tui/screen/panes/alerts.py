@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 
-from zuno_tui.present.views import AlertRow
+from zuno_tui.present.views import AlertRow, AlertsView
 from zuno_tui.present.words import round_usd
 from zuno_tui.screen.keys import ALERTS
 from zuno_tui.screen.panes.frame import ago, coarse_age, frame, joined, literal, pane_title
@@ -14,11 +15,8 @@ from zuno_tui.screen.panes.row_table import Cell, Row, RowTable
 from zuno_tui.screen.panes.table_layout import TableColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from textual.binding import BindingType
 
-    from zuno_tui.present.views import AlertsView
 
 _COLUMNS = (
     TableColumn("NO", 3, 6, right=True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from chain.base.units import ADDRESS
@@ -10,8 +11,6 @@ from zuno_tui.present.words import NOBODY
 from zuno_tui.screen.panes.receipt import LABEL, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from textual.content import Content
 
     from zuno_tui.present.views import ApprovalView

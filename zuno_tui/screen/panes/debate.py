@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical, VerticalScroll
@@ -16,8 +17,6 @@ from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.panes.turn import Speakers, TurnBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from textual.app import ComposeResult
     from textual.binding import BindingType
     from textual.timer import Timer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from textual.content import Content, Span
@@ -9,8 +10,6 @@ from textual.content import Content, Span
 from chain.base.clean_text import DROP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from zuno_tui.present.drawing.pieces import Line
 
 _STYLES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual import work
@@ -11,18 +12,15 @@ from textual.message import Message
 
 from chain.base.clean_text import DROP
 from zuno_tui.app import first_steps
-from zuno_tui.app.endpoint_trial import CHECK_MARKS, CheckState
+from zuno_tui.app.endpoint_trial import CHECK_MARKS, Check, CheckState
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from textual.timer import Timer
 
     from chain.contracts.networks import Network
-    from zuno_tui.app.endpoint_trial import Check
 
 TRY_AFTER_SECONDS = 0.6
 """Of quiet at the field before an endpoint is tried."""

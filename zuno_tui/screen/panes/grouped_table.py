@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _HEADING = "heading"
 

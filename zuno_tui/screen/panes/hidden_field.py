@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -9,8 +10,6 @@ from textual.message import Message
 from textual.widget import Widget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from textual.events import Key, Paste
 
 _LONGEST = 1024

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.content import Content
@@ -13,8 +14,6 @@ from zuno_tui.screen.panes.frame import coarse_age, joined, literal
 from zuno_tui.screen.panes.plain_text import PlainText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from textual.events import Click
 
     from zuno_tui.desk.events import Said

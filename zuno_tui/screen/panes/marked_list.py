@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 OfferedRows: TypeAlias = "Sequence[Content | None]"
 """None for a line that parts what is above it from what is below."""

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from textual.content import Content
 
-from zuno_tui.present.outage import outage_facts
+from zuno_tui.present.outage import OutageView, outage_facts
 from zuno_tui.screen.panes.frame import frame, literal
 from zuno_tui.screen.panes.lines import TextLine
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from zuno_tui.present.outage import OutageView
 
 _LABEL = 10
 _DO = {

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from textual.widgets import Static
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from textual.geometry import Region
     from textual.visual import VisualType
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -19,8 +20,6 @@ from zuno_tui.screen.panes.receipt import receipt_lines, step_lines
 from zuno_tui.screen.panes.result import applied_lines, copied_hashes, result_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from textual.app import ComposeResult
     from textual.binding import BindingType
     from textual.geometry import Size

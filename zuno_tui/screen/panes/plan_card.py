@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
@@ -13,8 +14,6 @@ from zuno_tui.present.drawing.pieces import survival_bar
 from zuno_tui.screen.panes.table_layout import fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from zuno_tui.present.views import OptionView, PlanView
 
 _MARGIN = 0.08

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,7 +11,7 @@ from textual.message import Message
 
 from zuno_tui.present.drawing.pieces import WIDTH as GAUGE_WIDTH
 from zuno_tui.present.drawing.pieces import range_gauge, sparkline
-from zuno_tui.present.views import PositionsView
+from zuno_tui.present.views import PositionRow, PositionsView, Standing
 from zuno_tui.present.words import UNKNOWN
 from zuno_tui.screen.keys import POSITIONS
 from zuno_tui.screen.panes.frame import ago, frame, joined, literal, pane_title
@@ -18,11 +19,8 @@ from zuno_tui.screen.panes.row_table import Cell, Row, RowTable
 from zuno_tui.screen.panes.table_layout import TableColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from textual.binding import BindingType
 
-    from zuno_tui.present.views import PositionRow, Standing
 
 _TREND = 8
 _LONG_GAUGE = 26

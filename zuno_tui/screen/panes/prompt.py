@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Horizontal, Vertical
@@ -21,8 +22,6 @@ from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.prompt_history import PhraseHistory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from textual.app import ComposeResult
     from textual.binding import BindingType
     from textual.events import Key, Paste

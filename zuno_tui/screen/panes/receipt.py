@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,8 +16,6 @@ from zuno_tui.present.drawing.pieces import wide_gauge
 from zuno_tui.screen.panes.frame import heading, literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from zuno_tui.present.views import ApprovalView, ReceiptView, StepProgress, StepView
 
 _PARTS = {"give": "you give", "get": "you get", "swap": "", "wallet": "wallet", "pay": "it costs"}

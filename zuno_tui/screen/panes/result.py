@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -15,8 +16,6 @@ from zuno_tui.screen.panes.receipt import PROGRESS_MARKS, step_lines, wrapped
 from zuno_tui.screen.panes.table_layout import fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from zuno_tui.present.views import PlanView, ResultView, SentTransaction
 
 _HASH_ENDS = 6, 4

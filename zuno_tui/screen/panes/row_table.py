@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -13,16 +14,9 @@ from textual.strip import Strip
 
 from chain.base.clean_text import DROP
 from zuno_tui.screen.keys import MOVING
-from zuno_tui.screen.panes.table_layout import (
-    TableColumn,
-    TableLayout,
-    fitted,
-    laid_out,
-)
+from zuno_tui.screen.panes.table_layout import TableColumn, TableLayout, fitted, laid_out
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.style import Style
     from textual.binding import BindingType
     from textual.events import Click

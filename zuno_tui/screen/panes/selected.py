@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from textual.containers import VerticalScroll
@@ -14,8 +15,6 @@ from zuno_tui.screen.panes.frame import frame, literal, pane_title
 from zuno_tui.screen.panes.plain_text import PlainText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from textual.app import ComposeResult
     from textual.geometry import Size
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
 
 from chain.base.clean_text import DROP
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _GROWS_FROM = 16
 """What a growing column has at least before others are given up."""

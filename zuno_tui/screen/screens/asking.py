@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from textual.screen import Screen
 from textual.widgets import Input
 
-from zuno_tui.desk.events import Said
+from zuno_tui.desk.events import PhraseProposed, Said
 from zuno_tui.prompt.phrase_error import Misunderstood
 from zuno_tui.screen.panes.alerts import AlertsPane
 from zuno_tui.screen.panes.lines import MessageLine
@@ -16,7 +16,6 @@ from zuno_tui.screen.panes.prompt import PromptPane
 
 if TYPE_CHECKING:
     from zuno_tui.catalog.command import Intent
-    from zuno_tui.desk.events import PhraseProposed
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.present.views import OptionView, ViewName
     from zuno_tui.prompt.context import PhraseContext

@@ -9,7 +9,7 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from zuno_tui.charts.raster import half_blocks, raster, shades
+from zuno_tui.charts.raster import Rgb, half_blocks, raster, shades
 from zuno_tui.screen.graphics.kitty import FORGET, kitty_picture
 from zuno_tui.screen.graphics.sixel import sixel_picture
 from zuno_tui.screen.panes.frame import literal
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.events import Resize
 
-    from zuno_tui.charts.raster import Rgb
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.screen.graphics.way import PictureWay
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 
-from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, PlanChanged, Said
+from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, Event, PlanChanged, Said
 from zuno_tui.screen.links import can_link
 from zuno_tui.screen.panes.authority import authority_lines, can_confirm
 from zuno_tui.screen.panes.frame import heading, joined, literal
@@ -31,13 +32,9 @@ from zuno_tui.screen.panes.result import applied_lines, copied_hashes, result_ti
 from zuno_tui.screen.panes.typed_word import LOOK_AGAIN_SECONDS, READING_SECONDS, TypedWord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from chain.wallet.secrets import Passphrase
-    from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.present.views import ApprovalView, PlanView
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from textual.message import Message
 from zuno_tui.desk.events import (
     AlertsChanged,
     DebateChanged,
+    Event,
     HelpAsked,
     HintChanged,
     OutageChanged,
@@ -29,7 +31,7 @@ from zuno_tui.desk.phrase_context import context_after
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.screen.keys import DESK
 from zuno_tui.screen.panes.alerts import AlertsPane
-from zuno_tui.screen.panes.debate import DebatePane
+from zuno_tui.screen.panes.debate import DebatePane, ReadingPace
 from zuno_tui.screen.panes.filter_line import FilterLine
 from zuno_tui.screen.panes.frame import REDRAW_SECONDS, Copied
 from zuno_tui.screen.panes.lines import (
@@ -48,18 +50,14 @@ from zuno_tui.screen.panes.selected import SelectedPane
 from zuno_tui.screen.screens.asking import Asking, active_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from textual.app import ComposeResult
     from textual.binding import BindingType
     from textual.widget import Widget
 
-    from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.present.outage import OutageView
     from zuno_tui.present.views import PlanView, StatusView
     from zuno_tui.screen.last_seen import LastSeen
-    from zuno_tui.screen.panes.debate import ReadingPace
     from zuno_tui.screen.panes.row_table import RowTable
     from zuno_tui.screen.prompt_history import PhraseHistory
 

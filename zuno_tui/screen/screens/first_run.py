@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import work
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
@@ -30,6 +31,7 @@ from zuno_tui.screen.screens.first_run_steps import (
     CHOICES,
     HARDWARE_WORDS,
     STEPS,
+    Beginning,
     SetupStep,
     account_rows,
     choice_rows,
@@ -40,15 +42,11 @@ from zuno_tui.screen.screens.first_run_steps import (
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from chain.base.home import Home
     from chain.names.ens import ResolvedName
     from chain.wallet.secrets import Passphrase, PrivateKey
-    from zuno_tui.screen.screens.first_run_steps import Beginning
 
 
 class BroughtKeys:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Literal
 
@@ -11,8 +12,6 @@ from textual.content import Content
 from chain.contracts.checksum import checksummed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from chain.contracts.networks import Address, Network
     from zuno_tui.screen.panes.marked_list import OfferedRows
 

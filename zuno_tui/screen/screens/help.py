@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
@@ -9,7 +10,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 
-from zuno_tui.catalog.command import Group
+from zuno_tui.catalog.command import Group, Verb
 from zuno_tui.catalog.registry import registry
 from zuno_tui.present.card_terms import ALERT_TERMS, PLAN_TERMS, POSITION_TERMS
 from zuno_tui.screen.keys import HELP
@@ -17,12 +18,9 @@ from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.plain_text import PlainText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.catalog.command import Verb
     from zuno_tui.screen.screens.asking import ActiveKey
 
 HelpSection: TypeAlias = list[Content]

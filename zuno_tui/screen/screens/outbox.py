@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 
 from zuno_tui.catalog.intents import OpenOutbox
-from zuno_tui.desk.events import OutboxReady
+from zuno_tui.desk.events import Event, OutboxReady
 from zuno_tui.screen.keys import SENT
 from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.lines import KeyLine
@@ -18,12 +19,9 @@ from zuno_tui.screen.panes.table_layout import TableColumn
 from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.present.views import DispatchView
 

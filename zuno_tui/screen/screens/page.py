@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import ScrollableContainer
 from textual.content import Content
 from textual.screen import Screen
 
-from zuno_tui.desk.events import PageReady
+from zuno_tui.desk.events import Event, PageReady
 from zuno_tui.screen.keys import PAGE
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.plain_text import PlainText
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.desk.events import Event
 
 _NOTHING = "It printed nothing."
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical
 from textual.widgets import Input
 
-from zuno_tui.desk.events import PoolsReady
+from zuno_tui.desk.events import Event, PoolsReady
 from zuno_tui.screen.keys import NARROWING
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.lines import KeyLine
@@ -16,12 +17,9 @@ from zuno_tui.screen.panes.table_layout import TableColumn
 from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.present.views import PoolRow
 

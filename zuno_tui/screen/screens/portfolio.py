@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.containers import Vertical
 from textual.content import Content
 
-from zuno_tui.desk.events import PortfolioChanged
+from zuno_tui.desk.events import Event, PortfolioChanged
 from zuno_tui.present.drawing.chart import result_chart
 from zuno_tui.present.drawing.pieces import sparkline
 from zuno_tui.present.words import UNKNOWN
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.present.portfolio_view import EarnedRow, PortfolioView
 

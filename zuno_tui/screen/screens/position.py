@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar
 
@@ -9,7 +10,7 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 
 from zuno_tui.catalog.intents import ChooseRange, Recommend
-from zuno_tui.desk.events import DetailReady
+from zuno_tui.desk.events import DetailReady, Event
 from zuno_tui.present.drawing.chart import price_chart
 from zuno_tui.present.drawing.days import day_bars
 from zuno_tui.present.drawing.depth import depth_picture
@@ -22,12 +23,9 @@ from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.present.detail_view import DetailView
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.containers import Container, Vertical
 from textual.content import Content
 
-from zuno_tui.desk.events import RangeReady, StatusChanged
+from zuno_tui.desk.events import Event, RangeReady, StatusChanged
 from zuno_tui.present.drawing.chart import price_chart
 from zuno_tui.present.drawing.depth import depth_picture
 from zuno_tui.screen.keys import CHOOSING
@@ -21,13 +22,10 @@ from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
     from zuno_tui.catalog.intents import CreatePosition, MovePosition
-    from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.present.range_form import RangeForm
     from zuno_tui.present.views import RangePreview

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical
 
 from zuno_tui.catalog.intents import Replay
-from zuno_tui.desk.events import DebateChanged, RecordsReady
+from zuno_tui.desk.events import DebateChanged, Event, RecordsReady
 from zuno_tui.screen.keys import LISTING
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.lines import KeyLine
@@ -17,12 +18,9 @@ from zuno_tui.screen.panes.table_layout import TableColumn
 from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.present.views import RecordRow
 

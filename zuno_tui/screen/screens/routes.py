@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import singledispatch
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from zuno_tui.desk.events import (
     ConfirmationAsked,
@@ -22,9 +23,6 @@ from zuno_tui.desk.events import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeAlias
-
     from textual.screen import Screen
 
     from zuno_tui.desk.link import DeskLink

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from zuno_tui.catalog.intents import Trade
 from zuno_tui.charts.installed import ChartError, require_chart_packages
-from zuno_tui.desk.events import TradeChanged, TradeOpened
+from zuno_tui.desk.events import Event, TradeChanged, TradeOpened
 from zuno_tui.present.trade.drawing import chip_lines, sections, verdict_lines
 from zuno_tui.screen.keys import TRADING
 from zuno_tui.screen.panes.drawn import drawn
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.present.trade.views import TradeRunView
     from zuno_tui.screen.graphics.way import PictureWay

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 
-from zuno_tui.desk.events import ConfirmationEnded, TradeConfirmationAsked
+from zuno_tui.desk.events import ConfirmationEnded, Event, TradeConfirmationAsked
 from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.panes.receipt import countdown
 from zuno_tui.screen.panes.typed_word import LOOK_AGAIN_SECONDS, READING_SECONDS, TypedWord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
-    from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.present.trade.views import TradeApprovalView
 
