@@ -9,8 +9,8 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from zuno_tui.desk.debates import SpeakerProse
 from zuno_tui.desk.events import DebateChanged
-from zuno_tui.desk.prose import SpeakerProse
 from zuno_tui.present.views import DebateView
 from zuno_tui.screen.app.app import ZunoApp
 

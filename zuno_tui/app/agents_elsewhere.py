@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from chain.base.errors import Failure, ZunoError
-from zuno_tui.settings.transport import TransportChoice
+from zuno_tui.settings.load import TransportChoice
 
 if TYPE_CHECKING:
     from agents.bus.run import RemoteAgents

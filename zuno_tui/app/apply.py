@@ -12,7 +12,7 @@ from chain.rpc.errors import RpcError
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
 from zuno_tui.app.confirming import may_have_sent, require_typed
-from zuno_tui.app.market_clock import let_go_of_approval
+from zuno_tui.app.market import let_go_of_approval
 from zuno_tui.app.plans import is_trade_plan
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from chain.execution.outbox.records import Dispatch, PlanStep
     from chain.positions.overview import Sources
     from chain.wallet.signer import Signer
-    from zuno_tui.gate.connections import Connections
+    from zuno_tui.gate.agreement import Connections
 
 
 async def say_news(sources: Sources, connections: Connections, outbox: Outbox) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.app.market_clock import hold_for_approvals
+from zuno_tui.app.market import hold_for_approvals
 from zuno_tui.app.plans import same_network, stored_plan
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.dry_run import DryRun, approve, make_dry_run

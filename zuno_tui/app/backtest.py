@@ -134,7 +134,7 @@ def _check(options: BacktestOptions) -> None:
     if options.every > options.window:
         raise SettingsError("--every is longer than --window: nothing would ever be asked.")
     if options.png is not None:
-        from zuno_tui.charts.installed import require_chart_packages
+        from zuno_tui.charts.drawing import require_chart_packages
 
         require_chart_packages()
 

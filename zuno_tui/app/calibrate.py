@@ -40,7 +40,7 @@ def calibrated(hours: Path, first: str | None, last: str | None, png: Path | Non
     if begin >= end:
         raise SettingsError(f"--from {first} is not before the end of --to {last}.")
     if png is not None:
-        from zuno_tui.charts.installed import require_chart_packages
+        from zuno_tui.charts.drawing import require_chart_packages
 
         require_chart_packages()
     bars = read_hourly_bars(hours)

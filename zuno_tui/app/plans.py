@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from agents.bus.plan_store import PlanStore
 from agents.lp import FLOW
 from agents.trade import FLOW as TRADE_FLOW_NAME
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import SUCCEEDED, Dispatch
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.argued_plan import ArguedPlan, plan_of_document
 
@@ -31,3 +33,28 @@ def same_network(session: Session, plan: Plan) -> None:
             f"{plan.plan_id} was made on chain {plan.chain_id}, and this is "
             f"{session.network.title}. Name its network: --network {plan.chain_id}"
         )
+
+
+def signed_plans(session: Session) -> frozenset[str]:
+    """The plans of which anything was signed."""
+    return frozenset(
+        dispatch.plan_id
+        for dispatch in _dispatches(session)
+        if any(step.versions for step in dispatch.steps)
+    )
+
+
+def applied_plans(session: Session) -> frozenset[str]:
+    """The plans of which every step succeeded, whichever of their options was approved."""
+    return frozenset(
+        dispatch.plan_id
+        for dispatch in _dispatches(session)
+        if all(step.state in SUCCEEDED for step in dispatch.steps)
+    )
+
+
+def _dispatches(session: Session) -> tuple[Dispatch, ...]:
+    if not session.home.outbox.exists():
+        return ()
+    with Outbox.open(session.home.outbox) as outbox:
+        return outbox.dispatches()

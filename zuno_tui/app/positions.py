@@ -11,11 +11,16 @@ from chain.positions.overview import Overview, read_overview
 from chain.positions.performance import Performance, read_performance
 from zuno_tui.app.hedge_results import read_hedge_results
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.drawing.pieces import range_gauge
+from zuno_tui.present.charts import range_gauge
 from zuno_tui.present.hedge_lines import hedge_result_lines, hedge_results_document
 from zuno_tui.present.output import OutputColumn, table
-from zuno_tui.present.position_document import wallet_document
-from zuno_tui.present.position_rows import Won, position_rows, state_words, won_by_position
+from zuno_tui.present.position import (
+    Won,
+    position_rows,
+    state_words,
+    wallet_document,
+    won_by_position,
+)
 from zuno_tui.present.search_words import search_words
 from zuno_tui.present.words import money
 from zuno_tui.settings.monitor import monitor_settings

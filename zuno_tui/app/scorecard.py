@@ -9,7 +9,7 @@ from agents.scorecard.judging import Judged, judge_due
 from agents.scorecard.past_plans import PastPlans, SkippedPlan, SkipReason, past_plans
 from agents.scorecard.score_store import ScoreStore
 from chain.rpc.errors import RpcError
-from zuno_tui.app.journaled_plans import applied_plans
+from zuno_tui.app.plans import applied_plans
 from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, NETWORK

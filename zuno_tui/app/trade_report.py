@@ -22,7 +22,7 @@ from zuno_tui.present.output import json_text
 from zuno_tui.present.trade.card import message_lines, run_lines
 from zuno_tui.present.trade.run_view import run_of_plan
 from zuno_tui.present.transcript import wrapped
-from zuno_tui.settings.channels import channel_settings
+from zuno_tui.settings.monitor import channel_settings
 
 if TYPE_CHECKING:
     from agents.bus.plan_store import PlanDocument

@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from agents.backtest.policies import PolicyName
-from zuno_tui.charts.installed import ChartError
+from zuno_tui.charts.drawing import ChartError
 
 if TYPE_CHECKING:
     from agents.backtest.report import BacktestReport

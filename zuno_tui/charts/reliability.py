@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from zuno_tui.charts.installed import ChartError
+from zuno_tui.charts.drawing import ChartError
 
 if TYPE_CHECKING:
     from agents.calibration.calibrate import Calibration

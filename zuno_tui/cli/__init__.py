@@ -51,7 +51,7 @@ def _run(parsed: Namespace) -> int:
 
     try:
         if parsed.address is not None and "." in parsed.address:
-            from zuno_tui.app.read_portfolio import address_flag
+            from zuno_tui.app.portfolio import address_flag
 
             parsed.address = address_flag(parsed)
         return _run_command(parsed.chosen, _at_demo(parsed))

@@ -26,21 +26,21 @@ class ListAlerts(Intent, frozen=True):
 
 
 async def _list(session: Session, intent: ListAlerts) -> CommandAnswer:
-    from zuno_tui.app.alerts import listed
+    from zuno_tui.app.alerts import list_alerts
 
-    return listed(session, ended=intent.ended)
+    return list_alerts(session, ended=intent.ended)
 
 
 async def _acknowledge(session: Session, intent: Acknowledge) -> CommandAnswer:
-    from zuno_tui.app.alerts import acknowledged
+    from zuno_tui.app.alerts import acknowledge
 
-    return acknowledged(session, intent.alert_id)
+    return acknowledge(session, intent.alert_id)
 
 
 async def _mute(session: Session, intent: MuteAlert) -> CommandAnswer:
-    from zuno_tui.app.alerts import muted
+    from zuno_tui.app.alerts import mute
 
-    return muted(session, intent.alert_id, intent.seconds, intent.until)
+    return mute(session, intent.alert_id, intent.seconds, intent.until)
 
 
 def _read(said: Remaining) -> Show:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def _run(arguments: Namespace) -> int:
-    from zuno_tui.app.create import run
+    from zuno_tui.app.debate import run_create
 
-    return run(arguments)
+    return run_create(arguments)
 
 
 def _read(said: Remaining) -> CreatePosition:

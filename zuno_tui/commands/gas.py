@@ -18,7 +18,7 @@ class ShowGas(Intent, frozen=True):
 
 
 async def _answer(session: Session, _asked: ShowGas) -> CommandAnswer:
-    from zuno_tui.app.gas import gas_now
+    from zuno_tui.app.price import gas_now
 
     return await gas_now(session)
 

@@ -10,7 +10,7 @@ from zuno_tui.catalog.intents import SetMarketClock
 from zuno_tui.catalog.possible import with_market
 
 if TYPE_CHECKING:
-    from zuno_tui.app.market_clock import MarketAction
+    from zuno_tui.app.market import MarketAction
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.context import PhraseContext

@@ -42,7 +42,7 @@ async def _list(session: Session, _asked: ListModels) -> CommandAnswer:
 
 
 async def _test(session: Session, intent: AskModels) -> CommandAnswer:
-    from zuno_tui.app.model_test import tested
+    from zuno_tui.app.model import tested
 
     return await tested(session, intent.role)
 

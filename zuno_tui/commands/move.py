@@ -18,9 +18,9 @@ _PRICE = re.compile(r"\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)[kKmM]?", re.ASCI
 
 
 def _run(arguments: Namespace) -> int:
-    from zuno_tui.app.move import run
+    from zuno_tui.app.debate import run_move
 
-    return run(arguments)
+    return run_move(arguments)
 
 
 def _read(said: Remaining) -> MovePosition:

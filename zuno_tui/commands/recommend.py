@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def _run(arguments: Namespace) -> int:
-    from zuno_tui.app.recommend import run
+    from zuno_tui.app.debate import run_recommend
 
-    return run(arguments)
+    return run_recommend(arguments)
 
 
 def _read(said: Remaining) -> Recommend:

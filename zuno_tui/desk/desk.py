@@ -36,7 +36,7 @@ from zuno_tui.desk.events import (
     SettingsReady,
     StatusChanged,
 )
-from zuno_tui.desk.faults import fault_words
+from zuno_tui.desk.jobs import fault_words
 from zuno_tui.desk.workspace import Workspace
 from zuno_tui.present.outage import OutageView, endpoint_words
 from zuno_tui.present.views import (
@@ -253,7 +253,7 @@ class Desk:
     async def _change(self, place: str, intent: ChangeSetting) -> None:
         """Where the desk must open anew for it, nothing may be under way."""
         from zuno_tui.app.setting import session_after
-        from zuno_tui.present.settings_change import change_words
+        from zuno_tui.present.settings import change_words
 
         opening = self._opening
         jobs = () if self._post is None else self._post.desk_context.jobs.views
@@ -291,7 +291,7 @@ class Desk:
         self._tell(await page_of(lambda session, _: checked(session), self._session, intent))
 
     def _show_settings(self) -> None:
-        from zuno_tui.present.settings_rows import setting_rows
+        from zuno_tui.present.settings import setting_rows
 
         opening = self._opening
         rows = setting_rows(self._session, opening.environment, opening.by_flags)
@@ -320,7 +320,7 @@ class Desk:
     async def _address(self, text: str) -> Address:
         from chain.names.ens import is_name
         from chain.wallet.address_book import parsed_address
-        from zuno_tui.app.read_portfolio import looked_up, name_words
+        from zuno_tui.app.portfolio import looked_up, name_words
 
         if not is_name(text):
             return parsed_address(text)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from zuno_tui.app.market_clock import MarketClockError
+from zuno_tui.app.market import MarketClockError
 from zuno_tui.app.plans import is_trade_plan
 from zuno_tui.app.retention import let_go_when_due
 from zuno_tui.catalog.intents import (
@@ -44,12 +44,9 @@ from zuno_tui.desk.card import Card
 from zuno_tui.desk.debates import Debates
 from zuno_tui.desk.details import Details
 from zuno_tui.desk.events import RangeReady, Said, ViewAsked
-from zuno_tui.desk.outbox_rows import OutboxRows
-from zuno_tui.desk.pages import Pages
-from zuno_tui.desk.pool_rows import Pools
+from zuno_tui.desk.pages import OutboxRows, Pages, Pools, Records
 from zuno_tui.desk.portfolio import PortfolioReader
 from zuno_tui.desk.proposals import PhraseProposals
-from zuno_tui.desk.records import Records
 from zuno_tui.desk.signing import Signing
 from zuno_tui.desk.watching import Watching
 from zuno_tui.settings import SettingsError

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from zuno_tui.catalog.intents import ChooseRange
-    from zuno_tui.present.detail_view import DetailView
     from zuno_tui.present.outage import OutageView
-    from zuno_tui.present.portfolio_view import PortfolioView
+    from zuno_tui.present.portfolio import PortfolioView
+    from zuno_tui.present.position import DetailView
     from zuno_tui.present.range_form import RangeForm
     from zuno_tui.present.trade.views import TradeApprovalView, TradeRunView
     from zuno_tui.present.views import (

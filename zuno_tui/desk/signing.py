@@ -16,7 +16,7 @@ from chain.wallet.keystore import open_signer
 from zuno_tui.app.apply import step_words
 from zuno_tui.desk.approval_views import replacement_view, signing_key, waiting_view
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, Said
-from zuno_tui.desk.faults import fault_words
+from zuno_tui.desk.jobs import fault_words
 from zuno_tui.gate.apply import apply, unused_approval, waiting_of
 from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import GateLimits, gate_limits

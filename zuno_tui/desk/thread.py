@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from zuno_tui.desk.events import Event, HelpAsked, QuitAsked, Said
 
@@ -17,6 +17,17 @@ if TYPE_CHECKING:
     from zuno_tui.desk.desk import Desk
 
     Errand = Callable[[Desk], Awaitable[None]]
+
+
+class DeskLink(Protocol):
+    """Every method returns at once and may be called from any thread; answers come as events."""
+
+    def ask(self, intent: Intent) -> None: ...
+
+    def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
+        """The word as it was typed; the passphrase is wiped whatever becomes of it."""
+
+    def close(self) -> None: ...
 
 
 class DeskThread:
@@ -90,7 +101,7 @@ class DeskThread:
 
     async def _work(self) -> None:
         from zuno_tui.desk.desk import Desk
-        from zuno_tui.desk.faults import fault_words
+        from zuno_tui.desk.jobs import fault_words
 
         self._still_opening = asyncio.current_task()
         try:

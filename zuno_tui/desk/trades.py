@@ -14,11 +14,12 @@ from agents.trade.limits import DeskLimits
 from agents.trade.payloads import TradePlanReady
 from agents.trade.terms import TradeMode
 from zuno_tui.app.lessons import keep_run, keep_sent
-from zuno_tui.app.market_clock import MarketClockError
+from zuno_tui.app.market import MarketClockError
 from zuno_tui.app.trade import TRADE_WORD, progress_words, read_hedged, waiting_lines
 from zuno_tui.app.trade_plans import stored_trade
 from zuno_tui.app.trade_report import report_run
 from zuno_tui.app.trading import argue_trade, open_trading
+from zuno_tui.desk.debates import DebateHearing
 from zuno_tui.desk.events import (
     ConfirmationEnded,
     Said,
@@ -26,8 +27,7 @@ from zuno_tui.desk.events import (
     TradeConfirmationAsked,
     TradeOpened,
 )
-from zuno_tui.desk.faults import fault_words
-from zuno_tui.desk.hearing import DebateHearing
+from zuno_tui.desk.jobs import fault_words
 from zuno_tui.gate.trades import ApprovedTrade, apply_trade, approve_trade, waiting_trade
 from zuno_tui.present.trade.run_view import run_begun, run_failed, run_heard, run_of_plan
 from zuno_tui.present.trade.views import TradeApprovalView, TradeRunView

@@ -17,7 +17,7 @@ from agents.scorecard.debate_check import (
 )
 from chain.base.number_words import UNKNOWN, percent
 from zuno_tui.present.output import Json, OutputColumn, table
-from zuno_tui.present.plan_sentence import plan_pools, range_words
+from zuno_tui.present.plan_card import plan_pools, range_words
 
 if TYPE_CHECKING:
     from agents.lp.plan import Plan

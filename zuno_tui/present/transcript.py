@@ -9,8 +9,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
-from zuno_tui.present.output import cell_width
-from zuno_tui.present.spoken_table import table_lines
+from zuno_tui.present.output import cell_width, table_lines
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role

@@ -13,6 +13,7 @@ from agents.model.providers import PROVIDERS
 from agents.model.settings import ModelLimits, ModelSettings, RoleModels
 from chain.base.secret_struct import SecretStruct
 from zuno_tui.settings.check import SettingsError, checked
+from zuno_tui.settings.load import VARIABLES, told
 from zuno_tui.settings.schema import (
     KEY_VARIABLE,
     KEYRING,
@@ -21,7 +22,6 @@ from zuno_tui.settings.schema import (
     RoleModelTable,
     checked_url,
 )
-from zuno_tui.settings.variables import VARIABLES, told
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role

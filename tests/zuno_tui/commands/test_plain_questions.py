@@ -11,7 +11,7 @@ from chain.base.spelling import one_slip_apart
 from chain.base.units import DAY
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.by_day import DayOfRange
-from zuno_tui.app.earnings import earned_in
+from zuno_tui.app.earned import earned_in
 from zuno_tui.app.glossary import glossary_answer
 from zuno_tui.app.what_if import moved_sqrt_price
 from zuno_tui.catalog.registry import registry

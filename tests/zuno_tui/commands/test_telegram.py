@@ -18,7 +18,7 @@ from zuno_tui.cli import main
 from zuno_tui.commands.chat.answering import KeptOffset, chat_answer
 from zuno_tui.present.exit_codes import DONE, NETWORK, USAGE
 from zuno_tui.settings import Flags, load_settings
-from zuno_tui.settings.channels import channel_settings
+from zuno_tui.settings.monitor import channel_settings
 
 if TYPE_CHECKING:
     from pathlib import Path

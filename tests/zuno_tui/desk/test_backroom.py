@@ -28,7 +28,7 @@ PATIENCE = 20.0
 _IMPORTED = """
 import sys
 import zuno_tui.commands.help, zuno_tui.commands.quit
-import zuno_tui.desk.thread, zuno_tui.desk.link, zuno_tui.desk.context
+import zuno_tui.desk.thread, zuno_tui.desk.thread, zuno_tui.desk.context
 print(*sys.modules)
 """
 

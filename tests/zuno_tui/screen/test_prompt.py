@@ -11,8 +11,8 @@ from tests.zuno_tui.screen.scenes import APPROVED, POSITIONS, ScriptedLink, desk
 from zuno_tui.catalog.intents import Apply, Approve, Help, Inspect, Recommend, SayPhrase
 from zuno_tui.commands.decrease import DecreasePosition
 from zuno_tui.desk.events import PhraseProposed, PlanChanged, PositionsChanged
-from zuno_tui.screen.panes.lines import MessageLine
 from zuno_tui.screen.panes.prompt import Offers, PromptPane
+from zuno_tui.screen.panes.text import MessageLine
 from zuno_tui.screen.prompt_history import MOST_KEPT, PhraseHistory, open_history
 
 if TYPE_CHECKING:

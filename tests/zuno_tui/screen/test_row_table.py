@@ -27,7 +27,7 @@ from zuno_tui.present.views import PositionsView
 from zuno_tui.screen.panes.alerts import AlertsPane, alert_cells, gathered
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
-from zuno_tui.screen.panes.table_layout import ColumnPlace, TableLayout
+from zuno_tui.screen.panes.row_table import ColumnPlace, TableLayout
 from zuno_tui.screen.screens.portfolio import spread
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from zuno_tui.desk.events import (
     TradeConfirmationAsked,
     TradeOpened,
 )
-from zuno_tui.screen.graphics.kitty import FORGET, kitty_picture
+from zuno_tui.screen.graphics.picture import FORGET, kitty_picture
+from zuno_tui.screen.panes.fields import READING_SECONDS
 from zuno_tui.screen.panes.prompt import PromptPane
-from zuno_tui.screen.panes.typed_word import READING_SECONDS
 from zuno_tui.screen.screens.chart import ChartScreen
 from zuno_tui.screen.screens.trade import TradeScreen
 from zuno_tui.screen.screens.trade_confirm import TradeConfirmScreen

@@ -34,10 +34,9 @@ from zuno_tui.desk.events import (
 from zuno_tui.screen.panes.grouped_table import GroupedTable, heading_rows
 from zuno_tui.screen.panes.marked_list import MarkedList
 from zuno_tui.screen.panes.prompt import PromptPane
-from zuno_tui.screen.panes.row_table import Cell, Row, RowTable
-from zuno_tui.screen.panes.table_layout import TableColumn
+from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
 from zuno_tui.screen.screens.range import RangeScreen
-from zuno_tui.screen.screens.replay import ReplayScreen
+from zuno_tui.screen.screens.records import ReplayScreen
 
 if TYPE_CHECKING:
     from zuno_tui.desk.events import Event

@@ -19,7 +19,7 @@ from chain.read.storage_words import read_slots
 from chain.survey.discovery import SurveyedPool, discover_pools
 from zuno_tui.gate.orders.order import Order, owned_position, pair_of, spendable_tokens
 from zuno_tui.gate.orders.range_prices import range_prices
-from zuno_tui.gate.orders.swap_pool import (
+from zuno_tui.gate.orders.swap import (
     SwapQuotes,
     ask_quoter,
     best_elsewhere,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agents.trade.terms import TradeDecision
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.drawing.pieces import plain
+from zuno_tui.present.charts import plain
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.trade.drawing import chip_lines, sections, verdict_lines
 from zuno_tui.present.trade.run_view import run_of_plan

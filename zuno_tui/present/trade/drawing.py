@@ -7,7 +7,7 @@ from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
-from zuno_tui.present.drawing.pieces import Line, StyledText, bar
+from zuno_tui.present.charts import Line, StyledText, bar
 from zuno_tui.present.output import cell_width
 
 if TYPE_CHECKING:

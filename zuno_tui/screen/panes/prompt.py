@@ -18,7 +18,7 @@ from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
 from zuno_tui.screen.keys import PROMPT
 from zuno_tui.screen.panes.frame import literal
-from zuno_tui.screen.panes.plain_text import PlainText
+from zuno_tui.screen.panes.text import PlainText
 from zuno_tui.screen.prompt_history import PhraseHistory
 
 if TYPE_CHECKING:

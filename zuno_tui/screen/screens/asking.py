@@ -10,13 +10,13 @@ from textual.widgets import Input
 from zuno_tui.desk.events import PhraseProposed, Said
 from zuno_tui.prompt.phrase_error import Misunderstood
 from zuno_tui.screen.panes.alerts import AlertsPane
-from zuno_tui.screen.panes.lines import MessageLine
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
+from zuno_tui.screen.panes.text import MessageLine
 
 if TYPE_CHECKING:
     from zuno_tui.catalog.command import Intent
-    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.desk.thread import DeskLink
     from zuno_tui.present.views import OptionView, ViewName
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.screen.last_seen import LastSeen
@@ -231,7 +231,7 @@ class Asking(Screen[None]):
         self.app.push_screen(HelpScreen(topic, pane, active_keys(self)))
 
     def action_leave(self) -> None:
-        from zuno_tui.screen.screens.leaving import LeavingScreen
+        from zuno_tui.screen.screens.page import LeavingScreen
 
         self.app.push_screen(LeavingScreen(self.told.status.jobs), self._left)
 

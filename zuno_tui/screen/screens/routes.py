@@ -25,7 +25,7 @@ from zuno_tui.desk.events import (
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.desk.thread import DeskLink
 
     Clock: TypeAlias = Callable[[], float]
 

@@ -9,23 +9,21 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 
 from zuno_tui.catalog.intents import Trade
-from zuno_tui.charts.installed import ChartError, require_chart_packages
+from zuno_tui.charts.drawing import ChartError, require_chart_packages
 from zuno_tui.desk.events import Event, TradeChanged, TradeOpened
 from zuno_tui.present.trade.drawing import chip_lines, sections, verdict_lines
 from zuno_tui.screen.keys import TRADING
-from zuno_tui.screen.panes.drawn import drawn
 from zuno_tui.screen.panes.frame import SEPARATOR, heading, literal
-from zuno_tui.screen.panes.lines import KeyLine
-from zuno_tui.screen.panes.plain_text import PlainText
+from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
 from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.desk.thread import DeskLink
     from zuno_tui.present.trade.views import TradeRunView
-    from zuno_tui.screen.graphics.way import PictureWay
+    from zuno_tui.screen.graphics.picture import PictureWay
 
 _NARROWEST = 40
 

@@ -12,15 +12,15 @@ from textual.content import Content
 from textual.screen import Screen
 
 from zuno_tui.desk.events import ConfirmationEnded, Event, TradeConfirmationAsked
+from zuno_tui.screen.panes.fields import LOOK_AGAIN_SECONDS, READING_SECONDS, TypedWord
 from zuno_tui.screen.panes.frame import heading, literal
-from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.panes.receipt import countdown
-from zuno_tui.screen.panes.typed_word import LOOK_AGAIN_SECONDS, READING_SECONDS, TypedWord
+from zuno_tui.screen.panes.text import PlainText
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.desk.thread import DeskLink
     from zuno_tui.present.trade.views import TradeApprovalView
 
 _OVER = "The approval is over. Nothing was sent. Ask for a new plan."

@@ -12,7 +12,7 @@ from agents.trade.terms import SectionName, SectionStatus, TradeDecision
 from tests.agents.trade.cases import HEDGED, NOW, context, question
 from tests.agents.trade.desks import Seen, argue, observer
 from tests.fakes.exchange import ExchangeDouble, Refusal
-from zuno_tui.present.drawing.pieces import plain
+from zuno_tui.present.charts import plain
 from zuno_tui.present.output import cell_width
 from zuno_tui.present.trade.card import run_lines
 from zuno_tui.present.trade.drawing import lamp_lines, verdict_lines

@@ -1,22 +1,156 @@
-"""Several wallets on several networks in words and as a document, each row naming both."""
+"""The whole of what a person holds, in rows, in lines and as a document."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from msgspec import Struct
 
 from agents.monitor.alerts.alert import alert_document
 from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.units import HOUR
 from chain.contracts.checksum import shortened
 from zuno_tui.present.hedge_lines import hedge_result_lines, hedge_results_document
 from zuno_tui.present.output import Json, OutputColumn, table
-from zuno_tui.present.position_document import wallet_document
+from zuno_tui.present.position import wallet_document
 from zuno_tui.present.words import money, number, units
 
 if TYPE_CHECKING:
+    from agents.monitor.alerts.alert import Alert
+    from chain.contracts.networks import Address, Network
     from chain.positions.wallet_worth import IdleAmount, WalletWorth
-    from zuno_tui.present.whole_portfolio import PortfolioEntry, WholePortfolio
+    from chain.prices.price import WorthUnit
+    from zuno_tui.app.hedge_results import HedgeResults
+    from zuno_tui.present.views import Tone
+
+
+class PortfolioEntry(Struct, frozen=True):
+    """One wallet on one network."""
+
+    network: Network
+    wallet: Address
+    label: str
+    """What the person calls the wallet; empty where it has no name."""
+    worth: WalletWorth | None
+    """None where the network could not be read."""
+    trouble: str = ""
+    """Why it could not be read, or what of it is missing."""
+    hedges: HedgeResults | None = None
+    """What its positions and their hedges came to; None where nobody looked."""
+
+    @property
+    def whole(self) -> bool:
+        return self.worth is not None and not self.trouble
+
+
+class WholePortfolio(Struct, frozen=True):
+    unit: WorthUnit
+    entries: tuple[PortfolioEntry, ...]
+    alerts: tuple[Alert, ...]
+    """Those that stand for any of these wallets, what is worst first."""
+
+    @property
+    def total(self) -> Fraction:
+        """Of what could be read and priced."""
+        return sum((one.worth.total for one in self.entries if one.worth), Fraction(0))
+
+    @property
+    def whole(self) -> bool:
+        """Whether every network could be read, every position found and every token priced."""
+        return all(one.whole and one.worth and not one.worth.unpriced for one in self.entries)
+
+    @property
+    def wallets(self) -> int:
+        return len({one.wallet for one in self.entries})
+
+    @property
+    def networks(self) -> int:
+        return len({one.network.chain_id for one in self.entries})
+
+
+_MOST_POINTS = 240
+
+
+class ResultLine(NamedTuple):
+    """How something stood against holding, through time."""
+
+    times: tuple[float, ...]
+    values: tuple[float, ...]
+
+
+class EarnedRow(Struct, frozen=True):
+    """A position, a wallet on a network, or all of it."""
+
+    key: str
+    name: str
+    worth: str
+    today: str = "…"
+    """Fees earned, collected or not; so are the next three."""
+    week: str = "…"
+    month: str = "…"
+    entry: str = "…"
+    result: str = "…"
+    """Against holding what was put in."""
+    tone: Tone = "plain"
+    note: str = ""
+    """What could not be told of it, and why."""
+    line: ResultLine | None = None
+    idle: bool = False
+    """What lies in a wallet: it earns nothing, and has no result."""
+
+
+def idle_row(key: str, name: str, worth: str) -> EarnedRow:
+    """Tokens beside the positions."""
+    return EarnedRow(key, name, worth, today="", week="", month="", entry="", result="", idle=True)
+
+
+class PortfolioView(Struct, frozen=True):
+    total: EarnedRow
+    rows: tuple[EarnedRow, ...] = ()
+    """Each wallet on each network, followed by what it holds beside positions and by these.
+
+    Of a single wallet the row of all is the wallet's.
+    """
+    heading: str = ""
+    place: str = ""
+    """Which wallet on which network, or how many of both."""
+    reading: str = ""
+    """What is still being read; empty when all is there."""
+
+
+def summed_lines(lines: Sequence[tuple[ResultLine, float]]) -> ResultLine | None:
+    """Results of several through time; each comes with when it was opened.
+
+    Before that it counts as nothing. The sum begins where all that was open by then is known.
+    """
+    told = [(line, opened) for line, opened in lines if line.times]
+    if not told:
+        return None
+    begins = [line.times[0] for line, opened in told if opened < line.times[0] - HOUR]
+    begin = max(begins) if begins else min(line.times[0] for line, _ in told)
+    times = sorted({time for line, _ in told for time in line.times if time >= begin})
+    times = _thinned(times)
+    values = [0.0] * len(times)
+    for line, opened in told:
+        at = -1
+        for place, time in enumerate(times):
+            while at + 1 < len(line.times) and line.times[at + 1] <= time:
+                at += 1
+            if at >= 0:
+                values[place] += line.values[at]
+            elif opened <= time:
+                values[place] += line.values[0]
+    return ResultLine(tuple(times), tuple(values))
+
+
+def _thinned(times: Sequence[float]) -> list[float]:
+    if len(times) <= _MOST_POINTS:
+        return list(times)
+    last = len(times) - 1
+    return [times[place * last // (_MOST_POINTS - 1)] for place in range(_MOST_POINTS)]
+
 
 _COLUMNS = (
     OutputColumn("WALLET"),

@@ -1,4 +1,4 @@
-"""What is set, and by whom: the file, the environment, a flag, or nobody. Secrets are not told."""
+"""Settings as rows, and what a change of one does."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from zuno_tui.gate.limits import gate_limits
 from zuno_tui.present.views import SettingRow
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 from zuno_tui.settings.check import SWITCH, choices_at, expected_at
-from zuno_tui.settings.load import read_settings_file
+from zuno_tui.settings.debates import debate_settings
+from zuno_tui.settings.load import VARIABLES, TransportChoice, read_settings_file, told, variable_of
 from zuno_tui.settings.models import SetValue, model_choices
-from zuno_tui.settings.monitor import monitor_settings
+from zuno_tui.settings.monitor import channel_settings, monitor_settings
 from zuno_tui.settings.schema import SettingsFile
-from zuno_tui.settings.transport import TransportChoice
-from zuno_tui.settings.variables import VARIABLES, told, variable_of
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
+
 
 FILE, DEFAULT, THIS_RUN = "settings.toml", "default", "this run"
 WALLET = "wallet"
@@ -297,3 +297,42 @@ def _models(sources: _Sources) -> Iterator[tuple[str, SetValue | str]]:
     yield "model.provider", values["server"]
     yield "model.name", values["name"]
     yield "model.key", values["key"]
+
+
+class ChangeWords(NamedTuple):
+    words: str
+    counts: bool
+    """Whether it will be lived by, now or from the next start on."""
+
+
+def change_words(
+    session: Session,
+    environment: Mapping[str, str],
+    place: str,
+    *,
+    by_flags: Mapping[str, str] | None = None,
+    demo: bool = False,
+) -> ChangeWords:
+    """Of a setting that was written a moment ago."""
+    kept = "Kept in the demo's own settings" if demo else "Kept"
+    if missing := _missing(session, environment):
+        return ChangeWords(f"{kept}, but {missing}", counts=False)
+    rows = setting_rows(session, environment, by_flags or {})
+    row = next((one for one in rows if one.name == place), None)
+    if row is not None and row.overruled:
+        words = f"{kept}, but it does not count yet: {row.origin} goes before the file."
+        return ChangeWords(words, counts=False)
+    if row is not None and row.later:
+        return ChangeWords(f"{kept}. It counts when zuno is opened again.", counts=True)
+    return ChangeWords(f"{kept}, and in use now.", counts=True)
+
+
+def _missing(session: Session, environment: Mapping[str, str]) -> str | None:
+    """What is missing beside what is set, in words: each may fit by itself, and not together."""
+    settings = session.settings
+    try:
+        debate_settings(settings, environment, profile=None, deterministic=False)
+        channel_settings(settings, environment)
+    except SettingsError as error:
+        return str(error)
+    return None

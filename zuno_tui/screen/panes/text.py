@@ -1,24 +1,79 @@
-"""The single lines around the panes: tabs, what was said, the guide's hint, status, keys."""
+"""Text on the screen: plain, drawn, or in lines that can be selected."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from textual.content import Content
+from textual.content import Content, Span
 from textual.message import Message
+from textual.widgets import Static
 
-from zuno_tui.present.drawing.pieces import sparkline
+from chain.base.clean_text import DROP
+from zuno_tui.present.charts import sparkline
 from zuno_tui.screen.panes.alerts import open_rows
 from zuno_tui.screen.panes.frame import coarse_age, joined, literal
-from zuno_tui.screen.panes.plain_text import PlainText
 
 if TYPE_CHECKING:
     from textual.events import Click
+    from textual.geometry import Region
+    from textual.visual import VisualType
 
     from zuno_tui.desk.events import Said
+    from zuno_tui.present.charts import Line
     from zuno_tui.present.views import GlanceView, PlanView, StatusView
     from zuno_tui.screen.last_seen import LastSeen
+
+
+class PlainText(Static):
+    def __init__(
+        self,
+        content: VisualType = "",
+        *,
+        id: str | None = None,  # noqa: A002
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(content, markup=False, id=id, classes=classes)
+
+    def refresh(
+        self,
+        *regions: Region,
+        repaint: bool = True,
+        layout: bool = False,
+        recompose: bool = False,
+    ) -> Self:
+        # Textual counts changes to know whether the height it measured is still good, and does
+        # not count a second one before it was idle: words that follow at once would be cut.
+        if layout:
+            self._layout_updates += 1
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+
+_STYLES = {
+    "plain": "",
+    "good": "$success",
+    "warn": "$warning",
+    "bad": "$error",
+    "dim": "$quiet",
+    "shade": "$shade",
+    "good shade": "$good-shade",
+}
+
+
+def drawn(lines: Iterable[Line]) -> Content:
+    """In one piece: a key may wait for it."""
+    texts, spans, place = [], [], 0
+    for line in lines:
+        for text, tone in line:
+            clean = text.translate(DROP)
+            if style := _STYLES[tone]:
+                spans.append(Span(place, place + len(clean), style))
+            texts.append(clean)
+            place += len(clean)
+        texts.append("\n")
+        place += 1
+    return Content("".join(texts[:-1]), spans)
+
 
 _TONES = {"plain": "", "good": "$success", "warn": "$warning", "bad": "$error"}
 _TONE_MARKS = {"plain": "", "good": "✓ ", "warn": "▲ ", "bad": "✗ "}
