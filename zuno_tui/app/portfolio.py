@@ -19,10 +19,10 @@ from chain.positions.wallet_worth import WalletWorth, read_worths
 from chain.rpc.errors import RpcError
 from chain.wallet.address_book import parsed_address, read_book
 from chain.wallet.errors import NoSuchWalletError
-from zuno_tui.app.hedge_results import read_hedge_results
 from zuno_tui.app.positions import telling_progress
 from zuno_tui.app.session import Session, flags_of, say
 from zuno_tui.app.watchlist import Target, targets
+from zuno_tui.catalog.feature import attachments
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, NETWORK
 from zuno_tui.present.portfolio import (
@@ -135,11 +135,11 @@ async def _entries(
     try:
         async with there.sources() as sources:
             worths = await read_worths(sources, target.wallets, unit, watch=watch)
-            hedged = [await read_hedge_results(there, sources, [one.overview]) for one in worths]
+            attached = [await attachments(there, sources, [one.overview]) for one in worths]
     except RpcError as error:
         return unread_entries(session, target, error)
     entries = portfolio_entries(session, target, worths)
-    return [replace(entry, hedges=one) for entry, one in zip(entries, hedged, strict=True)]
+    return [replace(entry, attachments=one) for entry, one in zip(entries, attached, strict=True)]
 
 
 def portfolio_entries(

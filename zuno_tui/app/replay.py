@@ -19,18 +19,17 @@ from agents.bus.replay import (
     judgment_words,
     read_record,
 )
-from agents.lp.debate import LP_FLOW, DebateEnd, replay_debate
-from agents.trade import FLOW as TRADE_FLOW_NAME
+from agents.lp.debate import LP_FLOW, replay_debate
 from zuno_tui.app.session import Session, say
+from zuno_tui.catalog.feature import PlanFlow, RunAgain, feature_of_flow
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import print_json, print_lines
-from zuno_tui.present.transcript import turn_line
+from zuno_tui.present.transcript import ending, turn_line
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from agents.trade.flow import DeskEnd
     from chain.base.home import Home
 
 
@@ -39,7 +38,7 @@ class Replayed(Struct, frozen=True):
     judged: ReplayJudgment
     report: ReplayReport | None
     """None where what is recorded is of a form that this version cannot run again."""
-    ended: DebateEnd | DeskEnd | None
+    ended: RunAgain | None
 
     @property
     def words(self) -> str:
@@ -51,25 +50,30 @@ async def replayed(home: Home, path: Path) -> Replayed:
     """Read, run again with no model and no chain, and held against the plan that came of it."""
     record = read_record(path)
     planned = PlanStore(home.plans).record_hash(record.request_id)
-    trading = record.flow == TRADE_FLOW_NAME
-    running = running_versions("agents.trade" if trading else LP_FLOW.package)
-    report: ReplayReport | None = None
-    ended: DebateEnd | DeskEnd | None = None
+    flow = _plan_flow(record)
+    running = running_versions(LP_FLOW.package if flow is None else flow.package)
+    ended: RunAgain | None = None
     try:
-        report, ended = await (_desk_again(record) if trading else replay_debate(record))
+        ended = await (_debate_again(record) if flow is None else flow.replay(record))
     except (ValueError, TypeError, LookupError) as error:
         if dict(record.versions) == running:
             raise RecordBrokenError(
                 f"{path.name} cannot be run again ({type(error).__name__}): what it holds was "
                 "never written by this version of zuno."
             ) from error
+    report = None if ended is None else ended.report
     return Replayed(record, judge_replay(record, report, planned, running), report, ended)
 
 
-async def _desk_again(record: Record) -> tuple[ReplayReport, DeskEnd]:
-    from agents.trade.flow import replay_desk
+def _plan_flow(record: Record) -> PlanFlow | None:
+    feature = feature_of_flow(record.flow)
+    return None if feature is None or feature.plan_flow is None else feature.plan_flow()
 
-    return await replay_desk(record)
+
+async def _debate_again(record: Record) -> RunAgain:
+    report, ended = await replay_debate(record)
+    plan_id = None if ended.plan is None else ended.plan.plan_id
+    return RunAgain(report, ended.transcript, plan_id, ending(ended))
 
 
 def run(arguments: Namespace) -> int:
@@ -92,7 +96,7 @@ def record_path(session: Session, named: str) -> Path:
 
 def _show(session: Session, again: Replayed) -> None:
     record, judged, ended = again.record, again.judged, again.ended
-    plan = None if ended is None else ended.plan
+    plan_id = None if ended is None else ended.plan_id
     if session.as_json:
         print_json(
             {
@@ -101,7 +105,7 @@ def _show(session: Session, again: Replayed) -> None:
                 "matches": judged.holds,
                 "lines": None if again.report is None else again.report.compared,
                 "complete": record.complete,
-                "planId": None if plan is None else plan.plan_id,
+                "planId": plan_id,
                 "firstDifference": judged.line,
                 "recordHash": judged.last_hash,
                 "planHash": judged.planned_hash,
@@ -113,4 +117,4 @@ def _show(session: Session, again: Replayed) -> None:
     if ended is not None:
         print_lines(turn_line(turn.role, turn.thought) for turn in ended.transcript)
     say(again.words)
-    say(f"{'no plan' if plan is None else plan.plan_id}, last hash {judged.last_hash}")
+    say(f"{plan_id or 'no plan'}, last hash {judged.last_hash}")

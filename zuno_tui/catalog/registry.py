@@ -1,4 +1,4 @@
-"""Every command, found by its file in zuno_tui/commands; lists of commands are made here alone."""
+"""Every command, found by its file, a feature's too; lists of commands are made here alone."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from zuno_tui.catalog.command import Command, Group, Intent, Suggestion, Verb
+from zuno_tui.catalog.feature import features
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.context import PhraseContext
 
 _MOST_WORDS = 6
-_FOLDERS = ("zuno_tui.commands",)
-"""Where commands are found by name: whoever lists or runs them imports none of them."""
 
 
 class CommandRegistry:
@@ -93,7 +92,8 @@ def command_named(name: str) -> Command | None:
 
 def _modules() -> Iterator[tuple[str, str]]:
     """The files in which commands may be, each with its module's whole name."""
-    for folder in _FOLDERS:
+    own = (f"zuno_tui.features.{feature.name}.commands" for feature in features())
+    for folder in ("zuno_tui.commands", *own):
         found = iter_modules(import_module(folder).__path__)
         yield from ((file.name, f"{folder}.{file.name}") for file in found if not file.ispkg)
 

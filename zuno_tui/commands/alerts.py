@@ -55,7 +55,7 @@ def _read_acknowledge(said: Remaining) -> Acknowledge:
 
 
 def _read_mute(said: Remaining) -> MuteAlert:
-    from zuno_tui.prompt.pieces import read_duration
+    from zuno_tui.catalog.arguments import read_duration
 
     before, _, duration = said.text.lower().partition(" for ")
     said = said.restarted(before)

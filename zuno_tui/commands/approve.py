@@ -18,21 +18,23 @@ if TYPE_CHECKING:
 
 
 def _order(session: Session, intent: Approve) -> OrderMaker | None:
-    from zuno_tui.app.plans import is_trade_plan
+    from zuno_tui.app.plans import plan_flow, stored_plan
 
-    if is_trade_plan(session, intent.plan_id):
+    if plan_flow(session, intent.plan_id) is not None:
         return None  # it is sent to a venue, not signed: approved by its answer
     from zuno_tui.app.approve import order_of_candidate
-    from zuno_tui.app.plans import stored_plan
 
     plan = stored_plan(session, intent.plan_id).plan
     return order_of_candidate(session, plan, intent.candidate)
 
 
 async def _answer(session: Session, intent: Approve) -> CommandAnswer:
-    from zuno_tui.app.trade import approved
+    from zuno_tui.app.plans import plan_flow
 
-    return await approved(session, intent.plan_id)
+    flow = plan_flow(session, intent.plan_id)
+    if flow is None:
+        raise LookupError("A plan about liquidity is approved by what it orders.")
+    return await flow.approve(session, intent.plan_id)
 
 
 def _read(said: Remaining) -> Approve:

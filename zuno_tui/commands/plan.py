@@ -14,12 +14,10 @@ if TYPE_CHECKING:
 
 
 async def _answer(session: Session, intent: ShowPlan) -> CommandAnswer:
-    from zuno_tui.app.plans import is_trade_plan, stored_plan
+    from zuno_tui.app.plans import plan_flow, stored_plan
 
-    if is_trade_plan(session, intent.plan_id):
-        from zuno_tui.app.trade import shown
-
-        return shown(session, intent.plan_id)
+    if (flow := plan_flow(session, intent.plan_id)) is not None:
+        return flow.show(session, intent.plan_id)
     from zuno_tui.present.plan_card import plan_answer
 
     argued = stored_plan(session, intent.plan_id)

@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from agents.lp.option_letters import option_letter
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
 from agents.model.speaking import SILENCE
 from zuno_tui.desk.cleaning import clean_in_place
 from zuno_tui.desk.events import DebateChanged, ProseHeard, Said, ThinkingHeard, TurnEnded
 from zuno_tui.desk.judging import judge_earlier, shown_plan
-from zuno_tui.present.transcript import WHY_STRUCK
+from zuno_tui.present.transcript import WHY_STRUCK, ending
 from zuno_tui.present.views import DebateView, Struck, TurnView
 from zuno_tui.settings.load import TransportChoice
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role
     from agents.bus.run import Listener, SpokenTurn
-    from agents.lp.debate import DebateEnd
     from agents.lp.payloads import FlowCreateStart, FlowStart
     from agents.model.budget import BudgetReport
     from zuno_tui.app.agents_elsewhere import AgentPlaces
@@ -52,17 +50,6 @@ def turn_view(turn: SpokenTurn) -> TurnView:
 
 def _struck(flags: tuple[ClaimFlag, ...]) -> tuple[Struck, ...]:
     return tuple(Struck(flag.start, flag.end, WHY_STRUCK[flag.kind]) for flag in flags)
-
-
-def ending(ended: DebateEnd) -> str:
-    """How the debate ended, in a sentence."""
-    if ended.plan is not None:
-        choice = ended.plan.choice
-        what = choice.kind if choice.index is None else f"option {option_letter(choice.index)}"
-        return f"{ended.plan.plan_id} says {what}."
-    if ended.failure is None:
-        return "It ended without a plan."
-    return f"It ended at {ended.failure.stage}: {ended.failure.reason}"
 
 
 # What could still become the id of a number once more of it is heard, and the space before it.
@@ -151,11 +138,11 @@ class Debates:
 
     def introduce(self) -> None:
         """Who will speak and from where, told before anybody is asked to."""
-        from zuno_tui.app.agents_elsewhere import mesh_not_asked
+        from zuno_tui.app.agents_elsewhere import agents_note
 
         settings = self._settings(None)
         if settings.transport is not TransportChoice.LOCAL:
-            found = mesh_not_asked(self._desk_context.session.home)
+            found = agents_note(self._desk_context.session.home)
             self._desk_context.status.meshed(found, None)
 
     def recommend(self, intent: Recommend) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from agents.lp.debate import DebateEnd
 from agents.lp.record_summary import summarise
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.resume import ResumeChoice, StepSituation
@@ -16,7 +15,7 @@ from zuno_tui.app.outbox import resolve_half_done
 from zuno_tui.app.pools import PoolWords, pool_words, read_edges
 from zuno_tui.app.replay import record_path, replayed
 from zuno_tui.desk.cleaning import clean_line
-from zuno_tui.desk.debates import ending, turn_view
+from zuno_tui.desk.debates import turn_view
 from zuno_tui.desk.events import (
     DebateChanged,
     OutboxReady,
@@ -31,7 +30,6 @@ from zuno_tui.gate.results import UnsettledStep, look_at_outbox, remember_heard,
 from zuno_tui.present.views import DebateView, DispatchView, PoolRow, RecordRow
 
 if TYPE_CHECKING:
-    from agents.trade.flow import DeskEnd
     from chain.execution.outbox.records import Dispatch
     from zuno_tui.app.session import Session
     from zuno_tui.catalog.command import Intent
@@ -142,7 +140,7 @@ class Records:
         again = await replayed(session.home, path)
         words = f"{again.words} Its last hash is {again.judged.last_hash}."
         turns = () if again.ended is None else again.ended.transcript
-        ended = words if again.ended is None else f"{_ending(again.ended)} {words}"
+        ended = words if again.ended is None else f"{again.ended.ending} {words}"
         subject = f"{summarise(path).subject}, again"
         shown = tuple(turn_view(turn) for turn in turns)
         self._desk_context.tell(
@@ -152,14 +150,6 @@ class Records:
         self._desk_context.tell(
             Said(again.words, "good" if again.judged.holds else "bad", intent.twin)
         )
-
-
-def _ending(ended: DebateEnd | DeskEnd) -> str:
-    if isinstance(ended, DebateEnd):
-        return ending(ended)
-    if ended.plan is None:
-        return "It ended without a plan."
-    return f"{ended.plan.plan_id} says {ended.plan.decision.value}."
 
 
 def record_rows(folder: Path) -> tuple[RecordRow, ...]:

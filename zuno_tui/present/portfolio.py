@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from agents.monitor.alerts.alert import alert_document
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import HOUR
 from chain.contracts.checksum import shortened
-from zuno_tui.present.hedge_lines import hedge_result_lines, hedge_results_document
+from zuno_tui.catalog.feature import Attachment, unknown_attachments
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.position import wallet_document
 from zuno_tui.present.words import money, number, units
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network
     from chain.positions.wallet_worth import IdleAmount, WalletWorth
     from chain.prices.price import WorthUnit
-    from zuno_tui.app.hedge_results import HedgeResults
     from zuno_tui.present.views import Tone
 
 
@@ -37,8 +36,8 @@ class PortfolioEntry(Struct, frozen=True):
     """None where the network could not be read."""
     trouble: str = ""
     """Why it could not be read, or what of it is missing."""
-    hedges: HedgeResults | None = None
-    """What its positions and their hedges came to; None where nobody looked."""
+    attachments: tuple[Attachment, ...] = field(default_factory=unknown_attachments)
+    """What hangs on its positions besides the chain."""
 
     @property
     def whole(self) -> bool:
@@ -180,13 +179,8 @@ def portfolio_lines(whole: WholePortfolio) -> tuple[str, ...]:
         f"{one.severity.value}: {one.network} {shortened(one.wallet_address)} {one.message}"
         for one in whole.alerts
     ]
-    hedges = [
-        line
-        for one in whole.entries
-        if one.hedges is not None
-        for line in hedge_result_lines(one.hedges)
-    ]
-    return (*table(_COLUMNS, rows), *hedges, *(["", *alerts] if alerts else []))
+    attached = [line for entry in whole.entries for one in entry.attachments for line in one.lines]
+    return (*table(_COLUMNS, rows), *attached, *(["", *alerts] if alerts else []))
 
 
 def portfolio_document(whole: WholePortfolio) -> dict[str, Json]:
@@ -252,7 +246,7 @@ def _entry_document(entry: PortfolioEntry) -> dict[str, Json]:
         "chainId": entry.network.chain_id,
         "whole": entry.whole,
         "trouble": entry.trouble or None,
-        "hedges": None if entry.hedges is None else hedge_results_document(entry.hedges),
+        **{one.name: one.document for one in entry.attachments},
     }
     if entry.worth is None:
         return {**told, "total": None}

@@ -17,7 +17,6 @@ from zuno_tui.catalog.intents import (
     DiffPlan,
     Doctor,
     ExplainPlan,
-    Hedge,
     Help,
     Inspect,
     ListPools,
@@ -32,7 +31,6 @@ from zuno_tui.catalog.intents import (
     ShowPlan,
     SimulatePlan,
     SwitchNetwork,
-    Trade,
     UseWallet,
 )
 from zuno_tui.catalog.registry import registry
@@ -45,9 +43,10 @@ from zuno_tui.commands.exit_drill import ExitDrill
 from zuno_tui.commands.export import ExportPlan
 from zuno_tui.commands.increase import IncreasePosition
 from zuno_tui.commands.revoke import Revoke
-from zuno_tui.commands.scorecard import ShowScorecard
 from zuno_tui.commands.unwrap import UnwrapEth
 from zuno_tui.commands.wrap import WrapEth
+from zuno_tui.features.lab.commands.scorecard import ShowScorecard
+from zuno_tui.features.trade.intents import Hedge, Trade
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.interpret import FilledLine, may_look, understand
 from zuno_tui.prompt.phrase_error import Misunderstood
