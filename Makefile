@@ -7,6 +7,9 @@ STAMPS := .setup$(SUFFIX)
 # Not worth compiling beforehand: nobody here imports it, or it runs compiled to machine code.
 SELDOM_IMPORTED := /(ccxt|mypy|mypyc|pip|pkg_resources|setuptools|SelfTest|tests)/
 
+# Workers and children share what is compiled: without that each compiles every test itself.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test tests quick pure check bench soak mutants screenshots nats-server sbom setup world token-list memory lock clean
 
 run: setup world  ## open the demo

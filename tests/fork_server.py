@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -42,7 +43,7 @@ PRELOADED = (
     "zuno_tui.catalog.registry",
     "zuno_tui.app.alerts",
     "zuno_tui.app.apply",
-    "zuno_tui.app.debate",
+    "zuno_tui.app.approve",
     "zuno_tui.app.outbox",
     "zuno_tui.app.positions",
     "zuno_tui.app.debate",
@@ -152,6 +153,7 @@ def fork_server() -> ForkServer:
 def _serve(control: socket.socket) -> None:
     for name in PRELOADED:
         import_module(name)
+    import_module("zuno_tui.catalog.registry").registry().on_command_line()
     gc.collect()
     gc.freeze()
     watchers = 0
@@ -207,7 +209,23 @@ def _become(
     os.environ.update(environment)
     os.chdir(folder)
     sys.argv[1:] = arguments
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    code: object = None
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as ending:
+        code = ending.code
+    if code is None or isinstance(code, int):
+        _end_at_once(code or 0)
+    sys.exit(str(code))
+
+
+def _end_at_once(code: int) -> None:
+    """As the interpreter ends, but without taking apart module by module what was loaded."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code & 0xFF)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import termios
 import time
 from typing import TYPE_CHECKING
 
-import pyte
+from tests.zuno_tui.terminal_emulator import Emulator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,21 +26,6 @@ SECONDS = 20.0
 _HAND_SECONDS = 0.12
 """Between two keys of somebody who types with care."""
 _READ_AT_ONCE = 65_536
-
-# The emulator draws these, or reads them as colours; a real terminal answers or ignores them.
-_NOT_FOR_THE_EMULATOR = re.compile(
-    r"\x1b\[[<>=][0-9;]*[A-Za-z]"
-    r"|\x1b\[\?[0-9;]*(?:\$p|u)"
-    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
-    r"|\x1b[P_^X][^\x1b]*\x1b\\"
-)
-_SEQUENCE_OR_ITS_START = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"
-    r"|\][^\x07\x1b]*(?:\x07|\x1b\\)"
-    r"|[P_^X][^\x1b]*\x1b\\"
-    r"|[ -/]*[0-OQ-WYZ`-~\\]"
-    r"|)"
-)
 
 
 class Terminal:
@@ -55,10 +40,8 @@ class Terminal:
     ) -> None:
         self.raw = bytearray()
         """Every byte the program ever sent, for who counts or searches them."""
-        self.screen = pyte.Screen(cols, rows)
-        self._stream = pyte.Stream(self.screen)
+        self.screen = Emulator(cols, rows)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._waiting = ""
         # Ours stays open, so that how the program left the terminal can be asked afterwards.
         self._master, self._slave = pty.openpty()
         self._set_size(cols, rows)
@@ -91,7 +74,7 @@ class Terminal:
 
     @property
     def lines(self) -> list[str]:
-        return [line.rstrip() for line in self.screen.display]
+        return self.screen.shown()
 
     @property
     def text(self) -> str:
@@ -168,7 +151,7 @@ class Terminal:
                 self.raw += pieces[-1]
         heard = time.perf_counter()
         for piece in pieces:
-            self._draw(self._decoder.decode(piece))
+            self.screen.take(self._decoder.decode(piece))
         return heard
 
     def settle(self, quiet: float = 0.3, seconds: float = SECONDS) -> str:
@@ -217,16 +200,8 @@ class Terminal:
             return False
         arrived = os.read(self._master, _READ_AT_ONCE)
         self.raw += arrived
-        self._draw(self._decoder.decode(arrived))
+        self.screen.take(self._decoder.decode(arrived))
         return True
-
-    def _draw(self, text: str) -> None:
-        text = self._waiting + text
-        # A sequence may be cut by the end of what was read: its rest comes with the next piece.
-        sequences = _SEQUENCE_OR_ITS_START.finditer(text)
-        whole = next((found.start() for found in sequences if found[0] == "\x1b"), len(text))
-        text, self._waiting = text[:whole], text[whole:]
-        self._stream.feed(_NOT_FOR_THE_EMULATOR.sub("", text))
 
     def _set_size(self, cols: int, rows: int) -> None:
         size = struct.pack("HHHH", rows, cols, 0, 0)

@@ -219,10 +219,9 @@ class Watching:
         rows = self._view.rows
         # While another thread writes, the book may tell the new revision and the old alerts.
         if (alerts := self._book.current()) is not self._alerts:
-            self._alerts = alerts
             rows = tuple(map(self._row, alerts[:_MOST_ROWS]))
         troubles = (self._book.trouble, self._trouble, *self._undelivered)
-        return AlertsView(
+        view = AlertsView(
             rows=rows,
             revision=revision,
             watched_by=self._watched_by,
@@ -230,6 +229,9 @@ class Watching:
             trouble=" ".join(dict.fromkeys(filter(None, troubles))) or None,
             unseen=self._unseen(),
         )
+        # Not before: rows that a fault kept from the screen are drawn at the next look.
+        self._alerts = alerts
+        return view
 
     def _see_store(self) -> None:
         """What whoever polls has written down of itself, and of the channels."""

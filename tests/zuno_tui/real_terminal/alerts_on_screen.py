@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+import threading
 import time
-from collections import deque
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from tests.zuno_tui.screen_terminal import Terminal
 
 MOST_LAG_SECONDS = 10.0
 """How long the pane may tell what the file told before, on a machine that is busy."""
+_BETWEEN_READS = 0.02
+"""Seconds: the monitor writes far less often, so that no version is missed."""
 _ROW = re.compile(
     r"^│[ ›▌]*(?:\d+ +)?((?:✗|▲|·) \w+) +(?:#(\d+) +)?(.*?) +(?:<?\d+ \w+) *[▁-█]? *│$"
 )
@@ -26,57 +30,96 @@ Told = tuple[str, str, str]
 """How an alert stands, its position, and its words."""
 
 
+class FileVersion(NamedTuple):
+    since: float
+    documents: list[dict[str, Any]]
+
+
+class PaneSample(NamedTuple):
+    when: float
+    wall_time: float
+    rows: list[Told]
+
+
 @dataclass
 class AgreementWatch:
-    """Samples both; a pane that shows what the file never told lately is a fault."""
+    """Samples of the pane, and every version of the file since before the first of them.
+
+    The pane reads the database that the file is written from: it may be behind the file, which it
+    never reads, and ahead of it while the file waits to be written.
+    """
 
     terminal: Terminal
     file: Path
-    looks: int = 0
-    revisions: int = 0
-    most_rows: int = 0
-    most_lag: float = 0.0
-    faults: list[str] = field(default_factory=list)
-    _lately: deque[tuple[float, list[Told]]] = field(default_factory=deque)
+    samples: list[PaneSample] = field(default_factory=list)
+    versions: list[FileVersion] = field(default_factory=list)
+
+    @classmethod
+    @contextmanager
+    def begun(cls, terminal: Terminal, file: Path) -> Iterator[AgreementWatch]:
+        """From the first look on the pane has had time to show what the file tells."""
+        watch = cls(terminal, file)
+        stop = threading.Event()
+        reader = threading.Thread(target=watch._follow, args=(stop,), daemon=True)
+        reader.start()
+        try:
+            assert watch.settles()
+            yield watch
+        finally:
+            stop.set()
+            reader.join()
 
     def look(self) -> None:
-        shown = on_screen(self.terminal.text)
-        self._read_file()
-        now = time.monotonic()
-        # A version counts until the next one came: how long ago that was is the pane's lag.
-        ended = [at for at, _ in list(self._lately)[1:]]
-        lags = [
-            max(0.0, now - end)
-            for end, (_, told) in zip([*ended, now], self._lately, strict=True)
-            if _agree(shown, told)
-        ]
-        self.looks += 1
-        self.most_rows = max(self.most_rows, len(shown))
-        if lags:
-            self.most_lag = max(self.most_lag, min(lags))
-        else:
-            told = self._lately[-1][1]
-            both = ("the pane:", *map(str, shown), "the file:", *map(str, told))
-            self.faults.append("\n".join(both))
+        self.samples.append(
+            PaneSample(time.monotonic(), time.time(), on_screen(self.terminal.text))
+        )
 
-    def settles(self, seconds: float = MOST_LAG_SECONDS) -> bool:
-        """Whether both come to tell the same: a version between two looks may have been missed."""
+    def settles(self, seconds: float = 6 * MOST_LAG_SECONDS) -> bool:
+        """Whether both come to tell the same."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            told = in_file(json.loads(self.file.read_bytes()), time.time())
-            if _agree(on_screen(self.terminal.text), told):
+            rows = in_file(json.loads(self.file.read_bytes()), time.time())
+            if _agree(on_screen(self.terminal.text), rows):
                 return True
             self.terminal.settle(quiet=0.1, seconds=0.5)
         return False
 
-    def _read_file(self) -> None:
-        told = in_file(json.loads(self.file.read_bytes()), time.time())
-        now = time.monotonic()
-        if not self._lately or self._lately[-1][1] != told:
-            self._lately.append((now, told))
-            self.revisions += 1
-        while len(self._lately) > 1 and now - self._lately[1][0] > MOST_LAG_SECONDS:
-            self._lately.popleft()
+    @property
+    def most_rows(self) -> int:
+        return max(len(sample.rows) for sample in self.samples)
+
+    def lags(self) -> list[float | None]:
+        """By sample: how many seconds from a version it agrees with; None where none is near."""
+        return [min(self._distances(sample), default=None) for sample in self.samples]
+
+    def faults(self) -> list[str]:
+        """What the pane showed while the file told nothing like it, shortly before or after."""
+        return [
+            "\n".join(("the pane:", *map(str, sample.rows), "the file:", *self._told_at(sample)))
+            for sample, lag in zip(self.samples, self.lags(), strict=True)
+            if lag is None
+        ]
+
+    def _distances(self, sample: PaneSample) -> Iterator[float]:
+        ends = [version.since for version in self.versions[1:]]
+        for version, end in zip(self.versions, [*ends, math.inf], strict=True):
+            distance = max(0.0, version.since - sample.when, sample.when - end)
+            if distance <= MOST_LAG_SECONDS and _agree(
+                sample.rows, in_file(version.documents, sample.wall_time)
+            ):
+                yield distance
+
+    def _told_at(self, sample: PaneSample) -> Iterator[str]:
+        known = [version for version in self.versions if version.since <= sample.when]
+        return map(str, in_file(known[-1].documents, sample.wall_time))
+
+    def _follow(self, stop: threading.Event) -> None:
+        while True:
+            documents = json.loads(self.file.read_bytes())
+            if not self.versions or self.versions[-1].documents != documents:
+                self.versions.append(FileVersion(time.monotonic(), documents))
+            if stop.wait(_BETWEEN_READS):
+                return
 
 
 def on_screen(screen: str) -> list[Told]:

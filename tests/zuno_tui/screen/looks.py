@@ -7,6 +7,8 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from textual._context import visible_screen_stack
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -35,8 +37,13 @@ class Pair(NamedTuple):
 
 
 def lines_of(pilot: Pilot[None]) -> list[str]:
-    strips = pilot.app.screen._compositor.render_strips()
+    strips = _drawn(pilot)
     return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+
+
+def _drawn(pilot: Pilot[None]) -> list[Strip]:
+    visible_screen_stack.set(pilot.app._background_screens)
+    return pilot.app.screen._compositor.render_strips()
 
 
 def front_of(pilot: Pilot[None]) -> list[str]:
@@ -47,7 +54,7 @@ def front_of(pilot: Pilot[None]) -> list[str]:
 def _front(pilot: Pilot[None]) -> list[Strip]:
     screen = pilot.app.screen
     region = screen.children[0].region if screen.is_modal else screen.region
-    strips = screen._compositor.render_strips()[region.y : region.bottom]
+    strips = _drawn(pilot)[region.y : region.bottom]
     return [strip.crop(region.x, region.right) for strip in strips]
 
 
