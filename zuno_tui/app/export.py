@@ -9,9 +9,9 @@ from chain.contracts.checksum import checksummed
 from chain.execution.decode.decoder import decode
 from chain.execution.decode.records import Execute, ModifyLiquidities
 from chain.execution.outbox.outbox import Outbox
+from zuno_tui.gate.actions.target import read_wallet
 from zuno_tui.gate.apply import unused_approval
 from zuno_tui.gate.drift import network_time
-from zuno_tui.gate.orders.target import read_wallet
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, json_text

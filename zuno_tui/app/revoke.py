@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.positions.overview import Sources, tokens_at
 from chain.tokens import listed_tokens
+from zuno_tui.gate.actions.wallet import action_to_revoke
 from zuno_tui.gate.allowances import GivenAllowance, known_tokens, read_given, spenders
-from zuno_tui.gate.orders.wallet import order_to_revoke
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table
@@ -16,8 +16,8 @@ from zuno_tui.present.receipt import allowance_document, allowance_rows
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
-    from zuno_tui.catalog.command import OrderMaker
-    from zuno_tui.gate.orders.order import Order
+    from zuno_tui.catalog.command import ActionMaker
+    from zuno_tui.gate.actions.action import Action
 
 _COLUMNS = (
     OutputColumn("TOKEN"),
@@ -28,28 +28,28 @@ _COLUMNS = (
 _HEX_ADDRESS = 42
 
 
-def order_to_take_back(
+def action_to_take_back(
     session: Session, token: str | None, spender: str | None, *, everything: bool
-) -> OrderMaker:
+) -> ActionMaker:
     if everything and token is not None:
         raise GateRefusedError("Name one allowance, or --all of them, not both.")
 
-    async def order_for_all(sources: Sources) -> Order:
+    async def action_for_all(sources: Sources) -> Action:
         tokens = known_tokens(sources, session.address)
-        return await order_to_revoke(sources, await read_given(sources, session.address, tokens))
+        return await action_to_revoke(sources, await read_given(sources, session.address, tokens))
 
     if everything:
-        return order_for_all
+        return action_for_all
     if token is None or spender is None:
         raise GateRefusedError(
             "Which allowance? Name the token and who may move it: "
             f"zuno revoke {token or 'TOKEN'} Permit2. See them all: zuno revoke"
         )
 
-    async def order(sources: Sources) -> Order:
-        return await order_to_revoke(sources, await _named(sources, session, token, spender))
+    async def action(sources: Sources) -> Action:
+        return await action_to_revoke(sources, await _named(sources, session, token, spender))
 
-    return order
+    return action
 
 
 async def allowances(session: Session) -> CommandAnswer:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from chain.positions.overview import Sources
     from zuno_tui.app.session import Session
-    from zuno_tui.gate.orders.order import Order
+    from zuno_tui.gate.actions.action import Action
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.prompt.remaining import Remaining
 
-    OrderMaker: TypeAlias = Callable[[Sources], Awaitable[Order]]
-    """Makes an order of the chain as it is when it is read."""
+    ActionMaker: TypeAlias = Callable[[Sources], Awaitable[Action]]
+    """Makes an action of the chain as it is when it is read."""
 
 
 class Argument(Struct, frozen=True):
@@ -163,9 +163,9 @@ class Command(Struct, frozen=True, kw_only=True):
     """What --help explains beyond its words and flags."""
     group: Group
     intent: type[Intent] = Intent
-    actions: tuple[Command, ...] = ()
+    subcommands: tuple[Command, ...] = ()
     """Commands of their own behind this one's name, as in `zuno alerts ack`."""
-    needs_action: bool = False
+    needs_subcommand: bool = False
     on_command_line: bool = True
     takes_shared_flags: bool = True
     """Whether network, wallet and home can be named for it."""
@@ -174,7 +174,7 @@ class Command(Struct, frozen=True, kw_only=True):
 
     answer: Callable[[Session, Any], Coroutine[Any, Any, CommandAnswer]] | None = None
     """Reads and answers in lines or as a document; at the desk it is a page."""
-    order: Callable[[Session, Any], OrderMaker | None] | None = None
+    action: Callable[[Session, Any], ActionMaker | None] | None = None
     """What is to be built and approved; at the desk it goes on the card. None only answers."""
     run: Callable[[Namespace], int] | None = None
     """Anything else on the command line."""

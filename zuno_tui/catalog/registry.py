@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from zuno_tui.prompt.context import PhraseContext
 
 _MOST_WORDS = 6
+_TABLES = ("position_actions", "wallet_actions")
+"""Files that hold several commands."""
 
 
 class CommandRegistry:
@@ -22,7 +24,7 @@ class CommandRegistry:
 
     def __init__(self, commands: Iterable[Command]) -> None:
         self.commands = tuple(sorted(commands, key=_place))
-        every = tuple(_with_actions(self.commands))
+        every = tuple(_with_subcommands(self.commands))
         self._by_intent = {command.intent: command for command in every}
         self._by_verb = {verb.name: command for command in every for verb in command.verbs}
         self._by_words = {
@@ -72,22 +74,22 @@ class CommandRegistry:
 
     def suggestions(self, context: PhraseContext) -> Iterator[tuple[Suggestion, Command]]:
         """What the palette offers now, each with the command it is of."""
-        for command in _with_actions(self.commands):
+        for command in _with_subcommands(self.commands):
             for suggestion in command.suggest(context):
                 yield suggestion, command
 
 
 @cache
 def registry() -> CommandRegistry:
-    found = (_command_in(module) for _, module in _modules())
-    return CommandRegistry(filter(None, found))
+    return CommandRegistry(command for _, module in _modules() for command in _commands_in(module))
 
 
 def command_named(name: str) -> Command | None:
-    """By its file alone, so that running one command loads no other."""
+    """By its file alone, so that running one command loads few others."""
     wanted = name.replace("-", "_")
-    found = (_command_in(module) for file, module in _modules() if file == wanted)
-    return next((command for command in found if command and command.name == name), None)
+    likely = (module for file, module in _modules() if file in (wanted, *_TABLES))
+    found = (command for module in likely for command in _commands_in(module))
+    return next((command for command in found if command.name == name), None)
 
 
 def _modules() -> Iterator[tuple[str, str]]:
@@ -98,17 +100,20 @@ def _modules() -> Iterator[tuple[str, str]]:
         yield from ((file.name, f"{folder}.{file.name}") for file in found if not file.ispkg)
 
 
-def _command_in(module: str) -> Command | None:
-    command = getattr(import_module(module), "COMMAND", None)
-    return command if isinstance(command, Command) else None
+def _commands_in(name: str) -> tuple[Command, ...]:
+    module = import_module(name)
+    if hasattr(module, "COMMANDS"):
+        return tuple(module.COMMANDS)
+    command = getattr(module, "COMMAND", None)
+    return (command,) if isinstance(command, Command) else ()
 
 
 def _place(command: Command) -> tuple[int, bool, str]:
     """By what it is about; what leads to a signature comes after what only looks."""
-    return command.group, command.order is not None, command.name
+    return command.group, command.action is not None, command.name
 
 
-def _with_actions(commands: Iterable[Command]) -> Iterator[Command]:
+def _with_subcommands(commands: Iterable[Command]) -> Iterator[Command]:
     for command in commands:
         yield command
-        yield from command.actions
+        yield from command.subcommands

@@ -98,12 +98,12 @@ def _add_commands(
                     _add(group.add_argument, argument)
             else:
                 _add(parser.add_argument, each)
-        if command.actions:
+        if command.subcommands:
             actions = parser.add_subparsers(
-                metavar="|".join(action.name for action in command.actions),
-                required=command.needs_action,
+                metavar="|".join(action.name for action in command.subcommands),
+                required=command.needs_subcommand,
             )
-            _add_commands(actions, command.actions, shared)
+            _add_commands(actions, command.subcommands, shared)
 
 
 def _epilog(command: Command) -> str | None:

@@ -80,7 +80,7 @@ COMMAND = Command(
             spoken=("show alerts", "list alerts", "what needs attention", "what happened"),
         ),
     ),
-    actions=(
+    subcommands=(
         Command(
             name="ack",
             does="take note of an alert, or of all",

@@ -11,21 +11,21 @@ from zuno_tui.catalog.possible import with_plan
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
-    from zuno_tui.catalog.command import OrderMaker
+    from zuno_tui.catalog.command import ActionMaker
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.prompt.remaining import Remaining
 
 
-def _order(session: Session, intent: Approve) -> OrderMaker | None:
+def _action(session: Session, intent: Approve) -> ActionMaker | None:
     from zuno_tui.app.plans import plan_flow, stored_plan
 
     if plan_flow(session, intent.plan_id) is not None:
         return None  # it is sent to a venue, not signed: approved by its answer
-    from zuno_tui.app.approve import order_of_candidate
+    from zuno_tui.app.approve import action_of_candidate
 
     plan = stored_plan(session, intent.plan_id).plan
-    return order_of_candidate(session, plan, intent.candidate)
+    return action_of_candidate(session, plan, intent.candidate)
 
 
 async def _answer(session: Session, intent: Approve) -> CommandAnswer:
@@ -33,7 +33,7 @@ async def _answer(session: Session, intent: Approve) -> CommandAnswer:
 
     flow = plan_flow(session, intent.plan_id)
     if flow is None:
-        raise LookupError("A plan about liquidity is approved by what it orders.")
+        raise LookupError("A plan about liquidity is approved by its action.")
     return await flow.approve(session, intent.plan_id)
 
 
@@ -53,7 +53,7 @@ COMMAND = Command(
     does="build, decode and simulate what would be signed; sign nothing",
     group=Group.PLAN,
     intent=Approve,
-    order=_order,
+    action=_action,
     answer=_answer,
     verbs=(
         Verb(

@@ -72,7 +72,7 @@ COMMAND = Command(
     answer=_list,
     verbs=(Verb("model", _read, spoken=("models",)),),
     suggest=always(ListModels()),
-    actions=(
+    subcommands=(
         Command(
             name="test",
             does="ask each agent's model once, and say what its server can do",

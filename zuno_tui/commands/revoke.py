@@ -8,7 +8,7 @@ from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
-    from zuno_tui.catalog.command import OrderMaker
+    from zuno_tui.catalog.command import ActionMaker
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 
@@ -45,12 +45,12 @@ async def _answer(session: Session, _asked: Revoke) -> CommandAnswer:
     return await allowances(session)
 
 
-def _order(session: Session, intent: Revoke) -> OrderMaker | None:
+def _action(session: Session, intent: Revoke) -> ActionMaker | None:
     if intent == Revoke():
         return None
-    from zuno_tui.app.revoke import order_to_take_back
+    from zuno_tui.app.revoke import action_to_take_back
 
-    return order_to_take_back(session, intent.token, intent.spender, everything=intent.everything)
+    return action_to_take_back(session, intent.token, intent.spender, everything=intent.everything)
 
 
 def _read(said: Remaining) -> Revoke:
@@ -68,7 +68,7 @@ COMMAND = Command(
     group=Group.WALLET,
     intent=Revoke,
     answer=_answer,
-    order=_order,
+    action=_action,
     verbs=(
         Verb(
             "revoke",

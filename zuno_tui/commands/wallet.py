@@ -139,8 +139,8 @@ COMMAND = Command(
     does="keys, and whose positions are watched",
     group=Group.WALLET,
     reaches_network=False,
-    needs_action=True,
-    actions=(
+    needs_subcommand=True,
+    subcommands=(
         _action("new", "make a new key", NewWallet),
         _action("import", "bring a key, or an address to watch", ImportWallet),
         _action("list", "every wallet, where its key is, and which is current", ListWallets),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from zuno_tui.gate.apply import WaitingApproval
     from zuno_tui.gate.dry_run import Approved
     from zuno_tui.gate.replace import Replacement
-    from zuno_tui.gate.worth import OrderWorth
+    from zuno_tui.gate.worth import ActionWorth
 
 
 class SigningKey(Struct, frozen=True):
@@ -56,20 +56,20 @@ def approved_view(approved: Approved, wallet: Address, key: SigningKey) -> Appro
     """Right after approving, with everything the trial showed."""
     dry_run = approved.dry_run
     prepared = dry_run.prepared
-    parties, network, order = parties_of(prepared.steps), prepared.facts.network, prepared.order
+    parties, network, action = parties_of(prepared.steps), prepared.facts.network, prepared.action
     facts = ReceiptFacts(
         network=network,
         names=names_on(network, wallet, dry_run.tokens),
         steps=prepared.steps,
         changes=prepared.simulation.all_changes(dry_run.tokens),
         gas=prepared.gas.total,
-        pool=order.subject.pool,
-        usd_per_unit=order.usd_per_unit,
-        usd_per_wei=order.usd_per_wei,
+        pool=action.subject.pool,
+        usd_per_unit=action.usd_per_unit,
+        usd_per_wei=action.usd_per_wei,
     )
     return ApprovalView(
-        plan_id=order.plan_id,
-        headline=order.headline,
+        plan_id=action.plan_id,
+        headline=action.headline,
         hash=approved.hash,
         expires_at=float(prepared.bounds.expires_at),
         steps=_steps(dry_run.words, facts),
@@ -88,7 +88,7 @@ def approved_view(approved: Approved, wallet: Address, key: SigningKey) -> Appro
 
 
 def waiting_view(
-    waiting: WaitingApproval, network: Network, key: SigningKey, worth: OrderWorth
+    waiting: WaitingApproval, network: Network, key: SigningKey, worth: ActionWorth
 ) -> ApprovalView:
     """Before signing: the words out of the journal's bytes, the outcome by a trial made then."""
     approval, judgment = waiting.approval, waiting.judgment

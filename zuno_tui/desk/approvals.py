@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from agents.lp.option_letters import option_index, option_letter
-from zuno_tui.app.approve import dry_run_made, order_of_candidate
+from zuno_tui.app.approve import action_of_candidate, dry_run_made
 from zuno_tui.app.market import MarketClock, MarketClockError, MarketTrading, open_approvals
 from zuno_tui.app.plans import stored_plan
 from zuno_tui.desk.approval_views import approved_view, signing_key
@@ -18,7 +18,7 @@ from zuno_tui.present.plan_card import edited_words, record_words
 from zuno_tui.present.views import DebateView, PlanView
 
 if TYPE_CHECKING:
-    from zuno_tui.catalog.command import OrderMaker
+    from zuno_tui.catalog.command import ActionMaker
     from zuno_tui.catalog.intents import Approve, ExplainPlan, ShowPlan
     from zuno_tui.catalog.intents import SetMarketClock as Asked
     from zuno_tui.desk.card import Card
@@ -111,10 +111,10 @@ class Approvals:
 
     def approve(self, intent: Approve) -> None:
         argued = self._plan(intent.plan_id)
-        make_order = order_of_candidate(self._desk_context.session, argued.plan, intent.candidate)
+        make_action = action_of_candidate(self._desk_context.session, argued.plan, intent.candidate)
         if self._card.view is None or self._card.view.plan_id != argued.plan.plan_id:
             self._show(argued)
-        self.begin(make_order, intent.twin, _approved_words(self._card.view, intent.candidate))
+        self.begin(make_action, intent.twin, _approved_words(self._card.view, intent.candidate))
 
     def show(self, intent: ShowPlan) -> None:
         self._show(self._plan(intent.plan_id))
@@ -142,7 +142,7 @@ class Approvals:
         )
         self._desk_context.tell(ViewAsked("debate"))
 
-    async def _dry_run_made(self, make_order: OrderMaker) -> DryRun:
+    async def _dry_run_made(self, make_action: ActionMaker) -> DryRun:
         """In the demo at real time, which passes until the person has decided."""
         session, sources, market = (
             self._desk_context.session,
@@ -150,31 +150,31 @@ class Approvals:
             self._market,
         )
         if market is None:
-            return await dry_run_made(session, sources, make_order)
+            return await dry_run_made(session, sources, make_action)
         await market.give_time()
         try:
-            return await dry_run_made(session, sources, make_order)
+            return await dry_run_made(session, sources, make_action)
         except Exception:
             await market.go_on()
             raise
 
-    def begin(self, make_order: OrderMaker, twin: str, what: str = "the transactions") -> None:
+    def begin(self, make_action: ActionMaker, twin: str, what: str = "the transactions") -> None:
         self._desk_context.jobs.start(
             APPROVE,
             f"Building and trying {what}",
-            lambda _: self._approve(make_order, twin),
+            lambda _: self._approve(make_action, twin),
             seconds=_PATIENCE,
         )
 
-    async def _approve(self, make_order: OrderMaker, twin: str) -> None:
+    async def _approve(self, make_action: ActionMaker, twin: str) -> None:
         desk_context, began = self._desk_context, self._desk_context.clock()
-        dry_run = await self._dry_run_made(make_order)
+        dry_run = await self._dry_run_made(make_action)
         approved = approve(desk_context.sources, desk_context.session.home.outbox, dry_run)
         key = signing_key(
             desk_context.session.home, desk_context.session.network, desk_context.wallet
         )
         view = approved_view(approved, desk_context.wallet, key)
-        position = dry_run.prepared.order.subject.position
+        position = dry_run.prepared.action.subject.position
         self._card.approved(view, None if position is None else position.token_id)
         desk_context.bring("plan", began)
         desk_context.tell(

@@ -183,7 +183,7 @@ class Dispatcher:
         self._signing.confirm(approval_hash, word, passphrase)
 
     async def take(self, intent: Intent) -> None:
-        """To the part that does it; what no part is made for is ordered, or read as a page."""
+        """To the part that does it; what no part is made for is prepared, or read as a page."""
         if isinstance(intent, SetMarketClock):
             await self._turn_market(intent)
         elif (part := self._parts.get(type(intent))) is not None:
@@ -193,9 +193,9 @@ class Dispatcher:
 
     def _take_as_declared(self, intent: Intent) -> None:
         session, command = self._desk_context.session, registry().command_of(intent)
-        make_order = None if command.order is None else command.order(session, intent)
-        if make_order is not None:
-            self._approvals.begin(make_order, intent.twin)
+        make_action = None if command.action is None else command.action(session, intent)
+        if make_action is not None:
+            self._approvals.begin(make_action, intent.twin)
         elif command.answer is not None:
             self._pages.show(command.answer, self._about_card(intent))
         else:

@@ -17,8 +17,8 @@ from chain.execution.exit_tax import kept_back, untold_tokens
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.records import Anchor, Dispatch, PlannedDispatch, PlannedStep
 from chain.execution.policy.policy import VERSION
+from zuno_tui.gate.actions.target import TargetKind  # noqa: TC001
 from zuno_tui.gate.drift import DriftLimits, WalletState  # noqa: TC001
-from zuno_tui.gate.orders.target import TargetKind  # noqa: TC001
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _EXITED = "exited, holding both tokens"
 def seal(prepared: Prepared, terms: Mapping[str, object], private_host: str | None) -> str:
     """Changes with every field of every transaction, and with everything they were judged by."""
     steps = ((step, _deadline(step, prepared)) for step in prepared.steps)
-    return _sealed(terms, prepared.order.subject.block.hash, private_host, steps)
+    return _sealed(terms, prepared.action.subject.block.hash, private_host, steps)
 
 
 def seal_again(dispatch: Dispatch, terms: Mapping[str, object]) -> str:
@@ -69,11 +69,11 @@ def _sealed(
 
 def dispatch_of(prepared: Prepared, sealed: str, private_host: str | None) -> PlannedDispatch:
     """The same transactions as the journal keeps them, each with where its absence leaves one."""
-    block = prepared.order.subject.block
+    block = prepared.action.subject.block
     names = [step.transaction.step for step in prepared.steps]
     return PlannedDispatch(
         hash=sealed,
-        plan_id=prepared.order.plan_id,
+        plan_id=prepared.action.plan_id,
         anchor=Anchor(block.number, block.hash),
         private_host=private_host,
         steps=tuple(
@@ -182,22 +182,22 @@ class Approval(Struct, frozen=True, rename="camel"):
 def approval_of(
     prepared: Prepared, warnings: tuple[str, ...], private_host: str | None
 ) -> Approval:
-    order = prepared.order
+    action = prepared.action
     unsealed = Approval(
         hash="",
-        plan_id=order.plan_id,
-        about=order.subject.about,
-        headline=order.headline,
-        tokens=order.tokens,
+        plan_id=action.plan_id,
+        about=action.subject.about,
+        headline=action.headline,
+        tokens=action.tokens,
         before=prepared.circumstances,
         bounds=prepared.bounds,
-        quoted=prepared.simulation.all_changes(order.tokens),
+        quoted=prepared.simulation.all_changes(action.tokens),
         notional=-(-prepared.notional.numerator // prepared.notional.denominator),
         simulated=simulation_digest(prepared.simulation),
         warnings=warnings,
         kept={
             each.token: each.millionths
-            for each in kept_back(prepared.steps, prepared.simulation, order.subject.positions)
+            for each in kept_back(prepared.steps, prepared.simulation, action.subject.positions)
         },
         untold=untold_tokens(prepared.simulation),
         daily_limit=prepared.daily_limit,

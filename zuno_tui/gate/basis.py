@@ -21,9 +21,9 @@ from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.overview import Sources, tokens_at
 from chain.read.block_reader import OneBlock
 from chain.read.storage_words import read_slots
+from zuno_tui.gate.actions.target import ActionTarget, TargetKind, read_subject
 from zuno_tui.gate.contract_code import CodeHashes, read_code_hashes
 from zuno_tui.gate.drift import WalletState, read_circumstances
-from zuno_tui.gate.orders.target import OrderTarget, TargetKind, read_subject
 
 if TYPE_CHECKING:
     from chain.base.store import Store
@@ -95,7 +95,7 @@ class BasisQuestion(Struct, frozen=True):
 
 
 class Basis(Struct, frozen=True):
-    subject: OrderTarget
+    subject: ActionTarget
     circumstances: WalletState
     facts: ChainFacts
     tokens: Mapping[Address, Token]
@@ -105,7 +105,7 @@ class Basis(Struct, frozen=True):
 
 
 class SubjectGoneError(Exception):
-    """What an order is about does not exist at the block."""
+    """What an action is about does not exist at the block."""
 
 
 async def read_basis(
@@ -114,7 +114,7 @@ async def read_basis(
     block: Block,
     *,
     pins: Store,
-    subject: OrderTarget | None = None,
+    subject: ActionTarget | None = None,
 ) -> Basis:
     """All of it at this very block, from one endpoint's word and no memory."""
     at = block.hash

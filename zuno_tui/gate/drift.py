@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from chain.execution.exit_tax import ExitTax
     from chain.positions.overview import Sources
     from chain.rpc.records import Block, BlockRef
-    from zuno_tui.gate.orders.target import OrderTarget
+    from zuno_tui.gate.actions.target import ActionTarget
 
 
 async def read_circumstances(
-    sources: Sources, subject: OrderTarget, wallet: Address
+    sources: Sources, subject: ActionTarget, wallet: Address
 ) -> WalletState:
     """At the block the subject was read at."""
     block, pool, position = subject.block, subject.pool, subject.position

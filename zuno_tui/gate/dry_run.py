@@ -1,4 +1,4 @@
-"""Dry run and approval: an order prepared, sealed under one hash and written into the journal."""
+"""Dry run and approval: an action prepared, sealed under one hash and written into the journal."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 if TYPE_CHECKING:
     from chain.contracts.networks import Address
     from chain.tokens import Token
+    from zuno_tui.gate.actions.action import Action
     from zuno_tui.gate.agreement import Connections
     from zuno_tui.gate.limits import GateLimits
-    from zuno_tui.gate.orders.order import Order
 
 
 class DryRun(Struct, frozen=True):
@@ -52,14 +52,14 @@ class Approved(Struct, frozen=True):
 async def make_dry_run(
     sources: Sources,
     connections: Connections,
-    order: Order,
+    action: Action,
     *,
     journal: Path,
     wallet: Address,
     limits: GateLimits,
 ) -> DryRun:
     """Everything that approving does, without letting anything be applied."""
-    block = order.subject.block
+    block = action.subject.block
     with Outbox.open(journal) as outbox:
         today = notional_of_today(outbox, network_time(sources, block.timestamp))
         own = nonces_sent(outbox.dispatches(), sources.network.chain_id, wallet)
@@ -71,39 +71,39 @@ async def make_dry_run(
     prepared = await prepare(
         fresh,
         connections,
-        order,
+        action,
         wallet,
         limits=limits,
         notional_today=today,
         pins=sources.store,
     )
-    tokens = await tokens_at(fresh, order.tokens, block.hash, remember=True)
+    tokens = await tokens_at(fresh, action.tokens, block.hash, remember=True)
     agreement = await require_agreement(
         sources, connections, _question(prepared, wallet), _basis(prepared, tokens)
     )
-    if order.subject.position is not None:
-        fresh.memory.remember([order.subject.position.identity])
+    if action.subject.position is not None:
+        fresh.memory.remember([action.subject.position.identity])
     sources.store.absorb(fresh.store, now=sources.clock())
     names = names_on(sources.network, wallet, tokens)
     words = tuple((step.transaction.step, describe(step, names)) for step in prepared.steps)
-    positions = order.subject.positions
+    positions = action.subject.positions
     short = shortfall_words(prepared.steps, prepared.simulation, positions, names)
-    warnings = (*short, *order.disputes)
+    warnings = (*short, *action.disputes)
     private_host = connections.route.private_host
     return DryRun(prepared, tokens, words, warnings, private_host, agreement)
 
 
 def _question(prepared: Prepared, wallet: Address) -> BasisQuestion:
-    order = prepared.order
-    request, swap = order.request, None
+    action = prepared.action
+    request, swap = action.request, None
     quoted = swap_in(request)
     if quoted is not None:
         leaving = request.position if isinstance(request, ReRangeRequest) else None
         swap = SwapInput(quoted.pool, quoted.zero_for_one, quoted.amount_in, leaving)
     return BasisQuestion(
-        order.subject.about,
+        action.subject.about,
         wallet,
-        order.tokens,
+        action.tokens,
         tuple(prepared.codes.now),
         prepared.built.transactions,
         swap,
@@ -112,17 +112,17 @@ def _question(prepared: Prepared, wallet: Address) -> BasisQuestion:
 
 def _basis(prepared: Prepared, tokens: Mapping[Address, Token]) -> Basis:
     """What was really built on; amounts that were typed were scaled by the tokens as then read."""
-    order = prepared.order
+    action = prepared.action
     return Basis(
-        order.subject,
+        action.subject,
         prepared.circumstances,
         prepared.facts,
         {
             **tokens,
-            **{token: order.scaled_by[token] for token in tokens if token in order.scaled_by},
+            **{token: action.scaled_by[token] for token in tokens if token in action.scaled_by},
         },
         prepared.codes,
-        swap_in(order.request),
+        swap_in(action.request),
         prepared.simulation,
     )
 

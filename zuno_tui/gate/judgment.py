@@ -26,6 +26,7 @@ from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
 from chain.read.block_reader import OneBlock
 from chain.read.storage_words import read_slots
+from zuno_tui.gate.actions.target import ActionTarget, read_subject, read_wallet
 from zuno_tui.gate.agreement import Agreement, Connections, refuse_silent_route, require_agreement
 from zuno_tui.gate.approvals import Approval, notional_of_today
 from zuno_tui.gate.basis import Basis, BasisQuestion, SwapInput, read_basis, replay_swap
@@ -36,7 +37,6 @@ from zuno_tui.gate.contract_code import (
     refuse_other_protocol,
 )
 from zuno_tui.gate.drift import Drift, code_drifts, drifts, earliest_time, kept_drifts, network_time
-from zuno_tui.gate.orders.target import OrderTarget, read_subject, read_wallet
 from zuno_tui.gate.pending_elsewhere import nonces_sent, pending_elsewhere
 from zuno_tui.gate.prepare import refuse_failing
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
@@ -240,8 +240,8 @@ async def judge_again(
 
 async def _subject_since(
     sources: Sources, approval: Approval, dispatch: Dispatch
-) -> OrderTarget | None:
-    """What the order is about, at a block no older than the one it was approved on.
+) -> ActionTarget | None:
+    """What the action is about, at a block no older than the one it was approved on.
 
     A machine that has not got that block yet is waited for a little.
     """

@@ -1,4 +1,4 @@
-"""From an order to transactions that were built, tried, read back and let through by the policy."""
+"""From an action to transactions: built, tried, read back and let through by the policy."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from chain.execution.decode.records import DecodedStep
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Block
+    from zuno_tui.gate.actions.action import Action
     from zuno_tui.gate.agreement import Connections, Witness
     from zuno_tui.gate.limits import GateLimits
-    from zuno_tui.gate.orders.order import Order
 
 _HEADROOM = 2
 """A base fee may rise by an eighth a block: twice lasts for five full blocks."""
@@ -79,7 +79,7 @@ async def _tip(client: RpcClient, block: Block) -> int | None:
 
 
 class Prepared(Struct, frozen=True):
-    order: Order
+    action: Action
     facts: ChainFacts
     built: Built
     steps: tuple[DecodedStep, ...]
@@ -99,28 +99,28 @@ class Prepared(Struct, frozen=True):
 async def prepare(
     sources: Sources,
     connections: Connections,
-    order: Order,
+    action: Action,
     wallet: Address,
     *,
     limits: GateLimits,
     notional_today: int,
     pins: Store,
 ) -> Prepared:
-    """Everything a person is shown, read at the block of the order; refused where it must not be.
+    """Everything a person is shown, read at the block of the action; refused where it must not be.
 
     What is met for the first time goes into the sources' own store; `pins` is what is known.
     """
-    block, pool = order.subject.block, order.subject.pool
+    block, pool = action.subject.block, action.subject.pool
     head_time = earliest_time(sources, block)
-    read = await read_chain_facts(sources.client, sources.network, wallet, order.tokens, block)
+    read = await read_chain_facts(sources.client, sources.network, wallet, action.tokens, block)
     fees = await agreed_fees(connections.witnesses, block, read.fees)
     facts = replace(read, fees=fees, head_time=head_time)
-    unlimited = await _built(sources, order, facts)
-    limited, simulation = await _tried(sources, unlimited, block.hash, order.tokens)
-    built, gas = await _payable(sources, order, facts, limited, simulation)
+    unlimited = await _built(sources, action, facts)
+    limited, simulation = await _tried(sources, unlimited, block.hash, action.tokens)
+    built, gas = await _payable(sources, action, facts, limited, simulation)
     steps = tuple(decode(transaction) for transaction in built.transactions)
-    codes = await _code_hashes(sources, order, pins)
-    context = _policy_context(sources, order, facts, codes, limits, notional_today=notional_today)
+    codes = await _code_hashes(sources, action, pins)
+    context = _policy_context(sources, action, facts, codes, limits, notional_today=notional_today)
     verdict = check(steps, context)
     if isinstance(verdict, PolicyRefused):
         reasons = "\n".join(f"  {reason}" for reason in verdict.reasons)
@@ -131,14 +131,14 @@ async def prepare(
     slippage = built.tolerance.slippage_bips
     band = Band(0, 0) if pool is None else price_band(pool.sqrt_price_x96, slippage)
     return Prepared(
-        order,
+        action,
         facts,
         built,
         steps,
         simulation,
         verdict.notional,
         now,
-        await read_circumstances(sources, order.subject, wallet),
+        await read_circumstances(sources, action.subject, wallet),
         DriftLimits(
             band.lowest, band.highest, facts.fees.max_fee_per_gas, now + int(APPROVAL_SECONDS)
         ),
@@ -148,11 +148,11 @@ async def prepare(
     )
 
 
-async def _built(sources: Sources, order: Order, facts: ChainFacts) -> Built:
+async def _built(sources: Sources, action: Action, facts: ChainFacts) -> Built:
     try:
-        return build(order.request, facts)
+        return build(action.request, facts)
     except ShortError as error:
-        known = await tokens_at(sources, [error.token], order.subject.block.hash)
+        known = await tokens_at(sources, [error.token], action.subject.block.hash)
         token = known[error.token]
         held, needed = amount_text(error.held, token), amount_text(error.needed, token)
         raise GateRefusedError(
@@ -175,10 +175,10 @@ async def _tried(
 
 
 async def _payable(
-    sources: Sources, order: Order, facts: ChainFacts, built: Built, simulation: Simulation
+    sources: Sources, action: Action, facts: ChainFacts, built: Built, simulation: Simulation
 ) -> tuple[Built, GasBill]:
     """The gas of all steps, refused where the wallet cannot pay for it now."""
-    client, network, at = sources.client, sources.network, order.subject.block.hash
+    client, network, at = sources.client, sources.network, action.subject.block.hash
     whole, bill = await with_whole_gas(client, network, built, at)
     needed, held = coin_needed(bill, whole), facts.balances[NATIVE]
     if needed > held:
@@ -191,7 +191,7 @@ async def _payable(
             "Send it that much, or wait for cheaper gas.",
             RefusalCode.GAS_SHORT,
         )
-    return whole, with_worth(bill, simulation, order.usd_per_unit, order.usd_per_wei)
+    return whole, with_worth(bill, simulation, action.usd_per_unit, action.usd_per_wei)
 
 
 def _coins(wei: int, network: Network) -> str:
@@ -208,43 +208,43 @@ def refuse_failing(simulation: Simulation) -> None:
             )
 
 
-async def _code_hashes(sources: Sources, order: Order, pins: Store) -> CodeHashes:
-    pool = order.subject.pool
+async def _code_hashes(sources: Sources, action: Action, pins: Store) -> CodeHashes:
+    pool = action.subject.pool
     hook = NO_HOOK if pool is None else pool.key.hooks
-    called = called_contracts(sources.network, order.tokens, hook)
-    codes = await read_code_hashes(sources, called, order.subject.block.hash, pins=pins)
+    called = called_contracts(sources.network, action.tokens, hook)
+    codes = await read_code_hashes(sources, called, action.subject.block.hash, pins=pins)
     refuse_other_protocol(sources.network, codes)
     return codes
 
 
 def _policy_context(
     sources: Sources,
-    order: Order,
+    action: Action,
     facts: ChainFacts,
     codes: CodeHashes,
     limits: GateLimits,
     *,
     notional_today: int,
 ) -> PolicyContext:
-    network, request = sources.network, order.request
-    pool = order.subject.pool
+    network, request = sources.network, action.request
+    pool = action.subject.pool
     swap = swap_in(request)
     pools = [] if pool is None else [pool]
-    pools += [] if order.quotes is None else [order.quotes.pool]
+    pools += [] if action.quotes is None else [action.quotes.pool]
     return PolicyContext(
         network=network,
         allowed_chain_ids=frozenset({network.chain_id}),
         owner=facts.sender,
         head_time=facts.head_time,
         nonce=facts.nonce,
-        limits=limits.at_price(order.usd_per_wei),
-        tokens=frozenset(order.tokens),
+        limits=limits.at_price(action.usd_per_wei),
+        tokens=frozenset(action.tokens),
         code_hashes=codes.now,
         pinned_code_hashes=codes.pinned,
         pools={key_of(each.key): each for each in pools},
-        positions=order.subject.positions,
+        positions=action.subject.positions,
         quotes=() if swap is None else (swap,),
         allowed_hooks=limits.allowed_hooks,
-        worth=order.worth,
+        worth=action.worth,
         notional_today=notional_today,
     )

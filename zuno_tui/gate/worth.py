@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chain.tokens import Token
 
 
-class OrderWorth(NamedTuple):
+class ActionWorth(NamedTuple):
     tokens: Mapping[Address, Token]
     usd_per_unit: dict[Address, float]
     """Of those whose worth is known."""
@@ -36,7 +36,7 @@ def micro_dollars(usd_per_unit: Mapping[Address, float]) -> dict[Address, Fracti
     return {token: Fraction(usd) * MICRO for token, usd in usd_per_unit.items()}
 
 
-async def read_worth(sources: Sources, tokens: tuple[Address, ...], block: Block) -> OrderWorth:
+async def read_worth(sources: Sources, tokens: tuple[Address, ...], block: Block) -> ActionWorth:
     wanted = tuple(dict.fromkeys((*tokens, NATIVE)))
     known = await tokens_at(sources.without_memory(), wanted, block.hash)
     book = await read_prices(
@@ -45,7 +45,7 @@ async def read_worth(sources: Sources, tokens: tuple[Address, ...], block: Block
     return order_worth(known, book)
 
 
-def order_worth(tokens: Mapping[Address, Token], book: PriceBook) -> OrderWorth:
+def order_worth(tokens: Mapping[Address, Token], book: PriceBook) -> ActionWorth:
     """By these prices; of one that is disputed the highest, and a sentence that says so."""
     units = {address: _at_most(book, token) for address, token in tokens.items()}
     usd = {
@@ -57,7 +57,7 @@ def order_worth(tokens: Mapping[Address, Token], book: PriceBook) -> OrderWorth:
         f"{words}. What is told here in dollars, and every limit, counts the highest."
         for words in book.dispute_words(tokens)
     )
-    return OrderWorth(tokens, usd, usd.get(NATIVE), disputes)
+    return ActionWorth(tokens, usd, usd.get(NATIVE), disputes)
 
 
 def _at_most(book: PriceBook, token: Token) -> Quantity[Fraction]:

@@ -17,8 +17,8 @@ from zuno_tui.present.words import UNKNOWN
 if TYPE_CHECKING:
     from chain.execution.build.recipes import RecipeBounds
     from chain.math.liquidity import Amounts
+    from zuno_tui.gate.actions.swap import SwapQuotes
     from zuno_tui.gate.dry_run import Approved, DryRun
-    from zuno_tui.gate.orders.swap import SwapQuotes
     from zuno_tui.present.output import Json
 
 
@@ -31,7 +31,7 @@ def approval_answer(approved: Approved) -> CommandAnswer:
             "",
             f"  hash     {approved.hash}",
             f"  expires  {time_text(expires)}",
-            f"  next     zuno apply {prepared.order.plan_id}",
+            f"  next     zuno apply {prepared.action.plan_id}",
         ),
         document={**_document(approved.dry_run), "hash": approved.hash, "expiresAt": expires},
     )
@@ -42,8 +42,8 @@ def dry_run_answer(dry_run: DryRun) -> CommandAnswer:
 
 
 def dry_run_lines(dry_run: DryRun) -> Iterator[str]:
-    order = dry_run.prepared.order
-    yield f"{order.headline} · {order.plan_id} · block {order.subject.block.number:,}"
+    action = dry_run.prepared.action
+    yield f"{action.headline} · {action.plan_id} · block {action.subject.block.number:,}"
     yield ""
     yield from word_lines(dry_run.words)
     yield from warning_lines(dry_run.warnings)
@@ -74,7 +74,7 @@ def warning_lines(warnings: Sequence[str]) -> Iterator[str]:
 
 
 def _swap(dry_run: DryRun) -> Iterator[str]:
-    quotes = dry_run.prepared.order.quotes
+    quotes = dry_run.prepared.action.quotes
     if quotes is not None:
         key, swap = quotes.pool.key, quotes.swap
         bought = dry_run.tokens[key.currency1 if swap.zero_for_one else key.currency0]
@@ -93,7 +93,7 @@ def _bounds(dry_run: DryRun) -> Iterator[str]:
                 "hold besides, so that a moving price does not stop it; what the range does not "
                 "take comes back."
             )
-    if dry_run.prepared.order.subject.pool is not None:
+    if dry_run.prepared.action.subject.pool is not None:
         drift = float(dry_run.prepared.built.tolerance.slippage_bips) / 100
         yield f"  Refused when the price has moved by more than {drift:.3g} %."
     for grant in dry_run.prepared.built.grants:
@@ -102,7 +102,7 @@ def _bounds(dry_run: DryRun) -> Iterator[str]:
 
 
 def _both(amounts: Amounts, dry_run: DryRun) -> str:
-    pair = dry_run.prepared.order.tokens[:2]
+    pair = dry_run.prepared.action.tokens[:2]
     return " and ".join(
         amount_text(amount, dry_run.tokens[token])
         for amount, token in zip(amounts, pair, strict=True)
@@ -112,7 +112,7 @@ def _both(amounts: Amounts, dry_run: DryRun) -> str:
 def _cost(dry_run: DryRun) -> Iterator[str]:
     prepared = dry_run.prepared
     most = prepared.gas.total
-    rate = prepared.order.usd_per_wei
+    rate = prepared.action.usd_per_wei
     usd = UNKNOWN + " in dollars" if rate is None else f"${most * rate:,.4f}"
     coin = prepared.facts.network.native_symbol
     yield f"  Gas costs at most {most / 10**18:.6f} {coin} ({usd})."
@@ -130,14 +130,14 @@ def _trust(dry_run: DryRun) -> Iterator[str]:
 
 
 def _document(dry_run: DryRun) -> dict[str, Json]:
-    prepared, order = dry_run.prepared, dry_run.prepared.order
-    quoted = prepared.simulation.all_changes(order.tokens)
+    prepared, action = dry_run.prepared, dry_run.prepared.action
+    quoted = prepared.simulation.all_changes(action.tokens)
     return {
-        "planId": order.plan_id,
-        "headline": order.headline,
-        "block": order.subject.block.number,
-        "blockHash": order.subject.block.hash,
-        "tokens": list(order.tokens),
+        "planId": action.plan_id,
+        "headline": action.headline,
+        "block": action.subject.block.number,
+        "blockHash": action.subject.block.hash,
+        "tokens": list(action.tokens),
         "gas": {
             "execution": str(prepared.gas.execution),
             "l1Data": str(prepared.gas.l1_data),
@@ -186,7 +186,7 @@ def _document(dry_run: DryRun) -> dict[str, Json]:
             }
             for step in prepared.steps
         ],
-        "swap": None if order.quotes is None else _quotes(order.quotes),
+        "swap": None if action.quotes is None else _quotes(action.quotes),
         "sentThrough": dry_run.private_host,
         "code": {
             address: "shipped" if address in prepared.codes.shipped else "first met"

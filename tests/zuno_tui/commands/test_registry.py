@@ -29,13 +29,11 @@ from zuno_tui.cli import main
 from zuno_tui.cli.parser import build_parser
 from zuno_tui.commands.alerts import ListAlerts
 from zuno_tui.commands.balances import ShowBalances
-from zuno_tui.commands.collect import CollectFees
-from zuno_tui.commands.decrease import DecreasePosition
 from zuno_tui.commands.devnet import RunDevnet
 from zuno_tui.commands.export import ExportPlan
-from zuno_tui.commands.increase import IncreasePosition
+from zuno_tui.commands.position_actions import CollectFees, DecreasePosition, IncreasePosition
 from zuno_tui.commands.revoke import Revoke
-from zuno_tui.commands.unwrap import UnwrapEth
+from zuno_tui.commands.wallet_actions import UnwrapEth
 from zuno_tui.desk.events import PageReady
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.prompt.completion import completions
@@ -156,7 +154,7 @@ async def test_one_file_is_in_the_palette_and_in_the_help(greet: Command) -> Non
 def _everything(commands: tuple[Command, ...]) -> Iterator[Command]:
     for command in commands:
         yield command
-        yield from command.actions
+        yield from command.subcommands
 
 
 def test_every_command_can_be_run_and_every_argument_is_a_field_of_its_intent() -> None:
@@ -165,8 +163,8 @@ def test_every_command_can_be_run_and_every_argument_is_a_field_of_its_intent() 
     for command in _everything(registry().commands):
         fields = command.intent.__struct_fields__
         assert {one.value_name for one in flat(command.intent.arguments)} <= set(fields)
-        ways = (command.run, command.answer, command.order)
-        if command.on_command_line and not command.needs_action:
+        ways = (command.run, command.answer, command.action)
+        if command.on_command_line and not command.needs_subcommand:
             assert any(ways) != (command.intent.command in opens_the_desk), command.name
 
 
@@ -178,7 +176,7 @@ def test_no_two_commands_share_a_phrase_or_an_intent() -> None:
         for verb in command.verbs
         for phrase in (verb.name, *verb.spoken)
     ]
-    intents = [command.intent for command in every if not command.needs_action]
+    intents = [command.intent for command in every if not command.needs_subcommand]
 
     assert sorted(phrases) == sorted(set(phrases))
     assert len(intents) == len(set(intents))

@@ -8,7 +8,7 @@ import pytest
 
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import Apply, Approve
-from zuno_tui.commands.collect import CollectFees
+from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import ConfirmationAsked, HintChanged, PlanChanged, PositionsChanged
 from zuno_tui.features.trade.events import TradeChanged
 from zuno_tui.features.trade.intents import Hedge, Trade

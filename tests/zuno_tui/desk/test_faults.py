@@ -12,7 +12,7 @@ from chain.rpc.requests import RequestLimits
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import Inspect, Quit, Recommend, Refresh, SwitchNetwork
-from zuno_tui.commands.collect import CollectFees
+from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import OutageChanged, PositionsChanged, QuitAsked, Said, StatusChanged
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import Apply, OpenOutbox, Show
-from zuno_tui.commands.collect import CollectFees
+from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import (
     ConfirmationAsked,
     ConfirmationEnded,

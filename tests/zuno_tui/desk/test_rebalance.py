@@ -9,7 +9,7 @@ import pytest
 from chain.wallet.secrets import Passphrase
 from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
 from zuno_tui.catalog.intents import Apply, Approve, Recommend, Refresh
-from zuno_tui.commands.collect import CollectFees
+from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import (
     ConfirmationAsked,
     ConfirmationEnded,

@@ -68,7 +68,7 @@ def target(draft: Draft, random: Random, contracts: Contracts) -> str | None:
     return f"{step.step} to {to}"
 
 
-def order(draft: Draft, random: Random, _contracts: Contracts) -> str | None:
+def action(draft: Draft, random: Random, _contracts: Contracts) -> str | None:
     """Steps in another order, left out or done twice, with the nonces made to fit."""
     revoking = all(not one.amount for _, one in draft.records(TokenApproval, Permit2Approval))
     if len(draft.steps) < 2 or revoking:
@@ -205,7 +205,7 @@ FORGERIES: dict[str, Forgery] = {
     "minimum": minimum,
     "deadline": deadline,
     "target": target,
-    "order": order,
+    "order": action,
     "gas": gas,
     "fees": fees,
     "value": value,

@@ -11,20 +11,20 @@ from chain.execution.build.facts import Tolerance, position_facts
 from chain.execution.build.sizing import drift_band, most_taken
 from chain.math.liquidity import liquidity_for_amounts
 from tests.agents.monitor.made_up_positions import LOWER, ONE, TWO, UPPER, position
-from zuno_tui.gate.orders import position as orders
+from zuno_tui.gate.actions import position as actions
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.worth import OrderWorth
+from zuno_tui.gate.worth import ActionWorth
 
 WALLET = "0x" + "aa" * 20
 PLENTY = 2**127 - 1
 UNITS = 10**15
 
 
-def held(tick: int = 200) -> orders.HeldPosition:
+def held(tick: int = 200) -> actions.HeldPosition:
     snapshot = position(tick)
     tokens = {ONE.address: ONE, TWO.address: TWO}
-    return orders.HeldPosition(
-        snapshot, position_facts(snapshot), OrderWorth(tokens, {}, None), tuple(tokens)
+    return actions.HeldPosition(
+        snapshot, position_facts(snapshot), ActionWorth(tokens, {}, None), tuple(tokens)
     )
 
 
@@ -42,13 +42,13 @@ async def budget(
     monkeypatch: pytest.MonkeyPatch,
     place: int,
     balance: int | None,
-    mine: orders.HeldPosition | None = None,
+    mine: actions.HeldPosition | None = None,
 ) -> tuple[int, int]:
     async def read_balance(*_: object) -> Quantity[int]:
         return Unknown("silent") if balance is None else Known(balance, "told")
 
-    monkeypatch.setattr(orders, "_balance", read_balance)
-    found = await orders._budget(cast("Any", None), mine or held(), WALLET, place, UNITS)
+    monkeypatch.setattr(actions, "_balance", read_balance)
+    found = await actions._budget(cast("Any", None), mine or held(), WALLET, place, UNITS)
     return found.amount0, found.amount1
 
 
@@ -83,7 +83,7 @@ async def test_of_a_token_that_the_range_does_not_take_none_is_added(
 def test_a_token_is_named_by_its_address_or_a_symbol_that_is_vouched_for() -> None:
     mine = held()
 
-    assert orders._place_of(mine, ONE.address.upper().replace("0X", "0x")) == 0
-    assert (orders._place_of(mine, "one"), orders._place_of(mine, "TWO")) == (0, 1)
+    assert actions._place_of(mine, ONE.address.upper().replace("0X", "0x")) == 0
+    assert (actions._place_of(mine, "one"), actions._place_of(mine, "TWO")) == (0, 1)
     with pytest.raises(GateRefusedError, match="not 'THREE'"):
-        orders._place_of(mine, "THREE")
+        actions._place_of(mine, "THREE")

@@ -23,7 +23,7 @@ from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 from tests.zuno_tui.gate.hostile_world import UPGRADEABLE, HostileWorld, hostile_world
-from zuno_tui.commands.close import ClosePosition
+from zuno_tui.commands.position_actions import ClosePosition
 from zuno_tui.desk.events import Said
 from zuno_tui.present.failures import unforeseen
 

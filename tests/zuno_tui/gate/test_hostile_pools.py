@@ -25,10 +25,10 @@ from tests.zuno_tui.gate.hostile_world import (
     HostileWorld,
     hostile_world,
 )
+from zuno_tui.gate.actions.action import Action
+from zuno_tui.gate.actions.target import TargetKind, read_subject
 from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.limits import gate_limits
-from zuno_tui.gate.orders.order import Order
-from zuno_tui.gate.orders.target import TargetKind, read_subject
 from zuno_tui.gate.prepare import Prepared, prepare
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.settings.schema import LimitsTable
@@ -203,7 +203,7 @@ async def _moved(desk: Desk, token_id: int, limits: LimitsTable) -> Prepared:
         spacing = facts.pool.key.tick_spacing
         span = Span(facts.span.tick_lower + spacing, facts.span.tick_upper - spacing)
         key = facts.pool.key
-        order = Order(
+        action = Action(
             "plan",
             "Move",
             ReRangeRequest(facts, span, None),
@@ -213,7 +213,7 @@ async def _moved(desk: Desk, token_id: int, limits: LimitsTable) -> Prepared:
         return await prepare(
             sources,
             Connections(Route(client)),
-            order,
+            action,
             desk.devnet.wallet,
             limits=gate_limits(limits, network),
             notional_today=0,
@@ -240,5 +240,5 @@ async def test_a_hook_that_may_tax_is_entered_only_by_its_name_in_the_settings(
     moved = await _moved(desk, world.taxed, LimitsTable(allowed_hooks=(EXIT_TAX,)))
 
     assert [step.transaction.step for step in moved.steps] == ["move"]
-    (kept,) = kept_back(moved.steps, moved.simulation, moved.order.subject.positions)
+    (kept,) = kept_back(moved.steps, moved.simulation, moved.action.subject.positions)
     assert (kept.by_hook, kept.millionths) == (True, 1_000)

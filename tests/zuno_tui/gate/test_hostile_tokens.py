@@ -28,10 +28,10 @@ from tests.zuno_tui.gate.hostile_code import (
     toll_token_code,
 )
 from tests.zuno_tui.gate.hostile_world import HostileWorld, hostile_world, pool_with_weth
+from zuno_tui.gate.actions.action import Action
+from zuno_tui.gate.actions.target import TargetKind, read_subject
 from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.limits import gate_limits
-from zuno_tui.gate.orders.order import Order
-from zuno_tui.gate.orders.target import TargetKind, read_subject
 from zuno_tui.gate.prepare import prepare
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.settings.schema import LimitsTable
@@ -105,11 +105,11 @@ async def _opened(desk: Desk, pool: PoolKey) -> None:
         assert subject is not None
         assert subject.pool is not None
         request = CreateRequest(subject.pool, Span(-600, 600), Amounts(10**12, 10**12), None)
-        order = Order("plan", "Open", request, subject, (pool.currency0, pool.currency1))
+        action = Action("plan", "Open", request, subject, (pool.currency0, pool.currency1))
         await prepare(
             sources,
             Connections(Route(client)),
-            order,
+            action,
             desk.devnet.wallet,
             limits=gate_limits(LimitsTable(), network),
             notional_today=0,

@@ -71,15 +71,15 @@ class Runs:
         # No reorg reaches the start, to which a restart goes back.
         desk.ask("anvil_mine", hex(self.draw.randint(6, 8)))
         state = desk.ask("zuno_status")["positions"]
-        orders = (
+        actions = (
             ("approve", self.plan, "--candidate", "0"),
             ("approve", self.plan, "--candidate", "exit"),
             ("increase", str(state["healthy"]), "0.01", "WETH"),
             ("close", str(state["stable"])),
         )
         # Adding has five steps and is built fastest.
-        order = self.draw.choice((*orders, orders[2], orders[2]))
-        approval = answered(desk, *order, "--json").data
+        action = self.draw.choice((*actions, actions[2], actions[2]))
+        approval = answered(desk, *action, "--json").data
         lines = self.draw.randint(0, STATES_A_STEP * len(approval["transactions"]))
         # Before its first line it reads, judges and opens the key, which takes longer than a step.
         cut = cut_off(desk, approval, lines, self.draw.uniform(0, 0.2 if lines else 2.0))

@@ -55,7 +55,7 @@ def open_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def orders(
+def actions(
     chain: tuple[DevnetReady, UnlistedPosition],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -65,21 +65,21 @@ def orders(
 
 
 def _told(
-    orders: Orders, names: Sequence[str], config: str, capsys: pytest.CaptureFixture[str]
+    actions: Orders, names: Sequence[str], config: str, capsys: pytest.CaptureFixture[str]
 ) -> list[Ending]:
     endings = []
     for name in names:
-        endings.append(orders.told(name, LIES[name], config))
+        endings.append(actions.told(name, LIES[name], config))
         with capsys.disabled():
             print(endings[-1].row, flush=True)  # noqa: T201 - the table it is to show
     return endings
 
 
 def test_no_lie_of_one_in_three_does_harm(
-    orders: Orders, capsys: pytest.CaptureFixture[str]
+    actions: Orders, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Told by the first of three, the harmful place; the same home works afterwards."""
-    endings = _told(orders, A_SLICE, ONE_OF_THREE, capsys)
+    endings = _told(actions, A_SLICE, ONE_OF_THREE, capsys)
 
     assert [ending.row for ending in endings if ending.harmful] == []
 
@@ -87,10 +87,10 @@ def test_no_lie_of_one_in_three_does_harm(
 @pytest.mark.soak
 @pytest.mark.parametrize("part", range(PARTS))
 def test_nor_does_any_of_the_whole_table(
-    orders: Orders, part: int, capsys: pytest.CaptureFixture[str]
+    actions: Orders, part: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert len(LIES) >= 40
-    endings = _told(orders, list(LIES)[part::PARTS], ONE_OF_THREE, capsys)
+    endings = _told(actions, list(LIES)[part::PARTS], ONE_OF_THREE, capsys)
 
     assert [ending.row for ending in endings if ending.harmful] == []
 
@@ -98,9 +98,9 @@ def test_nor_does_any_of_the_whole_table(
 @pytest.mark.soak
 @pytest.mark.parametrize("part", range(PARTS))
 def test_nothing_is_signed_where_two_of_three_are_silent(
-    orders: Orders, part: int, capsys: pytest.CaptureFixture[str]
+    actions: Orders, part: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    endings = _told(orders, list(LIES)[part::PARTS], TWO_SILENT, capsys)
+    endings = _told(actions, list(LIES)[part::PARTS], TWO_SILENT, capsys)
 
     assert [ending.row for ending in endings if ending.signed or ending.broken] == []
 
@@ -108,9 +108,9 @@ def test_nothing_is_signed_where_two_of_three_are_silent(
 @pytest.mark.soak
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_lone_liar_leaves_a_home_that_works(
-    orders: Orders, part: int, capsys: pytest.CaptureFixture[str]
+    actions: Orders, part: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nobody contradicts it: the table says what comes of each lie."""
-    endings = _told(orders, list(LIES)[part::PARTS], ONE_OF_ONE, capsys)
+    endings = _told(actions, list(LIES)[part::PARTS], ONE_OF_ONE, capsys)
 
     assert [ending.row for ending in endings if ending.broken] == []

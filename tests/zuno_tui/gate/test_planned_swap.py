@@ -12,7 +12,7 @@ from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
 from chain.execution.build.facts import Span
 from chain.execution.build.requests import QuotedSwap
-from zuno_tui.gate.orders.plan import planned_span, refuse_worse_than_planned
+from zuno_tui.gate.actions.plan import planned_span, refuse_worse_than_planned
 from zuno_tui.gate.refusal import GateRefusedError
 
 if TYPE_CHECKING:

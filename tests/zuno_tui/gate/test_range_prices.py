@@ -10,7 +10,7 @@ from chain.execution.build.facts import PoolFacts, Span
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
-from zuno_tui.gate.orders.range_prices import range_prices
+from zuno_tui.gate.actions.range_prices import range_prices
 
 SPAN = Span(-120, 240)
 DEVNET = network_named("devnet")

@@ -13,7 +13,7 @@ from tests import node_rpc
 from tests.chain.moves import Moves
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
-from zuno_tui.gate.orders.swap import token_named
+from zuno_tui.gate.actions.swap import token_named
 from zuno_tui.gate.refusal import GateRefusedError
 
 if TYPE_CHECKING:

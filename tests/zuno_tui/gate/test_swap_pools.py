@@ -19,8 +19,8 @@ from chain.rpc.client import RpcClient
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
-from zuno_tui.gate.orders.plan import refuse_worse_than_planned
-from zuno_tui.gate.orders.swap import ask_quoter
+from zuno_tui.gate.actions.plan import refuse_worse_than_planned
+from zuno_tui.gate.actions.swap import ask_quoter
 from zuno_tui.gate.refusal import GateRefusedError
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.rpc.requests import RequestLimits
 from tests.fakes.told_reader import ToldReader
-from zuno_tui.gate.orders.position import order_to_decrease
-from zuno_tui.gate.orders.wallet import order_to_revoke, order_to_unwrap, order_to_wrap
+from zuno_tui.gate.actions.position import action_to_decrease
+from zuno_tui.gate.actions.wallet import action_to_revoke, action_to_unwrap, action_to_wrap
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.replace import _transfer_gas
 
@@ -39,10 +39,10 @@ async def silent() -> AsyncIterator[Sources]:
 
 async def test_taking_nothing_back_builds_no_plan(silent: Sources) -> None:
     with pytest.raises(GateRefusedError, match="Nothing is allowed"):
-        await order_to_revoke(silent, ())
+        await action_to_revoke(silent, ())
 
 
-@pytest.mark.parametrize("order", [order_to_wrap, order_to_unwrap])
+@pytest.mark.parametrize("order", [action_to_wrap, action_to_unwrap])
 @pytest.mark.parametrize(
     ("digits", "places", "refused"),
     [
@@ -55,10 +55,10 @@ async def test_taking_nothing_back_builds_no_plan(silent: Sources) -> None:
     ],
 )
 async def test_an_amount_is_some_and_not_too_much(
-    silent: Sources, order: Any, digits: int, places: int, refused: bool
+    silent: Sources, action: Any, digits: int, places: int, refused: bool
 ) -> None:
     with pytest.raises(GateRefusedError if refused else RpcError):
-        await order(silent, Numeral("so much", digits, places))
+        await action(silent, Numeral("so much", digits, places))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ async def test_a_part_is_from_one_to_ninety_nine(
     silent: Sources, percent: int, refused: bool
 ) -> None:
     with pytest.raises(GateRefusedError if refused else RpcError):
-        await order_to_decrease(silent, 7, WALLET, percent)
+        await action_to_decrease(silent, 7, WALLET, percent)
 
 
 @pytest.mark.parametrize(

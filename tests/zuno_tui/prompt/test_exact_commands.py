@@ -35,16 +35,17 @@ from zuno_tui.catalog.intents import (
 )
 from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.balances import ShowBalances
-from zuno_tui.commands.close import ClosePosition
-from zuno_tui.commands.collect import CollectFees
-from zuno_tui.commands.compound import CompoundFees
-from zuno_tui.commands.decrease import DecreasePosition
 from zuno_tui.commands.exit_drill import ExitDrill
 from zuno_tui.commands.export import ExportPlan
-from zuno_tui.commands.increase import IncreasePosition
+from zuno_tui.commands.position_actions import (
+    ClosePosition,
+    CollectFees,
+    CompoundFees,
+    DecreasePosition,
+    IncreasePosition,
+)
 from zuno_tui.commands.revoke import Revoke
-from zuno_tui.commands.unwrap import UnwrapEth
-from zuno_tui.commands.wrap import WrapEth
+from zuno_tui.commands.wallet_actions import UnwrapEth, WrapEth
 from zuno_tui.features.lab.commands.scorecard import ShowScorecard
 from zuno_tui.features.trade.intents import Hedge, Trade
 from zuno_tui.prompt.context import PhraseContext

@@ -260,7 +260,7 @@ def test_every_look_of_the_grammar_is_a_command_that_moves_nothing() -> None:
 
     assert grammar().looks.isdisjoint(money)
     for name in grammar().looks & commands.keys() - {"revoke", "hedge"}:
-        assert commands[name].order is None, name
+        assert commands[name].action is None, name
 
 
 @pytest.mark.parametrize("phrase", ["revoke USDC permit2", "revoke all", "cancel transaction"])

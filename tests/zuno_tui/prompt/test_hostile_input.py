@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from chain.base.clean_text import DROP
 from zuno_tui.catalog.intents import Apply, Approve, OpenOutbox
 from zuno_tui.catalog.registry import registry
-from zuno_tui.commands.close import ClosePosition
-from zuno_tui.commands.collect import CollectFees
-from zuno_tui.commands.compound import CompoundFees
-from zuno_tui.commands.decrease import DecreasePosition
-from zuno_tui.commands.increase import IncreasePosition
+from zuno_tui.commands.position_actions import (
+    ClosePosition,
+    CollectFees,
+    CompoundFees,
+    DecreasePosition,
+    IncreasePosition,
+)
 from zuno_tui.commands.revoke import Revoke
-from zuno_tui.commands.unwrap import UnwrapEth
-from zuno_tui.commands.wrap import WrapEth
+from zuno_tui.commands.wallet_actions import UnwrapEth, WrapEth
 from zuno_tui.prompt.completion import completions
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.interpret import FilledLine, understand

@@ -9,7 +9,7 @@ from textual.events import Key, Paste
 
 from tests.zuno_tui.screen.scenes import APPROVED, POSITIONS, ScriptedLink, desk_app, play
 from zuno_tui.catalog.intents import Apply, Approve, Help, Inspect, Recommend, SayPhrase
-from zuno_tui.commands.decrease import DecreasePosition
+from zuno_tui.commands.position_actions import DecreasePosition
 from zuno_tui.desk.events import PhraseProposed, PlanChanged, PositionsChanged
 from zuno_tui.screen.panes.prompt import Offers, PromptPane
 from zuno_tui.screen.panes.text import MessageLine

@@ -1,4 +1,4 @@
-"""A command that answers or orders something, run on the command line."""
+"""A command that answers or prepares an action, run on the command line."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 def run_in_session(command: Command, parsed: Namespace) -> int:
     session = Session.start(parsed)
     asked = command.intent.from_namespace(parsed)
-    make_order = None if command.order is None else command.order(session, asked)
-    if make_order is not None:
+    make_action = None if command.action is None else command.action(session, asked)
+    if make_action is not None:
         from zuno_tui.app.approve import approve_order
 
         return print_answer(
-            asyncio.run(approve_order(session, make_order)), as_json=session.as_json
+            asyncio.run(approve_order(session, make_action)), as_json=session.as_json
         )
     if command.answer is None:
-        raise TypeError(f"{command.name} neither answers nor orders anything.")
+        raise TypeError(f"{command.name} neither answers nor prepares anything.")
     return print_answer(asyncio.run(command.answer(session, asked)), as_json=session.as_json)

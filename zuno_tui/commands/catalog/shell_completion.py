@@ -109,7 +109,7 @@ def words_after(command: Command) -> tuple[str, ...]:
         if not one.is_flag
         for choice in one.choices
     )
-    return (*(action.name for action in command.actions), *choices)
+    return (*(action.name for action in command.subcommands), *choices)
 
 
 def flags_of_command(command: Command) -> tuple[str, ...]:

@@ -128,7 +128,7 @@ COMMAND = Command(
         ),
     ),
     suggest=always(ShowMesh()),
-    actions=(
+    subcommands=(
         Command(
             name="init",
             does="write the keys, the node settings and the peer file of a new mesh",

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.records import BlockRef
     from chain.tokens import Token
-    from zuno_tui.gate.orders.swap import SwapQuotes
-    from zuno_tui.gate.orders.target import OrderTarget
+    from zuno_tui.gate.actions.swap import SwapQuotes
+    from zuno_tui.gate.actions.target import ActionTarget
 
 
-class Order(Struct, frozen=True):
+class Action(Struct, frozen=True):
     plan_id: str
     headline: str
     request: Request
-    subject: OrderTarget
+    subject: ActionTarget
     tokens: tuple[Address, ...]
     """The pair's in the order of the pool, then whatever else the wallet may gain or lose."""
     usd_per_unit: Mapping[Address, float] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A range as an order's headline names it: in prices, as its pool's pair is read."""
+"""A range as an action's headline names it: in prices, as its pool's pair is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an order is about: a position, a pool to enter, or the wallet alone, each at one block."""
+"""What an action is about: a position, a pool to enter, or the wallet alone, each at one block."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TargetKind(Struct, frozen=True, rename="camel"):
         return "wallet" if self.pool is None else f"pool {self.pool.pool_id}"
 
 
-class OrderTarget(Struct, frozen=True):
+class ActionTarget(Struct, frozen=True):
     block: Block
     pool: PoolFacts | None = None
     position: PositionSnapshot | None = None
@@ -50,15 +50,15 @@ class OrderTarget(Struct, frozen=True):
         return TargetKind(pool=None if self.pool is None else self.pool.key)
 
 
-def subject_of(position: PositionSnapshot) -> OrderTarget:
+def subject_of(position: PositionSnapshot) -> ActionTarget:
     pool = position.pool
     facts = PoolFacts(pool.key, pool.sqrt_price_x96, pool.lp_fee)
-    return OrderTarget(position.block, facts, position)
+    return ActionTarget(position.block, facts, position)
 
 
 async def read_subject(
     sources: Sources, about: TargetKind, at: BlockRef = "latest"
-) -> OrderTarget | None:
+) -> ActionTarget | None:
     """The same at the newest block or another; None when it is not there."""
     if about.token_id is not None:
         found = await read_positions(
@@ -71,20 +71,20 @@ async def read_subject(
     return await read_wallet(sources, at)
 
 
-async def read_wallet(sources: Sources, at: BlockRef = "latest") -> OrderTarget:
-    """Nothing but a block, where the wallet itself is what an order is about."""
+async def read_wallet(sources: Sources, at: BlockRef = "latest") -> ActionTarget:
+    """Nothing but a block, where the wallet itself is what an action is about."""
     head = await sources.client.ask(requests.block(at))
     if head is None:
         raise FactsUnknownError("The block to build on is unknown.")
-    return OrderTarget(head)
+    return ActionTarget(head)
 
 
-async def _read_pool(sources: Sources, key: PoolKey, at: BlockRef) -> OrderTarget | None:
+async def _read_pool(sources: Sources, key: PoolKey, at: BlockRef) -> ActionTarget | None:
     here = OneBlock(sources.client, sources.network, at)
     words = (await read_slots(here, sources.network, pool_state_slots([key]))).words
     return next(
         (
-            OrderTarget(here.block, PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee))
+            ActionTarget(here.block, PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee))
             for state in pool_states([key], words)
         ),
         None,

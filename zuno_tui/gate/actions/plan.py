@@ -17,16 +17,16 @@ from chain.pools.state import PoolState, pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock
 from chain.read.storage_words import read_slots
 from chain.survey.discovery import SurveyedPool, discover_pools
-from zuno_tui.gate.orders.order import Order, owned_position, pair_of, spendable_tokens
-from zuno_tui.gate.orders.range_prices import range_prices
-from zuno_tui.gate.orders.swap import (
+from zuno_tui.gate.actions.action import Action, owned_position, pair_of, spendable_tokens
+from zuno_tui.gate.actions.range_prices import range_prices
+from zuno_tui.gate.actions.swap import (
     SwapQuotes,
     ask_quoter,
     best_elsewhere,
     read_other_pools,
     terms_elsewhere,
 )
-from zuno_tui.gate.orders.target import OrderTarget, subject_of
+from zuno_tui.gate.actions.target import ActionTarget, subject_of
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.worth import read_worth
 
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from chain.rpc.records import Block
 
 
-async def order_to_open(
+async def action_to_open(
     sources: Sources, plan: Plan, candidate: Candidate, owner: Address
-) -> Order:
+) -> Action:
     if plan.owner != owner:
         raise GateRefusedError(
             f"{plan.plan_id} was made for {plan.owner}, and the wallet is {owner}. "
@@ -58,11 +58,11 @@ async def order_to_open(
         refuse_worse_than_planned(candidate, swap)
     tokens = spendable_tokens(sources.network, state.key)
     worth = await read_worth(sources, tokens, block)
-    return Order(
+    return Action(
         plan.plan_id,
         f"Open a position at {range_prices(sources, pool, span)}",
         CreateRequest(pool, span, capital, swap),
-        OrderTarget(block, pool),
+        ActionTarget(block, pool),
         tokens,
         worth.usd_per_unit,
         worth.usd_per_wei,
@@ -145,12 +145,12 @@ _WORSE_BIPS = 100
 """How much less than planned a swap may pay and still be the same plan's."""
 
 
-async def order_of_plan(
+async def action_of_plan(
     sources: Sources, plan: Plan, candidate: Candidate, owner: Address
-) -> Order:
+) -> Action:
     if plan.position is None:
-        return await order_to_open(sources, plan, candidate, owner)
-    return await _order_to_change(sources, plan, candidate, plan.position, owner)
+        return await action_to_open(sources, plan, candidate, owner)
+    return await _action_to_change(sources, plan, candidate, plan.position, owner)
 
 
 def planned_span(candidate: Candidate) -> Span:
@@ -165,9 +165,9 @@ def quoted_swap(pool: PoolKey, swap: PrepSwap) -> QuotedSwap:
     )
 
 
-async def _order_to_change(
+async def _action_to_change(
     sources: Sources, plan: Plan, candidate: Candidate, token_id: int, owner: Address
-) -> Order:
+) -> Action:
     """By the state of one block: what the pool did before was judged when the plan was made."""
     block = await sources.client.head()
     snapshot = await owned_position(sources, token_id, owner, block.hash)
@@ -180,7 +180,7 @@ async def _order_to_change(
             RefusalCode.DRIFT,
         )
     worth = await read_worth(sources, pair_of(key), block)
-    order = Order(
+    action = Action(
         plan.plan_id,
         f"Leave position #{token_id}",
         CloseRequest(facts),
@@ -191,10 +191,10 @@ async def _order_to_change(
         disputes=worth.disputes,
     )
     if candidate.kind == "exit":
-        return order
+        return action
     span = planned_span(candidate)
     prices = range_prices(sources, facts.pool, span)
-    moving = replace(order, headline=f"Move position #{token_id} to {prices}")
+    moving = replace(action, headline=f"Move position #{token_id} to {prices}")
     if not facts.liquidity:
         return replace(moving, request=ReRangeRequest(facts, span, None))
     terms = await _terms_without(sources, snapshot, block)

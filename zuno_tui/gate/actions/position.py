@@ -21,10 +21,10 @@ from chain.math.liquidity import Amounts, LiquidityError, liquidity_for_amounts
 from chain.read.block_reader import OneBlock
 from chain.tokens.balances import balance_call, balance_of
 from chain.tokens.token import amount_text
-from zuno_tui.gate.orders.order import Order, owned_position, spendable_tokens
-from zuno_tui.gate.orders.target import subject_of
+from zuno_tui.gate.actions.action import Action, owned_position, spendable_tokens
+from zuno_tui.gate.actions.target import subject_of
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.worth import OrderWorth, read_worth
+from zuno_tui.gate.worth import ActionWorth, read_worth
 
 if TYPE_CHECKING:
     from chain.base.numerals import Numeral
@@ -42,15 +42,15 @@ class HeldPosition(Struct, frozen=True):
 
     snapshot: PositionSnapshot
     facts: PositionFacts
-    worth: OrderWorth
+    worth: ActionWorth
     tokens: tuple[Address, ...]
 
     @property
     def token_id(self) -> int:
         return self.snapshot.token_id
 
-    def order(self, verb: str, headline: str, request: PositionRequest) -> Order:
-        return Order(
+    def action(self, verb: str, headline: str, request: PositionRequest) -> Action:
+        return Action(
             f"{verb}_{self.token_id}_{self.snapshot.block.number}",
             headline,
             request,
@@ -63,24 +63,26 @@ class HeldPosition(Struct, frozen=True):
         )
 
 
-async def order_to_close(sources: Sources, token_id: int, owner: Address) -> Order:
+async def action_to_close(sources: Sources, token_id: int, owner: Address) -> Action:
     mine = await _owned(sources, token_id, owner)
-    return mine.order("close", f"Leave position #{token_id}", CloseRequest(mine.facts))
+    return mine.action("close", f"Leave position #{token_id}", CloseRequest(mine.facts))
 
 
-async def order_to_collect(sources: Sources, token_id: int, owner: Address) -> Order:
+async def action_to_collect(sources: Sources, token_id: int, owner: Address) -> Action:
     mine = await _owned(sources, token_id, owner)
     headline = f"Collect the fees of position #{token_id}"
-    return mine.order("collect", headline, CollectRequest(mine.facts))
+    return mine.action("collect", headline, CollectRequest(mine.facts))
 
 
-async def order_to_compound(sources: Sources, token_id: int, owner: Address) -> Order:
+async def action_to_compound(sources: Sources, token_id: int, owner: Address) -> Action:
     mine = await _owned(sources, token_id, owner)
     headline = f"Put the fees of position #{token_id} back into its range"
-    return mine.order("compound", headline, CompoundRequest(mine.facts))
+    return mine.action("compound", headline, CompoundRequest(mine.facts))
 
 
-async def order_to_decrease(sources: Sources, token_id: int, owner: Address, percent: int) -> Order:
+async def action_to_decrease(
+    sources: Sources, token_id: int, owner: Address, percent: int
+) -> Action:
     if percent >= _ALL:
         raise GateRefusedError(
             f"{percent} % is all of position #{token_id}, or more. "
@@ -92,12 +94,12 @@ async def order_to_decrease(sources: Sources, token_id: int, owner: Address, per
         )
     mine = await _owned(sources, token_id, owner)
     headline = f"Take {percent} % out of position #{token_id}"
-    return mine.order("decrease", headline, DecreaseRequest(mine.facts, percent))
+    return mine.action("decrease", headline, DecreaseRequest(mine.facts, percent))
 
 
-async def order_to_increase(
+async def action_to_increase(
     sources: Sources, token_id: int, owner: Address, amount: Numeral, symbol: str
-) -> Order:
+) -> Action:
     """At most this much of the one token, and of the other what the range takes beside it."""
     mine = await _owned(sources, token_id, owner, spending=True)
     place = _place_of(mine, symbol)
@@ -107,7 +109,7 @@ async def order_to_increase(
         raise GateRefusedError(f"{amount.text} is no amount of {token.label} that can be added.")
     budget = await _budget(sources, mine, owner, place, units)
     headline = f"Add {amount_text(units, token)} and what it takes beside to position #{token_id}"
-    return mine.order("increase", headline, IncreaseRequest(mine.facts, budget))
+    return mine.action("increase", headline, IncreaseRequest(mine.facts, budget))
 
 
 async def _owned(

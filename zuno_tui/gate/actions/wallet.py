@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from chain.contracts.networks import NATIVE
 from chain.execution.build.requests import Allowance, RevokeRequest, UnwrapRequest, WrapRequest
 from chain.tokens.token import amount_text
-from zuno_tui.gate.orders.order import Order
-from zuno_tui.gate.orders.target import read_wallet
+from zuno_tui.gate.actions.action import Action
+from zuno_tui.gate.actions.target import read_wallet
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 
@@ -22,15 +22,15 @@ COIN_DECIMALS = 18
 _PLENTY = 2**128
 
 
-async def order_to_wrap(sources: Sources, amount: Numeral) -> Order:
-    return await _order_to_turn(sources, amount, "wrap")
+async def action_to_wrap(sources: Sources, amount: Numeral) -> Action:
+    return await _action_to_turn(sources, amount, "wrap")
 
 
-async def order_to_unwrap(sources: Sources, amount: Numeral) -> Order:
-    return await _order_to_turn(sources, amount, "unwrap")
+async def action_to_unwrap(sources: Sources, amount: Numeral) -> Action:
+    return await _action_to_turn(sources, amount, "unwrap")
 
 
-async def order_to_revoke(sources: Sources, given: Sequence[GivenAllowance]) -> Order:
+async def action_to_revoke(sources: Sources, given: Sequence[GivenAllowance]) -> Action:
     if not given:
         raise GateRefusedError("Nothing is allowed that could be taken back. See: zuno revoke")
     subject = await read_wallet(sources)
@@ -38,7 +38,7 @@ async def order_to_revoke(sources: Sources, given: Sequence[GivenAllowance]) -> 
     worth = await read_worth(sources, tokens, subject.block)
     allowances = tuple(Allowance(one.token, one.spender, one.through_permit2) for one in given)
     told = "an allowance" if len(given) == 1 else f"{len(given)} allowances"
-    return Order(
+    return Action(
         f"revoke_{subject.block.number}",
         f"Take {told} back",
         RevokeRequest(allowances),
@@ -49,7 +49,7 @@ async def order_to_revoke(sources: Sources, given: Sequence[GivenAllowance]) -> 
     )
 
 
-async def _order_to_turn(sources: Sources, amount: Numeral, verb: str) -> Order:
+async def _action_to_turn(sources: Sources, amount: Numeral, verb: str) -> Action:
     wrapped = sources.network.wrapped_native
     if wrapped is None:
         raise GateRefusedError(f"No wrapped coin is known on {sources.network.title}.")
@@ -60,7 +60,7 @@ async def _order_to_turn(sources: Sources, amount: Numeral, verb: str) -> Order:
     tokens = (NATIVE, wrapped)
     worth = await read_worth(sources, tokens, subject.block)
     token = worth.tokens[NATIVE if verb == "wrap" else wrapped]
-    return Order(
+    return Action(
         f"{verb}_{subject.block.number}",
         f"{verb.capitalize()} {amount_text(units, token)}",
         WrapRequest(units) if verb == "wrap" else UnwrapRequest(units),

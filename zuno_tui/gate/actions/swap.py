@@ -20,8 +20,8 @@ from chain.read.block_reader import OneBlock
 from chain.read.storage_words import read_slots
 from chain.tokens import Token, listed_tokens, named_tokens
 from chain.tokens.token import amount_text
-from zuno_tui.gate.orders.order import Order, spendable_tokens
-from zuno_tui.gate.orders.target import OrderTarget, read_wallet
+from zuno_tui.gate.actions.action import Action, spendable_tokens
+from zuno_tui.gate.actions.target import ActionTarget, read_wallet
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 
@@ -149,7 +149,7 @@ _MOST = 2**127 - 1
 _ADDRESS_LENGTH = 42
 
 
-async def order_to_swap(sources: Sources, amount: Numeral, sold: str, bought: str) -> Order:
+async def action_to_swap(sources: Sources, amount: Numeral, sold: str, bought: str) -> Action:
     """Sell exactly this much; what comes out goes to the wallet."""
     network = sources.network
     given, wanted = token_named(network, sold), token_named(network, bought)
@@ -182,11 +182,11 @@ async def order_to_swap(sources: Sources, amount: Numeral, sold: str, bought: st
     spent = spendable_tokens(network, quotes.swap.pool)
     worth = await read_worth(sources, spent, block)
     least = amount_text(quotes.swap.amount_out, tokens[wanted])
-    return Order(
+    return Action(
         f"swap_{block.number}",
         f"Sell {amount_text(units, tokens[given])} for about {least}",
         SwapRequest(quotes.pool, quotes.swap),
-        OrderTarget(block, quotes.pool),
+        ActionTarget(block, quotes.pool),
         spent,
         worth.usd_per_unit,
         worth.usd_per_wei,

@@ -1,0 +1,1 @@
+"""What a person asks for, as an action that can be built, judged and signed."""

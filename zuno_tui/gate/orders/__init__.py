@@ -1,1 +1,0 @@
-"""What a person asks for, as an order that can be built, judged and signed."""
