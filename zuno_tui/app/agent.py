@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agents.bus.ambient import Ambient
 from agents.bus.envelope import CLI, Envelope, Role
 from agents.bus.host import AgentHost
 from agents.bus.record import running_versions
+from agents.bus.transport import Ambient
 from agents.lp.debate import LP_FLOW
-from agents.mesh.agent_transport import AgentTransport
 from agents.mesh.joining import joined
 from agents.mesh.peers import Member, MeshFileError, Peer
-from agents.monitor.sd_notify import Supervisor
+from agents.mesh.transport import AgentTransport
+from agents.monitor.heartbeat import Supervisor
 from chain.base.home import Home
 from chain.base.locks import locked_if_free
 from zuno_tui.app.agent_services import agent_services

@@ -21,7 +21,7 @@ from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
 from chain.rpc.client import RpcClient
 
 if TYPE_CHECKING:
-    from agents.bus.payload import FlowTerms
+    from agents.bus.envelope import FlowTerms
     from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
     from agents.model.interface import Model
     from agents.numbers.profiles import RiskProfile

@@ -7,15 +7,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from agents.monitor.alerts.alert import iso_time
-from agents.monitor.alerts.price_alerts import (
+from agents.monitor.alerts.state import (
     PriceAlert,
     UnknownPriceAlertError,
     drop_price_alert,
     keep_price_alert,
     read_price_alerts,
 )
-from chain.base.numerals import NumeralError, read_numeral, spelled_out
 from chain.base.quantity import Quantity, Unknown
+from chain.base.units import NumeralError, read_numeral, spelled_out
 from chain.contracts.networks import all_networks
 from chain.prices.ladder import read_prices
 from chain.rpc.errors import RpcError

@@ -8,8 +8,7 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
-from agents.monitor.alerts.alert import Alert, AlertState, alert_document, iso_time
-from agents.monitor.alerts.lifecycle import AlertMute
+from agents.monitor.alerts.alert import Alert, AlertMute, AlertState, alert_document, iso_time
 from agents.monitor.alerts.store import AlertStore
 from chain.contracts.networks import network_named
 from zuno_tui.app.health import WatchHealth, undelivered, watch_health

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.bus.payload import FailureCause
+from agents.bus.envelope import FailureCause, Role
 from agents.bus.run import Listener
 from zuno_tui.app.debate_setup import Debating, debate
 from zuno_tui.app.session import Session, say
@@ -20,7 +20,6 @@ from zuno_tui.present.plan_card import plan_answer
 from zuno_tui.present.transcript import LiveTranscript
 
 if TYPE_CHECKING:
-    from agents.bus.envelope import Role
     from agents.lp.payloads import FlowCreateStart, FlowStart
     from zuno_tui.app.agents_elsewhere import AgentPlaces
     from zuno_tui.settings.debates import DebateSettings

@@ -13,11 +13,10 @@ from pydantic import ValidationError
 
 from agents.bus.replay import Record, RecordBrokenError, read_record
 from agents.bus.run import Listener
-from agents.lp.payloads import PlanReady
-from agents.lp.record_summary import summarise
+from agents.lp.payloads import PlanReady, summarise
 from agents.lp.services import recorded_context
 from agents.scorecard.debate_check import CheckedSituation, debate_check
-from agents.scorecard.score_store import ScoreStore
+from agents.scorecard.score import ScoreStore
 from zuno_tui.app.debate_setup import live_model, with_keys
 from zuno_tui.app.model import chosen_settings
 from zuno_tui.app.replay import record_path

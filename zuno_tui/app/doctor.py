@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from chain.base.home import HomeError
 from chain.base.http import HttpClient, HttpError, HttpLimits
 from chain.base.units import MEGABYTE
-from chain.contracts.checksum import checksummed
-from chain.contracts.code_hashes import shipped_code_hashes
-from chain.contracts.keccak import keccak
+from chain.contracts.addresses import checksummed, keccak
+from chain.contracts.networks import Address, shipped_code_hashes
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from zuno_tui.app.endpoint_trial import CHECK_MARKS, Check, CheckState, endpoint_checks
@@ -26,7 +25,6 @@ from zuno_tui.settings.debates import debate_settings
 
 if TYPE_CHECKING:
     from agents.model.settings import ModelSettings
-    from chain.contracts.networks import Address
     from chain.rpc.client import RpcClient
     from zuno_tui.app.session import Session
     from zuno_tui.settings.models import ModelChoice

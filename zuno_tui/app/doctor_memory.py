@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from chain.contracts.checksum import checksummed
-from chain.contracts.keccak import keccak
+from chain.contracts.addresses import checksummed, keccak
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from chain.tokens import forget_token, read_tokens, remembered_tokens

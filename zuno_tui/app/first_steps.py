@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chain.base.secret_struct import SecretStruct
+from chain.base.redaction import SecretStruct
 from chain.contracts.networks import Network, all_networks
 from zuno_tui.settings import Settings, SettingsError, checked_url
 from zuno_tui.settings.edit import keep_setting
@@ -79,7 +79,7 @@ def key_typed(typed: bytes) -> PrivateKey:
 
 
 def keys_of_seed(typed: bytes, accounts: Sequence[int]) -> tuple[PrivateKey, ...]:
-    from chain.wallet.seed_phrase import keys_of_phrase
+    from chain.wallet.secrets import keys_of_phrase
 
     return keys_of_phrase(typed, accounts)
 

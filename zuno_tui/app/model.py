@@ -7,10 +7,9 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from agents.lp.usual_tokens import USUAL_TOKENS
+from agents.lp.payloads import USUAL_TOKENS
 from agents.model.abilities import AbilityMemory, ServerAbilities
-from agents.model.budget import NANO, Budget, TokenRate
-from agents.model.prices import known_prices
+from agents.model.budget import NANO, Budget, TokenRate, known_prices
 from zuno_tui.app.session import Session, say
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from agents.lp.plan import OwnRange, PricedToken
-from chain.base.numerals import NumeralError, read_numeral
+from chain.base.units import NumeralError, read_numeral
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources, tokens_at
 from chain.tokens.pair import Pair, pair_of

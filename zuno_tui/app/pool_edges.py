@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from agents.numbers.pool_edge import week_edge
+from agents.numbers.advice import week_edge
 from chain.base.quantity import Quantity, Unknown
 from chain.base.units import DAY
-from chain.history.flows import FeeTerms
-from chain.history.hour_memory import HourMemory
-from chain.history.hour_reader import read_hours
+from chain.history.events import FeeTerms
+from chain.history.hour_reader import HourMemory, read_hours
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agents.bus.ambient import Ambient
 from agents.bus.envelope import Kind
 from agents.bus.record import MemorySink, RecordWriter, check_lines
+from agents.bus.transport import Ambient
 from agents.lp.debate import LP_FLOW, debate_start, hold_debate
 from agents.lp.services import RecordedEyes
 from agents.model.speaking import SILENCE

@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.bus.plan_store import PlanStore
-from agents.scorecard.judging import Judged, judge_due
-from agents.scorecard.past_plans import PastPlans, SkippedPlan, SkipReason, past_plans
-from agents.scorecard.score_store import ScoreStore
+from agents.scorecard.judging import (
+    Judged,
+    PastPlans,
+    SkippedPlan,
+    SkipReason,
+    judge_due,
+    past_plans,
+)
+from agents.scorecard.score import ScoreStore
 from chain.rpc.errors import RpcError
 from zuno_tui.app.journaled_plans import applied_plans
 from zuno_tui.app.reading_progress import reading_progress

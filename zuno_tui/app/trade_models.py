@@ -17,7 +17,7 @@ from agents.bus.run import Listener
 from agents.memory.lesson_writing import FEEDBACK, POST_MORTEM
 from agents.model.budget import Budget
 from agents.model.settings import RoleModels
-from agents.trade.observe.ingestion import EXTRACTION
+from agents.trade.observe.news import EXTRACTION
 from agents.trade.payloads import GEOMETRY
 from agents.trade.routing import RouteName
 from zuno_tui.app.debate_setup import debate_limits, with_keys
@@ -25,7 +25,7 @@ from zuno_tui.settings.debates import debate_settings, rules_only
 from zuno_tui.settings.trade_models import desk_models
 
 if TYPE_CHECKING:
-    from agents.bus.ambient import BusLimits
+    from agents.bus.transport import BusLimits
     from agents.model.interface import Model
     from agents.trade.services import ChartArtist
     from zuno_tui.app.session import Session
@@ -71,9 +71,8 @@ async def open_models(
         yield OpenModels()
         return
     from agents.model.abilities import AbilityMemory
-    from agents.model.client import OpenAIModel
+    from agents.model.client import ModelWithFallback, OpenAIModel
     from agents.model.connection import ModelConnections
-    from agents.model.fallback import ModelWithFallback
 
     heard = listener or Listener()
     keys: set[str] = set()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from agents.backtest.policies import PolicyName
+from agents.backtest.deciders import PolicyName
 from zuno_tui.charts.installed import ChartError
 
 if TYPE_CHECKING:

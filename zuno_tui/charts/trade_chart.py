@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
-from agents.trade.liquidation_map import largest_pools
+from agents.trade.indicators import largest_pools
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

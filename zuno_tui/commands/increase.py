@@ -9,7 +9,7 @@ from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 from zuno_tui.commands.possible import with_positions
 
 if TYPE_CHECKING:
-    from chain.base.numerals import Numeral
+    from chain.base.units import Numeral
     from zuno_tui.app.session import Session
     from zuno_tui.commands.command import OrderMaker
     from zuno_tui.prompt.remaining import Remaining
@@ -46,7 +46,7 @@ def _order(session: Session, intent: IncreasePosition) -> OrderMaker:
 
 
 def _amount(said: str, token_id: int) -> tuple[Numeral, str]:
-    from chain.base.numerals import NumeralError, read_numeral
+    from chain.base.units import NumeralError, read_numeral
     from zuno_tui.prompt.phrase_error import PhraseError
 
     words = said.split()

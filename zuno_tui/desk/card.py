@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agents.lp.option_letters import option_letter
+from agents.lp.advice_words import option_letter
 from zuno_tui.desk.events import PlanChanged
 from zuno_tui.present.plan_card import figures_of, headline, model_talk, move_name, reasons
 from zuno_tui.present.plan_sentence import PlanPool, decided_words, option_words, plan_sentence

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.base.quantity import Quantity, Unknown
-from chain.contracts.checksum import shortened
+from chain.contracts.addresses import shortened
 from chain.prices.price import WorthUnit
 from zuno_tui.app.earnings import PositionEarnings, WalletEarnings, known_sum, read_whole_earnings
 from zuno_tui.app.reading_progress import reading_progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agents.lp.option_letters import option_letter
+from agents.lp.advice_words import option_letter
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
 from zuno_tui.desk.cleaning import clean_in_place
 from zuno_tui.desk.events import ProseHeard

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agents.lp.debate import DebateEnd
-from agents.lp.record_summary import summarise
+from agents.lp.payloads import summarise
 from zuno_tui.app.record_replay import replayed
 from zuno_tui.app.replay import record_path
 from zuno_tui.desk.events import DebateChanged, RecordsReady, Said, ViewAsked

@@ -34,7 +34,7 @@ from zuno_tui.present.trade.views import TradeApprovalView, TradeRunView
 from zuno_tui.present.views import DebateView
 
 if TYPE_CHECKING:
-    from agents.bus.payload import Payload
+    from agents.bus.envelope import Payload
     from agents.trade.plan import TradePlan
     from chain.exchange.orders.order import OrderProgress
     from zuno_tui.commands.apply import Apply

@@ -12,8 +12,8 @@ from agents.trade.leverage_guard import guard
 from agents.trade.limits import DeskLimits
 from agents.trade.risk_rules import RiskFacts, Sizing, judge_risk
 from agents.trade.terms import TradeDecision
-from chain.base.canonical import canonical, digest
 from chain.base.locks import locked
+from chain.base.strict_json import canonical, digest
 from chain.exchange.orders.hedge import HedgeStart, TakenOver
 from chain.exchange.orders.journal import APPROVED_SECONDS, ApprovalUsedError, TradeApproval
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType, VenueOrder

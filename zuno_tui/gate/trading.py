@@ -13,7 +13,7 @@ from agents.trade.terms import VenueKind
 
 if TYPE_CHECKING:
     from chain.exchange.orders.journal import TradeJournal
-    from chain.exchange.orders.paper_account import PaperFees
+    from chain.exchange.orders.paper_venue import PaperFees
     from chain.exchange.orders.venue import Venue
     from chain.exchange.public.binance import BinancePublic
 

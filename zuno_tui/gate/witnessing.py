@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chain.execution.outbox.evidence import EMBEDDED, ONE_ENDPOINT, Evidence, NamedReader
+from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence, NamedReader
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Network

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from chain.base.times import LAST_SECOND, time_text
+from chain.base.units import LAST_SECOND, time_text
 from zuno_tui.present.words import amount_of
 
 if TYPE_CHECKING:

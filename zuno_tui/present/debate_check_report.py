@@ -15,7 +15,7 @@ from agents.scorecard.debate_check import (
     PlanDecision,
     better_side,
 )
-from chain.base.number_words import UNKNOWN, percent
+from chain.base.units import UNKNOWN, percent
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.plan_sentence import plan_pools, range_words
 

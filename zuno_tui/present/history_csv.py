@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
-from chain.bookkeeping.entry import EntryKind, LedgerAccount
+from chain.bookkeeping.ledger import EntryKind, LedgerAccount
 from zuno_tui.present.history_rows import (
     HistoryRow,
     WholeHistory,

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.tokens.pair import pair_of
 from chain.tokens.token import decimal_text
 from zuno_tui.present.words import fee_text
 
 if TYPE_CHECKING:
-    from chain.bookkeeping.entry import LedgerEntry
+    from chain.bookkeeping.ledger import LedgerEntry
     from chain.bookkeeping.results import StoryResult
     from chain.bookkeeping.wallet_history import WalletHistory
     from chain.tokens import Token

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from agents.lp.advice_words import assumption_words, edge_figure
-from agents.lp.option_letters import option_letter
+from agents.lp.advice_words import assumption_words, edge_figure, option_letter
 from agents.numbers.survival import WEEK_TOO_HIGH_POINTS
 from agents.scorecard.track_record import TrackRecord, track_record
-from chain.base.number_words import UNKNOWN, hours, percent, usd
+from chain.base.units import UNKNOWN, hours, percent, usd
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.argued_plan import ArguedPlan, silences_in
 from zuno_tui.present.drawing.pieces import bar

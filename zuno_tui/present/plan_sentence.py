@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from agents.lp.advice_words import edge_words
 from agents.numbers.advice import DECIDES_ALONE, AdviceReason
-from agents.numbers.choosing import PlanVerdict
-from chain.base.number_words import UNKNOWN, hours
+from agents.numbers.rules import PlanVerdict
+from chain.base.units import UNKNOWN, hours
 from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.tokens import Token, ask_tokens, unlisted_token
 from chain.tokens.pair import Pair, pair_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from agents.monitor.alerts.alert import alert_document
 from chain.base.quantity import Known, Quantity, Unknown
-from chain.contracts.checksum import shortened
+from chain.contracts.addresses import shortened
 from zuno_tui.present.hedge_lines import hedge_result_lines, hedge_results_document
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.position_document import wallet_document

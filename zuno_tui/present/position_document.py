@@ -14,9 +14,8 @@ from zuno_tui.present.words import number, units
 if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network
     from chain.math.liquidity import Amounts
-    from chain.positions.overview import Overview
+    from chain.positions.overview import Overview, Worth
     from chain.positions.performance import Performance
-    from chain.positions.portfolio import Worth
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import PriceBook
     from chain.tokens import Token

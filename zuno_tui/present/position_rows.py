@@ -21,8 +21,7 @@ from zuno_tui.present.words import UNKNOWN, fee_text, money, number, percent, sh
 if TYPE_CHECKING:
     from agents.monitor.rules.thresholds import WatchSettings
     from chain.contracts.networks import Network
-    from chain.positions.overview import Overview
-    from chain.positions.portfolio import Worth
+    from chain.positions.overview import Overview, Worth
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import WorthUnit
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from agents.scorecard.past_plans import SkippedPlan, SkipReason
-from agents.scorecard.summary import (
+from agents.scorecard.judging import Judged, SkippedPlan, SkipReason
+from agents.scorecard.score import (
     AdviceScore,
     BeatCount,
     DebateScore,
+    HorizonScore,
     ScoreSummary,
     StayScore,
     summarise,
 )
-from chain.base.number_words import UNKNOWN, percent, usd
-from chain.base.times import time_text
+from chain.base.units import UNKNOWN, percent, time_text, usd
 from zuno_tui.present.output import Json, OutputColumn, table
-
-if TYPE_CHECKING:
-    from agents.scorecard.judging import Judged
-    from agents.scorecard.score import HorizonScore
 
 _MOST_PLANS = 12
 _NONE = "–"

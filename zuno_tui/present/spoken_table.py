@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from zuno_tui.present.output import OutputColumn, cell_width, table
 
 if TYPE_CHECKING:
-    from agents.bus.payload import SpokenCell, SpokenTable
+    from agents.bus.envelope import SpokenCell, SpokenTable
 
 PASSED, FAILED = "✓", "✗"
 

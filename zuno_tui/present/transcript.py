@@ -13,8 +13,7 @@ from zuno_tui.present.output import cell_width
 from zuno_tui.present.spoken_table import table_lines
 
 if TYPE_CHECKING:
-    from agents.bus.envelope import Role
-    from agents.bus.payload import Thought
+    from agents.bus.envelope import Role, Thought
     from agents.bus.run import SpokenTurn
 
 _ROLE_WIDTH = 10

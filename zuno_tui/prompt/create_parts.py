@@ -10,9 +10,8 @@ from msgspec import Struct
 
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
-from chain.base.numerals import Numeral, NumeralError, read_numeral
-from chain.base.units import PIPS
-from chain.tokens.listed import all_listed_symbols
+from chain.base.units import PIPS, Numeral, NumeralError, read_numeral
+from chain.tokens.token import all_listed_symbols
 from zuno_tui.prompt.create_words import (
     INTRODUCES_KEPT,
     MEANINGS,

@@ -11,7 +11,7 @@ from msgspec import Struct
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.contracts.networks import Address, Network, all_networks
-from chain.tokens.listed import TokenClass, listed_tokens
+from chain.tokens.token import TokenClass, listed_tokens
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.pieces import Words

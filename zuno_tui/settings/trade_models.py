@@ -18,7 +18,7 @@ from agents.trade.routing import (
     falls_back,
     provider_of,
 )
-from chain.base.secret_struct import SecretStruct
+from chain.base.redaction import SecretStruct
 from zuno_tui.settings.models import ModelChoice, role_choice
 from zuno_tui.settings.schema import RoleModelTable
 

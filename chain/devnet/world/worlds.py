@@ -25,22 +25,27 @@ from chain.devnet.anvil import Anvil, AnvilError, genesis_file, running_anvil
 from chain.devnet.defaults import BLOCK_SECONDS, CHAIN_ID
 from chain.devnet.json_rpc import NodeClient, NodeError, NodeRefusedError
 from chain.devnet.npm_packages import bundled_lock
-from chain.devnet.world.contracts import ContractName, contract_codes
 from chain.devnet.world.demo_life import DemoLife
-from chain.devnet.world.deployment import GENESIS_TIME, genesis_accounts
-from chain.devnet.world.draws import Draws
+from chain.devnet.world.deployment import (
+    GENESIS_TIME,
+    ContractName,
+    contract_codes,
+    genesis_accounts,
+)
 from chain.devnet.world.founding import found
-from chain.devnet.world.market import MarketRound, MarketVisit, SimulatedMarket, Storage
-from chain.devnet.world.phases import Calendar
-from chain.devnet.world.price_path import SeededPath, seeded_path
-from chain.devnet.world.visits import (
+from chain.devnet.world.market import (
     SMALL_SIZE,
     WEEK_SIZE,
     HistorySize,
     MarketClosing,
+    MarketRound,
+    MarketVisit,
+    SimulatedMarket,
+    Storage,
     history_visits,
     market_closings,
 )
+from chain.devnet.world.price_path import Calendar, Draws, SeededPath, seeded_path
 from chain.devnet.world.writing import (
     BASE_FEE_FLOOR,
     GAS_LIMIT,

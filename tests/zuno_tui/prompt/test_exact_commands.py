@@ -6,7 +6,7 @@ from itertools import cycle
 
 import pytest
 
-from chain.base.numerals import read_numeral
+from chain.base.units import read_numeral
 from zuno_tui.commands.alerts import Acknowledge, MuteAlert
 from zuno_tui.commands.apply import Apply
 from zuno_tui.commands.approve import Approve

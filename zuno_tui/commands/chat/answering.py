@@ -15,10 +15,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError
-from agents.monitor.chat.bot import LOOK_SECONDS, ChatBot, ChatReply, ChatStep
-from agents.monitor.deliver.bot_connection import BotConnection
 from agents.monitor.deliver.channel import DELIVERY_LIMITS, fingerprint
 from agents.monitor.deliver.delivery import unclickable
+from agents.monitor.deliver.telegram import (
+    LOOK_SECONDS,
+    BotConnection,
+    ChatBot,
+    ChatReply,
+    ChatStep,
+    TelegramSettings,
+)
 from chain.base.home import write_atomically
 from chain.base.locks import locked_if_free
 from chain.base.strict_json import InvalidJsonError, loads
@@ -59,7 +65,6 @@ from zuno_tui.settings.channels import channel_settings
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from agents.monitor.deliver.telegram import TelegramSettings
     from zuno_tui.commands.command import Intent
 
 _ANSWER_SECONDS = 60.0

@@ -10,10 +10,10 @@ from pydantic import Field
 
 from agents.bus.envelope import Role
 from agents.model.interface import Model, ModelPrompt, ModelUnavailable
-from agents.model.structured_reply import StructuredReply
+from agents.model.reply_text import StructuredReply
 from agents.trade.routing import ROUTES, RouteName
 from chain.base.clean_text import clean_text
-from chain.base.secrecy import looks_secret
+from chain.base.redaction import looks_secret
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from chain.execution.build.facts import PoolFacts
 from chain.execution.build.requests import QuotedSwap, SwapRequest
-from chain.pools.candidates import plain_pools
-from chain.pools.quote import quote_at_most, quotes_across
+from chain.pools.depth import Depth, quote_at_most, quotes_across
+from chain.pools.state import plain_pools
 from chain.positions.overview import Sources, tokens_at
 from chain.tokens import Token, listed_tokens, named_tokens
 from chain.tokens.token import amount_text
@@ -19,10 +19,9 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 
 if TYPE_CHECKING:
-    from chain.base.numerals import Numeral
+    from chain.base.units import Numeral
     from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolKey
-    from chain.pools.depth import Depth
 
 _MOST = 2**127 - 1
 _ADDRESS_LENGTH = 42

@@ -40,7 +40,7 @@ from zuno_tui.present.trade.views import (
 from zuno_tui.present.words import age_text
 
 if TYPE_CHECKING:
-    from agents.bus.payload import Payload
+    from agents.bus.envelope import Payload
     from agents.trade.facts import ContextSection
     from agents.trade.findings import AnyFinding, ConflictMap, KeyLevels, RegimeCall
     from agents.trade.plan import HedgePlan, LadderStep, PlannedOrder, TradeOdds, TradePlan

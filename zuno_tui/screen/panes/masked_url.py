@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.highlighter import Highlighter
 
-from chain.base.secrecy import masked_urls
+from chain.base.redaction import masked_urls
 
 if TYPE_CHECKING:
     from rich.text import Text
