@@ -19,7 +19,7 @@ from pathlib import Path
 from msgspec import Struct, convert
 
 from chain.contracts.networks import all_networks
-from zuno_tui.commands.registry import registry
+from zuno_tui.catalog.registry import registry
 from zuno_tui.prompt.context import PhraseContext, SpokenPosition
 from zuno_tui.prompt.create_phrase import parse_create
 from zuno_tui.prompt.interpret import interpret, may_look, words_of

@@ -141,8 +141,9 @@ class RequestOrder:
             recipient.next_taken += 1
 
 
-THOUGHT_PATIENCE = 3.0
-"""Seconds after which a thought that has not come is no longer waited for."""
+THOUGHT_PATIENCE = 4.0
+"""Seconds after which a thought that has not come is no longer waited for: without it the record
+cannot be replayed, so a slow machine gets its time."""
 _TAKEN = msgspec.json.Decoder(Taken)
 _MOST_HEARD = 16_384
 """Messages of one debate that wait for the desk to record them."""

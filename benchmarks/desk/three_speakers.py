@@ -9,14 +9,14 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from zuno_tui.desk.debates import SpeakerProse
 from zuno_tui.desk.events import DebateChanged
-from zuno_tui.desk.prose import SpeakerProse
 from zuno_tui.present.views import DebateView
 from zuno_tui.screen.app.app import ZunoApp
 
 if TYPE_CHECKING:
     from chain.wallet.secrets import Passphrase
-    from zuno_tui.commands.command import Intent
+    from zuno_tui.catalog.command import Intent
 
 SECONDS = 10.0
 TOKENS_A_SECOND = 100

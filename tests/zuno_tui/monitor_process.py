@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+from zuno_tui.catalog.registry import registry
 from zuno_tui.cli.parser import build_parser
-from zuno_tui.commands.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,8 +12,8 @@ from chain.rpc.errors import RpcError
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
 from zuno_tui.app.confirming import may_have_sent, require_typed
-from zuno_tui.app.market_clock import let_go_of_approval
-from zuno_tui.app.plans import is_trade_plan
+from zuno_tui.app.market import let_go_of_approval
+from zuno_tui.app.plans import plan_flow
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
 from zuno_tui.gate.apply import WaitingApproval, apply, unused_approval, waiting_of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from chain.execution.outbox.records import Dispatch, PlanStep
     from chain.positions.overview import Sources
     from chain.wallet.signer import Signer
-    from zuno_tui.gate.connections import Connections
+    from zuno_tui.gate.agreement import Connections
 
 
 async def say_news(sources: Sources, connections: Connections, outbox: Outbox) -> None:
@@ -49,10 +49,8 @@ async def say_news(sources: Sources, connections: Connections, outbox: Outbox) -
 
 def run(arguments: Namespace) -> int:
     session = Session.start(arguments)
-    if is_trade_plan(session, arguments.plan_id):
-        from zuno_tui.app.trade import apply_run
-
-        return apply_run(session, arguments)
+    if (flow := plan_flow(session, arguments.plan_id)) is not None:
+        return flow.apply(session, arguments)
     return asyncio.run(_apply(session, arguments))
 
 

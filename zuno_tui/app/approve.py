@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.app.market_clock import hold_for_approvals
+from zuno_tui.app.market import hold_for_approvals
 from zuno_tui.app.plans import same_network, stored_plan
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.dry_run import DryRun, approve, make_dry_run
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agents.lp.plan import Plan
     from chain.positions.overview import Sources
     from zuno_tui.app.session import Session
-    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.catalog.command import OrderMaker
     from zuno_tui.present.answer import CommandAnswer
 
 

@@ -1,26 +1,35 @@
-"""A debate on the command line: what is said goes to stderr, the plan to stdout."""
+"""One debate on the command line: advice for a position, a new one, or a range of one's own."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import traceback
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from agents.bus.envelope import FailureCause, Role
+from agents.bus.envelope import FailureCause
 from agents.bus.run import Listener
+from agents.lp.payloads import FlowCreateStart, FlowStart
 from zuno_tui.app.debate_setup import Debating, debate
+from zuno_tui.app.range import read_price
 from zuno_tui.app.session import Session, say
 from zuno_tui.present.answer import print_answer
 from zuno_tui.present.argued_plan import just_argued
 from zuno_tui.present.exit_codes import FAILED, NETWORK
 from zuno_tui.present.plan_card import plan_answer
 from zuno_tui.present.transcript import LiveTranscript
+from zuno_tui.prompt.create_phrase import parse_create
+from zuno_tui.settings import SettingsError
+from zuno_tui.settings.debates import debate_settings
 
 if TYPE_CHECKING:
-    from agents.lp.payloads import FlowCreateStart, FlowStart
+    from argparse import Namespace
+
+    from agents.bus.envelope import Role
     from zuno_tui.app.agents_elsewhere import AgentPlaces
     from zuno_tui.settings.debates import DebateSettings
 
@@ -74,3 +83,67 @@ def _tell_crash(role: Role, error: Exception) -> None:
         traceback.print_exception(error)
     else:
         say(f"{role} stopped with {type(error).__name__}. ZUNO_DEBUG=1 shows where.")
+
+
+def run_recommend(arguments: Namespace) -> int:
+    session = Session.start(arguments)
+    settings = debate_settings(
+        session.settings,
+        os.environ,
+        profile=arguments.profile,
+        deterministic=arguments.deterministic,
+        transport=arguments.transport,
+    )
+    start = FlowStart(
+        token_id=arguments.token_id, profile=settings.profile, max_rounds=settings.max_rounds
+    )
+    return asyncio.run(argue(Arguing(session, settings, arguments.stream), start))
+
+
+def run_create(arguments: Namespace) -> int:
+    session = Session.start(arguments)
+    phrase = parse_create(arguments.phrase, session.network)
+    if arguments.network and phrase.network != session.network:
+        raise SettingsError(
+            f"The phrase says {phrase.network.title}, the flag says {session.network.title}."
+            " Leave one of them out."
+        )
+    session = replace(session, network=phrase.network)
+    say(f"Understood: {phrase.understood}")
+    named = None if phrase.profile is None else phrase.profile.value
+    if named and arguments.profile and named != arguments.profile:
+        raise SettingsError(
+            f"The phrase says {named}, the flag says {arguments.profile}. Leave one of them out."
+        )
+    settings = debate_settings(
+        session.settings,
+        os.environ,
+        profile=named or arguments.profile,
+        deterministic=arguments.deterministic,
+        transport=arguments.transport,
+    )
+    start = FlowCreateStart(
+        goal=phrase.goal,
+        owner=session.address,
+        profile=settings.profile,
+        max_rounds=settings.max_rounds,
+        own_range=phrase.own_range,
+    )
+    return asyncio.run(argue(Arguing(session, settings, arguments.stream), start))
+
+
+def run_move(arguments: Namespace) -> int:
+    session = Session.start(arguments)
+    # What is no price is said before anything is read.
+    for price in (arguments.low, arguments.high):
+        read_price(price)
+    settings = debate_settings(
+        session.settings, os.environ, profile=arguments.profile, deterministic=False
+    )
+    start = FlowStart(
+        token_id=arguments.token_id,
+        profile=settings.profile,
+        max_rounds=1,
+        own_prices=(arguments.low, arguments.high),
+    )
+    return asyncio.run(argue(Arguing(session, settings, arguments.stream), start))

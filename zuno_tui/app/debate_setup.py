@@ -33,7 +33,7 @@ from zuno_tui.app.desk_knowledge import with_desk_knowledge
 from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.app.retention import let_go_when_due
 from zuno_tui.settings import SettingsError
-from zuno_tui.settings.transport import TransportChoice
+from zuno_tui.settings.load import TransportChoice
 
 if TYPE_CHECKING:
     from agents.lp.facts import CreateContext, MarketContext

@@ -15,8 +15,8 @@ from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.receipts import minted_positions
 from chain.rpc import requests
 from chain.rpc.records import Block, Receipt
-from zuno_tui.app.journaled_plans import signed_plans
-from zuno_tui.app.own_range import own_range_of
+from zuno_tui.app.plans import signed_plans
+from zuno_tui.app.range import own_range_of
 from zuno_tui.gate.limits import gate_limits
 
 if TYPE_CHECKING:

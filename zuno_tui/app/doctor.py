@@ -6,17 +6,19 @@ import asyncio
 import os
 import shutil
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from chain.base.home import HomeError
 from chain.base.http import HttpClient, HttpError, HttpLimits
 from chain.base.units import MEGABYTE
 from chain.contracts.addresses import checksummed, keccak
-from chain.contracts.networks import Address, shipped_code_hashes
+from chain.contracts.networks import shipped_code_hashes
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
-from zuno_tui.app.endpoint_trial import CHECK_MARKS, Check, CheckState, endpoint_checks
+from chain.tokens import forget_token, read_tokens, remembered_tokens
+from zuno_tui.app.first_steps import CHECK_MARKS, Check, CheckState, endpoint_checks
+from zuno_tui.gate.contract_code import forget_code, pinned_code
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.present.output import OutputColumn, table
@@ -25,9 +27,67 @@ from zuno_tui.settings.debates import debate_settings
 
 if TYPE_CHECKING:
     from agents.model.settings import ModelSettings
+    from chain.base.store import Store
+    from chain.contracts.networks import Address, Network
+    from chain.positions.overview import Sources
     from chain.rpc.client import RpcClient
     from zuno_tui.app.session import Session
     from zuno_tui.settings.models import ModelChoice
+
+
+_NAME = "memory"
+
+
+async def memory_checks(sources: Sources) -> list[Check]:
+    """Whether everything that was met once is still as it was."""
+    try:
+        wrong = [*await _changed_code(sources), *await _changed_tokens(sources)]
+    except RpcError as error:
+        return [Check(_NAME, CheckState.CAUTION, f"could not be compared: {error.sentence}")]
+    if not wrong:
+        return [Check(_NAME, CheckState.WELL, "contracts are as they were first met")]
+    return [
+        Check(
+            _NAME,
+            CheckState.BROKEN,
+            f"{what} of {checksummed(address)} is not what is remembered",
+            "If the chain is right, let go of what is remembered: "
+            f"zuno doctor --forget {checksummed(address)}",
+        )
+        for address, what in wrong
+    ]
+
+
+async def _changed_code(sources: Sources) -> list[tuple[Address, str]]:
+    pins = pinned_code(sources.store, sources.network)
+    codes = await sources.client.together(*(requests.code(each, "latest") for each in pins))
+    return [
+        (address, "the code")
+        for (address, pinned), code in zip(pins.items(), codes, strict=True)
+        if "0x" + keccak(code).hex() != pinned
+    ]
+
+
+async def _changed_tokens(sources: Sources) -> Iterator[tuple[Address, str]]:
+    known = remembered_tokens(sources.store, sources.network)
+    now = await read_tokens(sources.client, sources.network, known, "latest", now=sources.clock())
+    return (
+        (address, "the number of decimals or the symbol")
+        for address, token in known.items()
+        if (token.decimals, token.symbol) != (now[address].decimals, now[address].symbol)
+    )
+
+
+def forget_contract(store: Store, network: Network, address: Address) -> str:
+    """Let go of all that is remembered of a contract; what was, in words."""
+    gone = [
+        what
+        for what, forget in (("its code", forget_code), ("its token's facts", forget_token))
+        if forget(store, network, address)
+    ]
+    if not gone:
+        return f"Nothing was remembered of {checksummed(address)} on {network.title}."
+    return f"Forgotten of {checksummed(address)} on {network.title}: {' and '.join(gone)}."
 
 
 async def network_checks(session: Session) -> AsyncIterator[Check]:
@@ -225,7 +285,6 @@ def _code(checks: list[Check]) -> int:
 
 
 def forgotten(session: Session, address: str) -> CommandAnswer:
-    from zuno_tui.app.doctor_memory import forget_contract
 
     with session.open_store() as store:
         words = forget_contract(store, session.network, address)
@@ -233,7 +292,6 @@ def forgotten(session: Session, address: str) -> CommandAnswer:
 
 
 async def _memory_checks(session: Session) -> list[Check]:
-    from zuno_tui.app.doctor_memory import memory_checks
 
     try:
         async with session.sources() as sources:
@@ -284,7 +342,7 @@ def _home_check(session: Session) -> Check:
 def _watch_checks(session: Session) -> list[Check]:
     """Whether somebody watches, and whether alerts get where the settings send them."""
     from zuno_tui.app.health import WatchStatus, watch_health
-    from zuno_tui.settings.channels import channel_settings
+    from zuno_tui.settings.monitor import channel_settings
 
     health = watch_health(session.home, now=time.time())
     well = health.state in (WatchStatus.KEPT, WatchStatus.NEVER)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from chain.base.quantity import Quantity, Unknown
+from chain.base.quantity import Known, Quantity, Unknown, combine
+from chain.base.units import DAY
+from chain.history.events import FeeTerms
+from chain.history.hour_reader import HourMemory, read_hours
+from chain.positions.by_day import DayMemory, DayOfRange, ResultPoint, result_path, settled_days
 from chain.positions.overview import read_overview
-from zuno_tui.app.earnings import PositionEarnings, known_sum, read_earnings
+from chain.positions.performance import Performance, gains, read_performance
+from chain.positions.wallet_worth import read_worths
+from chain.rpc.errors import RpcError
+from chain.tokens.pair import pair_of
+from zuno_tui.app.portfolio import portfolio_entries, portfolio_targets, unread_entries
 from zuno_tui.app.positions import telling_progress
 from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.present.answer import CommandAnswer
@@ -17,8 +28,200 @@ from zuno_tui.present.output import OutputColumn, table
 from zuno_tui.present.words import number, signed_money, worth
 
 if TYPE_CHECKING:
+    from chain.history.hours import PoolHours
+    from chain.positions.overview import Overview, Sources
+    from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import WorthUnit
+    from chain.read.logs import ScanProgress
+    from chain.tokens import Token
     from zuno_tui.app.session import Session
+    from zuno_tui.app.watchlist import Target
+    from zuno_tui.present.portfolio import PortfolioEntry
+
+    Watch = Callable[[ScanProgress], None]
+
+    EarningsTold = Callable[["WalletEarnings"], None]
+
+
+_NO_DAY = Unknown("no day of it is known yet")
+
+
+class PeriodEarned(NamedTuple):
+    """In the unit a person counts in, at present prices."""
+
+    fees: Quantity[Fraction]
+    result: Quantity[Fraction]
+    """Fees less LVR."""
+    days: int
+    """How many days of the period are known."""
+
+
+class PositionEarnings(Struct, frozen=True):
+    snapshot: PositionSnapshot
+    pair: str
+    unit1: Quantity[Fraction]
+    """What one smallest unit of currency1 is worth now, in the unit a person counts in."""
+    worth: Quantity[Fraction]
+    """With its uncollected fees."""
+    opened: int
+    days: tuple[DayOfRange, ...]
+    now: int
+    fees: Quantity[Fraction]
+    """Since it was opened, collected or not."""
+    against_holding: Quantity[Fraction]
+    path: tuple[ResultPoint, ...]
+    """How it stood against holding, hour by hour, in units of currency1."""
+
+    def earned(self, count: int) -> PeriodEarned:
+        """Of the last so many UTC days, the present one included."""
+        fees, lvr, known = earned_in(self.days, self.now, count)
+        if not known:
+            return PeriodEarned(_NO_DAY, _NO_DAY, 0)
+        return PeriodEarned(
+            self.unit1.map(lambda each: fees * each),
+            self.unit1.map(lambda each: (fees - lvr) * each),
+            known,
+        )
+
+
+class WalletEarnings(Struct, frozen=True):
+    """One wallet on one network: what it is worth, and what its positions earned."""
+
+    entry: PortfolioEntry
+    positions: tuple[PositionEarnings, ...] | None = None
+    """None until they were read, or where they could not be: then the entry says why."""
+    days: int = 0
+    """How far back was read."""
+    trouble: str = ""
+    """Why what was earned could not be read though the worth could."""
+
+
+async def read_whole_earnings(
+    session: Session, stretches: Sequence[int], tell: EarningsTold, watch: Watch
+) -> None:
+    """Every wallet on every network: told with its worth, and again for each stretch of days.
+
+    Networks are read at once, as each has its own endpoints; one that cannot be read says so.
+    """
+    found = await portfolio_targets(session, ())
+    await asyncio.gather(*(_of_network(session, one, stretches, tell, watch) for one in found))
+
+
+async def _of_network(
+    session: Session, target: Target, stretches: Sequence[int], tell: EarningsTold, watch: Watch
+) -> None:
+    unit = session.settings.unit
+    try:
+        async with replace(session, network=target.network).sources() as sources:
+            worths = await read_worths(sources, target.wallets, unit)
+            entries = portfolio_entries(session, target, worths)
+            for entry in entries:
+                tell(WalletEarnings(entry))
+            for days in stretches:
+                for entry in entries:
+                    tell(await _of_wallet(sources, entry, unit, days, watch))
+    except RpcError as error:
+        for entry in unread_entries(session, target, error):
+            tell(WalletEarnings(entry, trouble=error.sentence))
+
+
+async def _of_wallet(
+    sources: Sources, entry: PortfolioEntry, unit: WorthUnit, days: int, watch: Watch
+) -> WalletEarnings:
+    """What was earned, or why it cannot be told; the wallet's worth is known either way."""
+    if entry.worth is None:
+        return WalletEarnings(entry)
+    try:
+        positions = await read_earnings(sources, entry.worth.overview, unit, days, watch)
+    except RpcError as error:
+        return WalletEarnings(entry, trouble=error.sentence)
+    return WalletEarnings(entry, positions, days)
+
+
+async def read_earnings(
+    sources: Sources, overview: Overview, unit: WorthUnit, days: int, watch: Watch
+) -> tuple[PositionEarnings, ...]:
+    """Of every position, by so many UTC days, the present one included, and since it was opened."""
+    held = overview.wallet.positions
+    if not held:
+        return ()
+    performance = await read_performance(sources, held)
+    network = sources.network
+    hours = await read_hours(
+        sources.client,
+        network,
+        {one.pool.pool_id: FeeTerms(one.pool.key.fee, one.pool.protocol_fee) for one in held},
+        (days + 1) * DAY,
+        memory=HourMemory(sources.store, network, sources.clock),
+        watch=watch,
+    )
+    memory = DayMemory(sources.store, network, sources.clock)
+    telling = _Telling(sources, overview, performance, unit, memory)
+    return tuple(telling.of(one, hours[one.pool.pool_id]) for one in held)
+
+
+def earned_in(days: Sequence[DayOfRange], now: int, count: int) -> tuple[int, int, int]:
+    """Fees, LVR and how many of the last so many UTC days are known, the present one included."""
+    first = now - now % DAY - (count - 1) * DAY
+    inside = [day for day in days if first <= day.begin <= now]
+    return sum(day.fees for day in inside), sum(day.lvr for day in inside), len(inside)
+
+
+def known_sum(values: Sequence[Quantity[Fraction]]) -> Quantity[Fraction]:
+    """What is known of them, summed; unknown where nothing is."""
+    known = [value for value in values if not isinstance(value, Unknown)]
+    if values and not known:
+        return Unknown("of none of the positions it is known")
+    return combine(lambda *parts: sum(parts, Fraction(0)), Known(Fraction(0), "days"), *known)
+
+
+class _Telling(Struct, frozen=True):
+    sources: Sources
+    overview: Overview
+    performance: Performance
+    unit: WorthUnit
+    memory: DayMemory
+
+    def of(self, one: PositionSnapshot, hours: PoolHours) -> PositionEarnings:
+        overview, key = self.overview, one.pool.key
+        token0, token1 = overview.tokens[key.currency0], overview.tokens[key.currency1]
+        account = self.performance.accounts[one.token_id]
+        daily = self.performance.daily[one.token_id]
+        pair = pair_of(self.sources.network, token0, token1, one.pool.sqrt_price_x96)
+        won = gains(account, daily, token1, overview.prices, self.unit)
+        worths = {each.token_id: each.total for each in overview.portfolio.positions}
+        earned = account.fees_earned
+        fees: Quantity[Fraction] = (
+            earned
+            if isinstance(earned, Unknown)
+            else known_sum(
+                [
+                    overview.prices.value(token, amount, self.unit)
+                    for token, amount in zip((token0, token1), earned.value, strict=True)
+                ]
+            )
+        )
+        return PositionEarnings(
+            snapshot=one,
+            pair=pair.name,
+            unit1=self._unit1(token1),
+            worth=worths.get(one.token_id, Unknown("its worth was not read")),
+            opened=account.changes[0].timestamp if account.changes else one.block.timestamp,
+            days=settled_days(one.identity, account.changes, hours, self.memory),
+            now=hours.last.timestamp,
+            fees=fees,
+            against_holding=won.against_holding,
+            path=result_path(one, account, hours),
+        )
+
+    def _unit1(self, token1: Token) -> Quantity[Fraction]:
+        if token1.decimals is None:
+            return Unknown(f"{token1.label} gives no usable decimals")
+        whole = 10**token1.decimals
+        return self.overview.prices.price(token1.address, self.unit).map(
+            lambda price: price / whole
+        )
+
 
 EarningPeriod: TypeAlias = Literal["today", "week", "month", "all"]
 

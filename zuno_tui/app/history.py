@@ -14,13 +14,20 @@ from chain.execution.outbox.outbox import Outbox
 from chain.positions.wallet_worth import read_worths
 from chain.prices.price import WorthUnit
 from chain.rpc.errors import RpcError
-from zuno_tui.app.read_portfolio import portfolio_entries, portfolio_targets, unread_entries
+from zuno_tui.app.portfolio import portfolio_entries, portfolio_targets, unread_entries
 from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
-from zuno_tui.present.history_csv import CsvFormat, history_csv
-from zuno_tui.present.history_report import history_document, history_heading, history_lines
-from zuno_tui.present.history_rows import HistoryChapter, HistoryFilter, WholeHistory
+from zuno_tui.present.history import (
+    CsvFormat,
+    HistoryChapter,
+    HistoryFilter,
+    WholeHistory,
+    history_csv,
+    history_document,
+    history_heading,
+    history_lines,
+)
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -29,7 +36,7 @@ if TYPE_CHECKING:
     from chain.read.logs import ScanProgress
     from zuno_tui.app.session import Session
     from zuno_tui.app.watchlist import Target
-    from zuno_tui.present.whole_portfolio import PortfolioEntry
+    from zuno_tui.present.portfolio import PortfolioEntry
 
 SentPlans = dict[tuple[int, str], dict[str, str]]
 """By chain and wallet: the transactions that were included, and the plan of each."""

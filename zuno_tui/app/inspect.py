@@ -14,12 +14,20 @@ from chain.contracts.addresses import checksummed
 from chain.positions.overview import OnePosition, read_one
 from chain.positions.performance import Gains, Performance, gains, read_performance
 from chain.tokens.pair import Pair, pair_of
-from zuno_tui.app.pool_edges import read_edges
+from zuno_tui.app.pools import read_edges
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.detail_view import KeyFigure, RangeStanding
-from zuno_tui.present.drawing.pieces import range_gauge
-from zuno_tui.present.position_document import performance_document, position_document
-from zuno_tui.present.position_rows import gain_tone, notes, standing, state_words, yearly_fees
+from zuno_tui.present.charts import range_gauge
+from zuno_tui.present.position import (
+    KeyFigure,
+    RangeStanding,
+    gain_tone,
+    notes,
+    performance_document,
+    position_document,
+    standing,
+    state_words,
+    yearly_fees,
+)
 from zuno_tui.present.words import (
     UNKNOWN,
     age_text,

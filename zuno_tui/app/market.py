@@ -2,14 +2,166 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from zuno_tui.app.market_clock import MarketAction, MarketClock
+import msgspec
+from msgspec import Struct
+
+from chain.base.clean_text import clean_text, without_own_marks
+from chain.base.errors import Failure, ZunoError
+from chain.base.http import HttpClient, HttpError, HttpLimits
+from chain.devnet.defaults import control_url
+from chain.execution.outbox.journal import OutboxError
+from chain.execution.outbox.outbox import Outbox
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.prompt.phrase_error import PhraseError
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
+
+
+MarketAction: TypeAlias = Literal["pause", "resume", "step", "faster", "slower"]
+
+_STEP_SECONDS = 600
+_SPEEDS = (1.0, 10.0, 60.0, 300.0, 1200.0)
+_LIMITS = HttpLimits(connect_seconds=2.0, answer_seconds=30.0, most_bytes=1 << 16)
+
+
+class MarketClockError(ZunoError):
+    """The market's control did not answer, or not in a way that can be used."""
+
+    failure = Failure.NETWORK
+
+
+class MarketTrading(Struct, frozen=True):
+    speed: float
+    phase: str
+    time: int = 0
+    held: bool = False
+    """At most real time, while an approval is open."""
+
+    @property
+    def words(self) -> str:
+        if not self.speed:
+            return f"market paused · {self.phase}"
+        if self.held:
+            return f"market ×{self.speed:g} while an approval is open · {self.phase}"
+        return f"market ×{self.speed:g} · {self.phase}"
+
+
+class MarketClock:
+    """The control of the chain at one URL."""
+
+    def __init__(self, chain_url: str) -> None:
+        self._url = control_url(chain_url)
+        self._http = HttpClient(self._url)
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def status(self) -> MarketTrading:
+        return await self._ask("zuno_status")
+
+    async def turn(self, action: MarketAction) -> MarketTrading:
+        match action:
+            case "pause":
+                return await self._ask("zuno_pause")
+            case "resume":
+                return await self._ask("zuno_resume")
+            case "step":
+                return await self._ask("zuno_step", _STEP_SECONDS)
+            case "faster" | "slower":
+                now = await self.status()
+                return await self._ask("zuno_setSpeed", next_speed(now.speed, action))
+
+    async def hold(self, reason: str, until: int) -> MarketTrading:
+        """Real time at most, until this time of the chain's or until somebody lets go."""
+        return await self._ask("zuno_hold", reason, until)
+
+    async def let_go(self, reason: str) -> MarketTrading:
+        return await self._ask("zuno_letGo", reason)
+
+    async def _ask(self, method: str, *params: object) -> MarketTrading:
+        body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        try:
+            answer = await self._http.post(self._url, body, _LIMITS)
+            return _trading(msgspec.json.decode(answer.body))
+        except HttpError as error:
+            raise MarketClockError(f"The control of the demo's market {error}.") from None
+        except msgspec.DecodeError:
+            raise MarketClockError("The control of the demo's market did not answer.") from None
+
+
+def next_speed(speed: float, towards: str) -> float:
+    """The next of a few speeds, the last of them again at either end."""
+    if towards == "faster":
+        return next((faster for faster in _SPEEDS if faster > speed), _SPEEDS[-1])
+    return next((slower for slower in reversed(_SPEEDS) if slower < speed), _SPEEDS[0])
+
+
+def open_approvals(journal: Path) -> Mapping[str, int]:
+    """Approvals that nobody has used, by their hash, with the chain's time at which they end."""
+    if not journal.exists():
+        return {}
+    try:
+        with Outbox.open(journal) as outbox:
+            return {
+                dispatch.hash: int(dispatch.expires_at)
+                for dispatch in outbox.dispatches()
+                if dispatch.expires_at is not None
+                and dispatch.consumed_at is None
+                and dispatch.ended is None
+            }
+    except OutboxError:
+        return {}  # whoever applies says what is wrong with the journal
+
+
+async def hold_for_approvals(session: Session) -> None:
+    """Give the open approvals their ten minutes, where a market could run them down in seconds."""
+    if session.network.clock != "head":
+        return
+    clock = MarketClock(session.endpoints[0])
+    try:
+        for approval, until in open_approvals(session.home.outbox).items():
+            await clock.hold(approval, until)
+    except MarketClockError:
+        return  # a chain that somebody else started may have no market
+    finally:
+        await clock.close()
+
+
+async def let_go_of_approval(session: Session, approval: str) -> None:
+    """Let the market run on once an approval is used."""
+    if session.network.clock != "head":
+        return
+    clock = MarketClock(session.endpoints[0])
+    try:
+        await clock.let_go(approval)
+    except MarketClockError:
+        return
+    finally:
+        await clock.close()
+
+
+def _trading(value: object) -> MarketTrading:
+    match value:
+        case {
+            "result": {
+                "speed": int() | float() as speed,
+                "phase": str(phase),
+                "time": int(time),
+                "held": bool(held),
+            }
+        }:
+            words = without_own_marks(clean_text(phase, limit=24))
+            return MarketTrading(float(speed), words, time, held)
+        case {"error": {"message": str(words)}}:
+            raise MarketClockError(
+                f"The control of the demo's market refused: {clean_text(words, limit=120)}"
+            )
+    raise MarketClockError("The control of the demo's market did not answer as it should.")
 
 
 async def market_turned(session: Session, action: MarketAction) -> CommandAnswer:

@@ -6,17 +6,130 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import SUCCEEDED, VersionKind
+from chain.wallet.keystore import open_signer
+from zuno_tui.app.apply import step_words
+from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.session import Session, say
+from zuno_tui.app.wallet_secrets import ask_passphrase
+from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.replace import replacement_of, send_replacement, waiting_dispatch
 from zuno_tui.gate.results import UnsettledStep, look_at_outbox, remember_heard, stands
-from zuno_tui.present.aftermath_document import aftermath_document
-from zuno_tui.present.exit_codes import DONE
+from zuno_tui.gate.resume import prepare_resume, resume_plan
+from zuno_tui.present import signing
+from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table
+from zuno_tui.present.result_card import aftermath_document
+from zuno_tui.present.words import NOBODY
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from chain.execution.outbox.records import Dispatch
+    from chain.positions.overview import Sources
+    from zuno_tui.gate.agreement import Connections
+
+
+async def replace_waiting(
+    session: Session,
+    sources: Sources,
+    connections: Connections,
+    outbox: Outbox,
+    arguments: Namespace,
+) -> int:
+    limits = gate_limits(session.settings.limits, session.network)
+    action: str = arguments.action
+    dispatch = waiting_dispatch(outbox, session.network.chain_id, arguments.plan_id)
+    replacement = await replacement_of(sources, dispatch, action, limits)
+    say(replacement.words)
+    if connections.route.private_host is not None:
+        say(f"It goes through {connections.route.private_host} alone.")
+    if arguments.confirm is None:
+        require_typed(action, f"Type {action} to sign and send this: ")
+    elif arguments.confirm != dispatch.hash:
+        raise GateRefusedError(
+            f"That hash is not the one of {dispatch.plan_id}. Nothing was sent. "
+            "See it: zuno outbox --json"
+        )
+    with (
+        open_signer(
+            session.home,
+            session.network,
+            dispatch.sender,
+            lambda wallet: ask_passphrase(wallet.name, arguments.passphrase_file),
+        ) as signer,
+        may_have_sent(),
+    ):
+        step = await send_replacement(
+            sources, connections, outbox, replacement, signer, limits=limits
+        )
+    newest = step.newest
+    if session.as_json:
+        print_json(
+            {
+                "planId": dispatch.plan_id,
+                "step": step.name,
+                "state": step.state,
+                "hash": None if newest is None else newest.transaction.hash,
+            }
+        )
+    say(f"{step.name}: {action} {step.state}. Follow it: zuno outbox")
+    return DONE
+
+
+WORD = "resume"
+
+
+async def resume_missing(
+    session: Session,
+    sources: Sources,
+    connections: Connections,
+    outbox: Outbox,
+    arguments: Namespace,
+) -> int:
+    limits = gate_limits(session.settings.limits, session.network)
+    resumption = await prepare_resume(
+        sources, connections, outbox, arguments.plan_id, limits=limits
+    )
+    dispatch = resumption.dispatch
+    say(resumption.headline)
+    network, parties = session.network, resumption.parties
+    recipients = " and ".join(signing.recipients(parties)) or NOBODY
+    terms = signing.terms(network, parties, resumption.gas, resumption.tokens)
+    for label, words in (("recipient", recipients), *terms):
+        say(f"  {label:<10} {words}")
+    for sentence in resumption.words(network):
+        say(f"  {sentence}")
+    if connections.route.private_host is not None:
+        say(f"  It goes through {connections.route.private_host} alone.")
+    say(f"  hash {dispatch.hash}")
+    if arguments.confirm is None:
+        require_typed(WORD, f"Type {WORD} to send this: ")
+    elif arguments.confirm != dispatch.hash:
+        raise GateRefusedError(
+            f"That hash is not the one of {dispatch.plan_id}. Nothing was sent. "
+            "See it: zuno outbox --json"
+        )
+    with may_have_sent():
+        dispatch = await resume_plan(
+            sources,
+            connections,
+            outbox,
+            resumption,
+            limits=limits,
+            changed=lambda step: say(step_words(step)),
+        )
+    step = dispatch.steps[resumption.step.position]
+    if session.as_json:
+        sent = resumption.version.transaction.hash
+        print_json(
+            {"planId": dispatch.plan_id, "step": step.name, "state": step.state, "hash": sent}
+        )
+    say(f"{step.name}: {step.state}. See where things stand: zuno outbox")
+    cancelled = resumption.version.kind is VersionKind.CANCEL and step.inclusion is not None
+    return DONE if cancelled or step.state in SUCCEEDED else FAILED
+
 
 _COLUMNS = (
     OutputColumn("PLAN"),
@@ -36,8 +149,6 @@ async def _outbox(session: Session, arguments: Namespace) -> int:
     async with session.sources() as sources, session.connections(sources) as connections:
         with Outbox.open(session.home.outbox) as outbox:
             if arguments.action == RESUME:
-                from zuno_tui.app.outbox_resuming import resume_missing
-
                 return await resume_missing(session, sources, connections, outbox, arguments)
             findings = await look_at_outbox(sources, connections, outbox)
             if arguments.action == RESOLVE:
@@ -47,8 +158,6 @@ async def _outbox(session: Session, arguments: Namespace) -> int:
                     say(sentence)
                 return DONE
             if arguments.action is not None:
-                from zuno_tui.app.outbox_replacing import replace_waiting
-
                 return await replace_waiting(session, sources, connections, outbox, arguments)
             remember_heard(outbox, findings, now=sources.clock())
             dispatches = [

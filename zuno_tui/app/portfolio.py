@@ -2,17 +2,180 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from chain.base.clean_text import quoted
+from chain.base.home import Home
+from chain.contracts.addresses import checksummed
+from chain.names.ens import ResolvedName, is_name, network_of_names, resolve_name
+from chain.positions.wallet_worth import WalletWorth, read_worths
+from chain.rpc.errors import RpcError
+from chain.wallet.address_book import parsed_address, read_book
+from chain.wallet.errors import NoSuchWalletError
 from zuno_tui.app.positions import telling_progress
-from zuno_tui.app.read_portfolio import read_portfolio
+from zuno_tui.app.session import Session, flags_of, say
+from zuno_tui.app.watchlist import Target, targets
+from zuno_tui.catalog.feature import attachments
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, NETWORK
-from zuno_tui.present.portfolio_report import portfolio_document, portfolio_heading, portfolio_lines
+from zuno_tui.present.portfolio import (
+    PortfolioEntry,
+    WholePortfolio,
+    portfolio_document,
+    portfolio_heading,
+    portfolio_lines,
+)
+from zuno_tui.settings import Settings, SettingsError, load_settings
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from agents.monitor.alerts.alert import Alert
+    from chain.contracts.networks import Address, Network
+    from chain.positions.memory import SearchProgress
     from zuno_tui.app.session import Session
+
+
+def address_given(text: str, settings: Settings, network: Network) -> Address:
+    """For commands; a name is told with the address that it stands for."""
+    if not is_name(text):
+        return parsed_address(text)
+    found = asyncio.run(looked_up(text, settings, network))
+    say(name_words(found))
+    return found.address
+
+
+def address_flag(arguments: Namespace) -> Address:
+    """What `--address` names, by the settings that hold without it."""
+    flags = replace(flags_of(arguments), address=None)
+    home = Home.locate(os.environ, arguments.home)
+    settings = load_settings(home.settings, os.environ, flags)
+    return address_given(arguments.address, settings, settings.chosen_network())
+
+
+async def looked_up(name: str, settings: Settings, network: Network) -> ResolvedName:
+    from chain.rpc.client import RpcClient
+
+    keeper = network_of_names(network)
+    endpoints = settings.endpoints_for(keeper)
+    if not endpoints:
+        raise SettingsError(
+            f"Names are kept on {keeper.title}, and no endpoint is set for it. Write "
+            f'{keeper.name} = "URL" under [rpc] in settings.toml, or give the address itself.'
+        )
+    async with RpcClient(keeper, endpoints) as client:
+        return await resolve_name(client, name)
+
+
+def name_words(found: ResolvedName) -> str:
+    """The address is what counts, and so it stands there whole."""
+    told = f"{found.name} is {checksummed(found.address)}."
+    if found.reverse == found.name:
+        return told
+    if found.reverse is None:
+        return f"{told} That address goes by no name of its own: make sure that it is meant."
+    return f"{told} That address itself goes by another name, {quoted(found.reverse)}."
+
+
+async def read_portfolio(
+    session: Session,
+    named: Sequence[str] = (),
+    *,
+    watch: Callable[[SearchProgress], None] = lambda _: None,
+) -> WholePortfolio:
+    """The wallets that are named, or all of the settings and the address book, on every network."""
+    watched = await portfolio_targets(session, named)
+    found = await asyncio.gather(*(_entries(session, one, watch) for one in watched))
+    entries = tuple(entry for some in found for entry in some)
+    return WholePortfolio(session.settings.unit, entries, _alerts(session, entries))
+
+
+async def portfolio_targets(session: Session, named: Sequence[str]) -> tuple[Target, ...]:
+    """Which wallets on which networks are meant."""
+    book = read_book(session.home.keystore)
+    settings = session.settings
+    if not named:
+        return targets(settings, book, session.flags, os.environ)
+    wallets = tuple(dict.fromkeys([await _address(session, one) for one in named]))
+    known = replace(settings, address=wallets[0])
+    return tuple(
+        Target(one.network, wallets) for one in targets(known, book, session.flags, os.environ)
+    )
+
+
+def wallet_labels(session: Session) -> dict[Address, str]:
+    return {one.address: one.name for one in read_book(session.home.keystore).wallets}
+
+
+async def _address(session: Session, named: str) -> Address:
+    """By the name it is kept under, an ENS name, or its digits."""
+    try:
+        return read_book(session.home.keystore).find(named).address
+    except NoSuchWalletError:
+        if is_name(named):
+            found = await looked_up(named, session.settings, session.network)
+            session.narrate(name_words(found))
+            return found.address
+        if not named.lower().startswith("0x"):
+            raise
+        return parsed_address(named)
+
+
+async def _entries(
+    session: Session, target: Target, watch: Callable[[SearchProgress], None]
+) -> list[PortfolioEntry]:
+    unit, there = session.settings.unit, replace(session, network=target.network)
+    try:
+        async with there.sources() as sources:
+            worths = await read_worths(sources, target.wallets, unit, watch=watch)
+            attached = [await attachments(there, sources, [one.overview]) for one in worths]
+    except RpcError as error:
+        return unread_entries(session, target, error)
+    entries = portfolio_entries(session, target, worths)
+    return [replace(entry, attachments=one) for entry, one in zip(entries, attached, strict=True)]
+
+
+def portfolio_entries(
+    session: Session, target: Target, worths: Sequence[WalletWorth]
+) -> list[PortfolioEntry]:
+    labels = wallet_labels(session)
+    return [
+        PortfolioEntry(
+            target.network,
+            owner,
+            labels.get(owner, ""),
+            worth,
+            worth.overview.wallet.missing or "",
+        )
+        for owner, worth in zip(target.wallets, worths, strict=True)
+    ]
+
+
+def unread_entries(session: Session, target: Target, error: RpcError) -> list[PortfolioEntry]:
+    labels = wallet_labels(session)
+    return [
+        PortfolioEntry(target.network, one, labels.get(one, ""), None, error.sentence)
+        for one in target.wallets
+    ]
+
+
+def _alerts(session: Session, entries: Sequence[PortfolioEntry]) -> tuple[Alert, ...]:
+    from agents.monitor.alerts.store import AlertStore
+
+    about = {(one.network.chain_id, one.wallet) for one in entries}
+    with closing(AlertStore.open(session.home, now=time.time())) as store:
+        return tuple(
+            one
+            for one in store.current()
+            if one.active and (one.chain_id, one.wallet_address) in about
+        )
 
 
 async def whole_portfolio(session: Session, wallets: Sequence[str]) -> CommandAnswer:

@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 from chain.contracts.addresses import shortened
 from chain.positions.overview import Overview, read_overview
 from chain.positions.performance import Performance, read_performance
-from zuno_tui.app.hedge_results import read_hedge_results
+from zuno_tui.catalog.feature import attachments
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.drawing.pieces import range_gauge
-from zuno_tui.present.hedge_lines import hedge_result_lines, hedge_results_document
+from zuno_tui.present.charts import range_gauge
 from zuno_tui.present.output import OutputColumn, table
-from zuno_tui.present.position_document import wallet_document
-from zuno_tui.present.position_rows import Won, position_rows, state_words, won_by_position
+from zuno_tui.present.position import (
+    Won,
+    position_rows,
+    state_words,
+    wallet_document,
+    won_by_position,
+)
 from zuno_tui.present.search_words import search_words
 from zuno_tui.present.words import money
 from zuno_tui.settings.monitor import monitor_settings
@@ -53,17 +57,17 @@ async def wallet_positions(session: Session, *, since_entry: bool) -> CommandAns
         performance = (
             await read_performance(sources, overview.wallet.positions) if since_entry else None
         )
-        hedged = await read_hedge_results(session, sources, [overview])
+        attached = await attachments(session, sources, [overview])
     held = bool(overview.wallet.positions)
     return CommandAnswer(
         heading=_headline(session, overview),
         lines=(
             *(_table(session, overview, performance) if held else ()),
-            *hedge_result_lines(hedged),
+            *(line for one in attached for line in one.lines),
         ),
         document={
             **wallet_document(session.network, overview, performance),
-            "hedges": hedge_results_document(hedged),
+            **{one.name: one.document for one in attached},
         },
     )
 

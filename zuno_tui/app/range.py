@@ -6,20 +6,24 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Context, Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.lp.evaluation_context import own_ticks
 from agents.lp.observe import ChainObserver
+from agents.lp.plan import OwnRange, PricedToken
 from agents.numbers.shapes import ShapeError
+from chain.base.units import NumeralError, read_numeral
 from chain.contracts.networks import Network, network_named
 from chain.math.liquidity import LiquidityError
 from chain.math.ticks import sqrt_price_at_tick
+from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources, tokens_at
 from chain.tokens.pair import Pair, pair_of
-from zuno_tui.app.own_range import range_of_pair
 from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.catalog.intents import ChooseRange, CreatePosition, MovePosition
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table
@@ -32,12 +36,52 @@ from zuno_tui.settings.debates import debate_settings
 
 if TYPE_CHECKING:
     from agents.lp.facts import CreateContext, MarketContext, ObservedPool, ObservedPoolFacts
-    from agents.lp.plan import Candidate, OwnRange
+    from agents.lp.plan import Candidate
     from agents.numbers.edges import TickRange
     from zuno_tui.app.session import Session
     from zuno_tui.present.views import RangeFigure
 
     Telling = Callable[[str], None]
+
+
+async def own_range_of(sources: Sources, token_id: int, prices: tuple[str, str]) -> OwnRange:
+    """The prices of a position's pair, in the orientation in which `zuno inspect` writes them."""
+    network = sources.network
+    found = await read_positions(sources.client, network, sources.memory, [token_id], at="latest")
+    snapshot = found.get(token_id)
+    if snapshot is None:
+        raise SettingsError(
+            f"There is no position #{token_id} on {network.title}. See yours: zuno positions", ""
+        )
+    key = snapshot.pool.key
+    tokens = await tokens_at(sources, (key.currency0, key.currency1), snapshot.block.hash)
+    token0, token1 = tokens[key.currency0], tokens[key.currency1]
+    return range_of_pair(pair_of(network, token0, token1, snapshot.pool.sqrt_price_x96), prices)
+
+
+def range_of_pair(pair: Pair, prices: tuple[str, str]) -> OwnRange:
+    if pair.base.decimals is None or pair.quote.decimals is None:
+        raise SettingsError(f"{pair.name} gives no usable decimals: no price of it can be named.")
+    low, high = sorted(map(read_price, prices))
+    if low == high:
+        raise SettingsError("A range has two different prices. Like: zuno move 7 2900 3300")
+    return OwnRange.of_prices(
+        PricedToken(pair.base.address, pair.base.decimals),
+        PricedToken(pair.quote.address, pair.quote.decimals),
+        low,
+        high,
+    )
+
+
+def read_price(text: str) -> Fraction:
+    try:
+        numeral = read_numeral(text.removeprefix("$"))
+    except NumeralError as error:
+        raise SettingsError(str(error)) from error
+    if numeral.digits <= 0:
+        raise SettingsError(f"{text!r} is no price: it must be more than zero.")
+    return numeral.value
+
 
 _FEWEST_DIGITS, _MOST_DIGITS = 4, 9
 _NAMED_PRICES = re.compile(r",? ?\bbetween \S+ and [^\s,]+")
@@ -49,20 +93,7 @@ _COLUMNS = (
 )
 
 
-class RangeQuestion(Struct, frozen=True):
-    """For which position, or for what is to be opened, a range is to be chosen."""
-
-    token_id: int | None
-    phrase: str = ""
-    """In the words of `create`, where there is no position."""
-    prices: tuple[str, str] | None = None
-    profile: str | None = None
-
-
-async def range_answer(
-    session: Session, asked: RangeQuestion, command: Callable[[RangeForm, TickRange], str]
-) -> CommandAnswer:
-    """`command` writes what plans a range."""
+async def range_answer(session: Session, asked: ChooseRange) -> CommandAnswer:
     async with session.sources() as sources:
         forms = await read_range_forms(session, sources, asked, os.environ, session.narrate)
     form = forms[0]
@@ -75,7 +106,7 @@ async def range_answer(
         f"{form.pair.base.label}, read at block {form.context.block:,}",
     )
     remarks = [f"▲ {words}" for words in (*preview.objections, preview.trouble) if words]
-    twin = "" if preview.trouble else command(form, ticks)
+    twin = "" if preview.trouble else planning(form, ticks).twin
     if twin:
         remarks.append(f"Plan it: {twin}")
     return CommandAnswer(
@@ -89,7 +120,7 @@ async def range_answer(
 async def read_range_forms(
     session: Session,
     sources: Sources,
-    asked: RangeQuestion,
+    asked: ChooseRange,
     environment: Mapping[str, str],
     tell: Telling,
 ) -> tuple[RangeForm, ...]:
@@ -119,6 +150,14 @@ async def read_range_forms(
             f"Position #{asked.token_id} is empty: there is nothing to put into a range."
         )
     return usable
+
+
+def planning(form: RangeForm, ticks: TickRange) -> MovePosition | CreatePosition:
+    """What asks for the plan of just this range, in words that anybody can type."""
+    prices = chosen_prices(form, ticks)
+    if form.token_id is not None:
+        return MovePosition(form.token_id, *prices)
+    return CreatePosition(with_prices(form.phrase, prices))
 
 
 def chosen_prices(form: RangeForm, ticks: TickRange) -> tuple[str, str]:
@@ -157,7 +196,7 @@ def _prices(form: RangeForm, ticks: TickRange, digits: int, *, inverted: bool) -
     return f"{low.normalize():f}", f"{high.normalize():f}"
 
 
-def _phrase(session: Session, asked: RangeQuestion) -> CreatePhrase:
+def _phrase(session: Session, asked: ChooseRange) -> CreatePhrase:
     words = asked.phrase if asked.prices is None else with_prices(asked.phrase, asked.prices)
     phrase = parse_create(words, session.network)
     if phrase.network != session.network:
@@ -170,7 +209,7 @@ def _phrase(session: Session, asked: RangeQuestion) -> CreatePhrase:
 class _Reading(Struct, frozen=True):
     session: Session
     sources: Sources
-    asked: RangeQuestion
+    asked: ChooseRange
     phrase: CreatePhrase | None
 
     async def form(

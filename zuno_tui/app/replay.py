@@ -6,15 +6,74 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zuno_tui.app.record_replay import Replayed, replayed
+from msgspec import Struct
+
+from agents.bus.plan_store import PlanStore
+from agents.bus.record import running_versions
+from agents.bus.replay import (
+    Record,
+    RecordBrokenError,
+    ReplayJudgment,
+    ReplayReport,
+    judge_replay,
+    judgment_words,
+    read_record,
+)
+from agents.lp.debate import LP_FLOW, replay_debate
 from zuno_tui.app.session import Session, say
+from zuno_tui.catalog.feature import PlanFlow, RunAgain, feature_of_flow
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import print_json, print_lines
-from zuno_tui.present.transcript import turn_line
+from zuno_tui.present.transcript import ending, turn_line
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from argparse import Namespace
+
+    from chain.base.home import Home
+
+
+class Replayed(Struct, frozen=True):
+    record: Record
+    judged: ReplayJudgment
+    report: ReplayReport | None
+    """None where what is recorded is of a form that this version cannot run again."""
+    ended: RunAgain | None
+
+    @property
+    def words(self) -> str:
+        lines = len(self.record.lines) if self.report is None else self.report.compared
+        return judgment_words(self.judged, lines)
+
+
+async def replayed(home: Home, path: Path) -> Replayed:
+    """Read, run again with no model and no chain, and held against the plan that came of it."""
+    record = read_record(path)
+    planned = PlanStore(home.plans).record_hash(record.request_id)
+    flow = _plan_flow(record)
+    running = running_versions(LP_FLOW.package if flow is None else flow.package)
+    ended: RunAgain | None = None
+    try:
+        ended = await (_debate_again(record) if flow is None else flow.replay(record))
+    except (ValueError, TypeError, LookupError) as error:
+        if dict(record.versions) == running:
+            raise RecordBrokenError(
+                f"{path.name} cannot be run again ({type(error).__name__}): what it holds was "
+                "never written by this version of zuno."
+            ) from error
+    report = None if ended is None else ended.report
+    return Replayed(record, judge_replay(record, report, planned, running), report, ended)
+
+
+def _plan_flow(record: Record) -> PlanFlow | None:
+    feature = feature_of_flow(record.flow)
+    return None if feature is None or feature.plan_flow is None else feature.plan_flow()
+
+
+async def _debate_again(record: Record) -> RunAgain:
+    report, ended = await replay_debate(record)
+    plan_id = None if ended.plan is None else ended.plan.plan_id
+    return RunAgain(report, ended.transcript, plan_id, ending(ended))
 
 
 def run(arguments: Namespace) -> int:
@@ -37,7 +96,7 @@ def record_path(session: Session, named: str) -> Path:
 
 def _show(session: Session, again: Replayed) -> None:
     record, judged, ended = again.record, again.judged, again.ended
-    plan = None if ended is None else ended.plan
+    plan_id = None if ended is None else ended.plan_id
     if session.as_json:
         print_json(
             {
@@ -46,7 +105,7 @@ def _show(session: Session, again: Replayed) -> None:
                 "matches": judged.holds,
                 "lines": None if again.report is None else again.report.compared,
                 "complete": record.complete,
-                "planId": None if plan is None else plan.plan_id,
+                "planId": plan_id,
                 "firstDifference": judged.line,
                 "recordHash": judged.last_hash,
                 "planHash": judged.planned_hash,
@@ -58,4 +117,4 @@ def _show(session: Session, again: Replayed) -> None:
     if ended is not None:
         print_lines(turn_line(turn.role, turn.thought) for turn in ended.transcript)
     say(again.words)
-    say(f"{'no plan' if plan is None else plan.plan_id}, last hash {judged.last_hash}")
+    say(f"{plan_id or 'no plan'}, last hash {judged.last_hash}")

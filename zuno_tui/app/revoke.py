@@ -10,13 +10,13 @@ from chain.tokens import listed_tokens
 from zuno_tui.gate.allowances import GivenAllowance, known_tokens, read_given, spenders
 from zuno_tui.gate.orders.wallet import order_to_revoke
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.present.allowance_lines import allowance_document, allowance_rows
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.receipt import allowance_document, allowance_rows
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
-    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.catalog.command import OrderMaker
     from zuno_tui.gate.orders.order import Order
 
 _COLUMNS = (

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from chain.positions.overview import Sources
     from chain.prices.coingecko import CoinGecko
     from chain.rpc.client import RpcClient
-    from zuno_tui.gate.connections import Connections
+    from zuno_tui.gate.agreement import Connections
 
 
 def say(words: str) -> None:
@@ -126,7 +126,7 @@ class Session(Struct, frozen=True):
 
     def connections(self, sources: Sources) -> AbstractAsyncContextManager[Connections]:
         """Where sends go and who else is asked, for what approves, signs or sends."""
-        from zuno_tui.gate.connections import open_connections
+        from zuno_tui.gate.agreement import open_connections
 
         return open_connections(self.settings, self.network, sources.client)
 

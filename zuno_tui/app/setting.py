@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import OutputColumn, table
-from zuno_tui.present.settings_change import change_words
-from zuno_tui.present.settings_rows import setting_rows
+from zuno_tui.present.settings import change_words, setting_rows
 from zuno_tui.settings import SettingsError, load_settings
 from zuno_tui.settings.edit import change_setting
 

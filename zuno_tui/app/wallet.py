@@ -35,7 +35,7 @@ def _new(session: Session, arguments: Namespace) -> int:
 
 def _import(session: Session, arguments: Namespace) -> int:
     from chain.wallet.keystore import watch
-    from zuno_tui.app.read_portfolio import address_given
+    from zuno_tui.app.portfolio import address_given
 
     if arguments.watched is not None:
         if arguments.keystore or arguments.unsafe_key_file or arguments.seed_phrase:

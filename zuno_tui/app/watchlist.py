@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.monitor.heartbeat import Note, SubscriptionChanged, Troubled
 from agents.monitor.poll import PollReport, Watch, Watcher
-from agents.monitor.rules.risks import HeldHedge
 from chain.base.store import Store, StoreError
 from chain.contracts.networks import Address, Network, network_named
 from chain.positions.overview import Sources
@@ -21,61 +20,18 @@ from chain.prices.defillama import DefiLlama, DefiLlamaSettings
 from chain.rpc.client import RpcClient
 from chain.wallet.address_book import AddressBook, read_book
 from chain.wallet.errors import WalletError
+from zuno_tui.catalog.feature import features
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
-from zuno_tui.settings.channels import ChannelSettings, channel_settings
-from zuno_tui.settings.monitor import monitor_settings
-from zuno_tui.settings.variables import told
+from zuno_tui.settings.load import told
+from zuno_tui.settings.monitor import ChannelSettings, channel_settings, monitor_settings
 
 if TYPE_CHECKING:
     from agents.monitor.alerts.store import AlertStore
     from agents.monitor.deliver.channel import Channel
+    from agents.monitor.rules.risks import HedgeSource
     from agents.monitor.rules.thresholds import WatchSettings
     from chain.base.home import Home
     from chain.rpc.errors import RpcError
-
-
-class HomeHedges:
-    """Reads the journal of trades and asks the venue about orders that may still be filled.
-
-    A home that never hedged is not asked for anything, and nothing of trading is loaded.
-    """
-
-    def __init__(self, home: Home, settings: Settings, network: Network) -> None:
-        self._home = home
-        self._settings = settings
-        self._network = network
-
-    async def held_hedges(self) -> dict[int, HeldHedge] | None:
-        """By position; None where the venue or the journal cannot be read now."""
-        if not self._home.trades.exists():
-            return {}
-        from zuno_tui.app.hedges import read_hedges, standing_short
-        from zuno_tui.app.open_venue import (
-            CLOSED_TO_LOOKERS,
-            VenueUnreadError,
-            has_hedges,
-            open_venue,
-        )
-        from zuno_tui.app.session import Session
-
-        session = Session(self._home, self._settings, self._network, as_json=True)
-        with suppress(VenueUnreadError, *CLOSED_TO_LOOKERS):
-            if not has_hedges(self._home):
-                return {}
-            async with open_venue(session) as opened:
-                found = await read_hedges(opened.journal, opened.venue)
-            return {
-                key.token_id: HeldHedge(
-                    one.first.wallet,
-                    one.first.coin,
-                    one.first.token,
-                    one.last.ratio,
-                    standing_short(one),
-                )
-                for key, one in found.items()
-                if key.chain_id == self._network.chain_id
-            }
-        return None
 
 
 class Target(Struct, frozen=True):
@@ -281,9 +237,13 @@ class HomeWatchlist:
             # Test coins are traded nowhere but on their own network.
             coingecko = None if network.testnet else market
             sources = Sources(client, network, store, coingecko, self._clock)
-            hedges = HomeHedges(self._chosen.home, settings, network)
-            watches.append(Watch(sources, target.wallets, hedges))
+            watches.append(Watch(sources, target.wallets, self._hedges(network)))
         return Watcher(watches, self._wanted.watching, self._book, clock=self._clock)
+
+    def _hedges(self, network: Network) -> HedgeSource | None:
+        makers = (feature.watched_hedges for feature in features())
+        make = next(filter(None, makers), None)
+        return None if make is None else make(self._chosen.home, self._wanted.settings, network)
 
     def _store(self) -> Store:
         try:

@@ -12,7 +12,7 @@ from zuno_tui.present.exit_codes import DONE, FAILED
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from zuno_tui.commands.command import Command
+    from zuno_tui.catalog.command import Command
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _commands_for(words: Sequence[str]) -> Iterable[Command]:
     """The one that is named first, or else all: most of a short command's time is their loading."""
-    from zuno_tui.commands.registry import command_named, registry
+    from zuno_tui.catalog.registry import command_named, registry
 
     named = command_named(words[0]) if words else None
     if named is not None and named.on_command_line:
@@ -51,7 +51,7 @@ def _run(parsed: Namespace) -> int:
 
     try:
         if parsed.address is not None and "." in parsed.address:
-            from zuno_tui.app.read_portfolio import address_flag
+            from zuno_tui.app.portfolio import address_flag
 
             parsed.address = address_flag(parsed)
         return _run_command(parsed.chosen, _at_demo(parsed))

@@ -21,7 +21,7 @@ from chain.devnet.defaults import DEMO_SPEED
 from chain.devnet.launch import DevnetError, DevnetReady, devnet_process, running_devnet
 from zuno_tui.app.demo_place import DemoPlace, genesis_at, registered_demo
 from zuno_tui.app.session import Session, say
-from zuno_tui.cli.terminal_check import no_desk_here
+from zuno_tui.cli.output import no_desk_here
 from zuno_tui.present.exit_codes import DONE, FAILED
 
 if TYPE_CHECKING:

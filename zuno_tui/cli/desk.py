@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from zuno_tui.cli.terminal_check import no_desk_here
+from zuno_tui.cli.output import no_desk_here
 from zuno_tui.present.exit_codes import USAGE
 
 if TYPE_CHECKING:

@@ -14,6 +14,21 @@ from typing import TextIO
 
 from zuno_tui.present.exit_codes import DONE, FAILED
 
+_NO_TERMINAL = "The desk needs a terminal: ssh -t host zuno. For scripts: zuno positions --json\n"
+_PLAIN_TERMINAL = (
+    "This terminal (TERM={}) cannot draw the desk. Set TERM to what it is, like "
+    "xterm-256color, or use the commands: zuno positions\n"
+)
+
+
+def no_desk_here() -> str | None:
+    """Why no desk can be drawn here; None where one can."""
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        return _NO_TERMINAL
+    terminal = os.environ.get("TERM", "")
+    return _PLAIN_TERMINAL.format(terminal or "unset") if terminal in ("", "dumb") else None
+
+
 HUNG_UP = 128 + signal.SIGHUP
 
 

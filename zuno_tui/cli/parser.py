@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from zuno_tui.commands.arguments import DESK_FLAGS
-from zuno_tui.commands.command import Argument, Command, OneOf
+from zuno_tui.catalog.arguments import DESK_FLAGS
+from zuno_tui.catalog.command import Argument, Command, OneOf
 
 if TYPE_CHECKING:
     Parsers = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
@@ -50,15 +50,15 @@ class SetPriceAlert(Intent, frozen=True):
 
 
 async def _answer(session: Session, intent: SetPriceAlert) -> CommandAnswer:
-    from zuno_tui.app.alert import kept, removed, told
+    from zuno_tui.app.alerts import create_price_alert, list_price_alerts, remove_price_alert
 
     match intent.symbol:
         case None | "list":
-            return told(session)
+            return list_price_alerts(session)
         case "remove":
-            return removed(session, intent.side)
+            return remove_price_alert(session, intent.side)
         case symbol:
-            return await kept(session, symbol, intent.side, intent.level)
+            return await create_price_alert(session, symbol, intent.side, intent.level)
 
 
 def _read(said: Remaining) -> SetPriceAlert:

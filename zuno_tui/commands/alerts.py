@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.arguments import ALERT
-from zuno_tui.commands.command import Argument, Command, Group, Intent, OneOf, Verb
-from zuno_tui.commands.possible import with_alerts
-from zuno_tui.commands.show import Show
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.intents import Acknowledge, MuteAlert, Show
+from zuno_tui.catalog.possible import with_alerts
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 
-ALL_ALERTS = "all"
 _MUTED_SECONDS = 3600
 
 
@@ -27,65 +25,22 @@ class ListAlerts(Intent, frozen=True):
     ended: bool = False
 
 
-class Acknowledge(Intent, frozen=True):
-    command: ClassVar = ("alerts", "ack")
-    arguments: ClassVar = (ALERT,)
-
-    alert_id: str
-    """Or all of them."""
-
-
-def _read_duration(text: str) -> int:
-    from zuno_tui.prompt.pieces import read_duration
-
-    seconds = read_duration(text)
-    if seconds is None:
-        raise ValueError(f"{text!r} is no length of time. Write it like: --for 2h, --for 30min")
-    return seconds
-
-
-class MuteAlert(Intent, frozen=True):
-    command: ClassVar = ("alerts", "mute")
-    arguments: ClassVar = (
-        ALERT,
-        OneOf(
-            (
-                Argument(
-                    "--for",
-                    "like 2h, 30min or 1d",
-                    metavar="TIME",
-                    field="seconds",
-                    read=_read_duration,
-                    default=0,
-                    write=lambda seconds: f"{seconds}s",
-                ),
-                Argument("--until", "like 2026-12-01T08:00, by your own clock", metavar="WHEN"),
-            ),
-            required=True,
-        ),
-    )
-
-    alert_id: str
-    seconds: int = 0
-    until: str | None = None
-
-
 async def _list(session: Session, intent: ListAlerts) -> CommandAnswer:
-    from zuno_tui.app.alerts import listed
+    from zuno_tui.app.alerts import list_alerts
 
-    return listed(session, ended=intent.ended)
+    return list_alerts(session, ended=intent.ended)
 
 
 async def _acknowledge(session: Session, intent: Acknowledge) -> CommandAnswer:
-    from zuno_tui.app.alerts import acknowledged
+    from zuno_tui.app.alerts import acknowledge
 
-    return acknowledged(session, intent.alert_id)
+    return acknowledge(session, intent.alert_id)
 
 
 async def _mute(session: Session, intent: MuteAlert) -> CommandAnswer:
-    from zuno_tui.app.alerts import muted
+    from zuno_tui.app.alerts import mute
 
-    return muted(session, intent.alert_id, intent.seconds, intent.until)
+    return mute(session, intent.alert_id, intent.seconds, intent.until)
 
 
 def _read(said: Remaining) -> Show:
@@ -100,7 +55,7 @@ def _read_acknowledge(said: Remaining) -> Acknowledge:
 
 
 def _read_mute(said: Remaining) -> MuteAlert:
-    from zuno_tui.prompt.pieces import read_duration
+    from zuno_tui.catalog.arguments import read_duration
 
     before, _, duration = said.text.lower().partition(" for ")
     said = said.restarted(before)

@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.arguments import CONFIRM, PASSPHRASE_FILE, PLAN
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import Apply
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from zuno_tui.prompt.remaining import Remaining
-
-
-class Apply(Intent, frozen=True):
-    """At the desk it opens the confirmation; only the word typed there signs."""
-
-    command: ClassVar = ("apply",)
-    arguments: ClassVar = (
-        Argument(
-            "--anyway",
-            "with --confirm: even if gas exceeds what it moves",
-            switch=True,
-            default=False,
-        ),
-        CONFIRM,
-        PASSPHRASE_FILE,
-        PLAN,
-    )
-
-    plan_id: str | None = None
-    confirm: str | None = None
-    anyway: bool = False
-    passphrase_file: Path | None = None
 
 
 def _run(arguments: Namespace) -> int:

@@ -3,45 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.arguments import CANDIDATE, PLAN
-from zuno_tui.commands.command import Command, Group, Intent, Verb
-from zuno_tui.commands.possible import with_plan
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import Approve
+from zuno_tui.catalog.possible import with_plan
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
-    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.catalog.command import OrderMaker
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.prompt.remaining import Remaining
 
 
-class Approve(Intent, frozen=True):
-    command: ClassVar = ("approve",)
-    arguments: ClassVar = (PLAN, CANDIDATE)
-
-    plan_id: str | None = None
-    candidate: str | None = None
-    """A move's letter or number, or `exit`, instead of what is recommended."""
-
-
 def _order(session: Session, intent: Approve) -> OrderMaker | None:
-    from zuno_tui.app.plans import is_trade_plan
+    from zuno_tui.app.plans import plan_flow, stored_plan
 
-    if is_trade_plan(session, intent.plan_id):
+    if plan_flow(session, intent.plan_id) is not None:
         return None  # it is sent to a venue, not signed: approved by its answer
     from zuno_tui.app.approve import order_of_candidate
-    from zuno_tui.app.plans import stored_plan
 
     plan = stored_plan(session, intent.plan_id).plan
     return order_of_candidate(session, plan, intent.candidate)
 
 
 async def _answer(session: Session, intent: Approve) -> CommandAnswer:
-    from zuno_tui.app.trade import approved
+    from zuno_tui.app.plans import plan_flow
 
-    return await approved(session, intent.plan_id)
+    flow = plan_flow(session, intent.plan_id)
+    if flow is None:
+        raise LookupError("A plan about liquidity is approved by what it orders.")
+    return await flow.approve(session, intent.plan_id)
 
 
 def _read(said: Remaining) -> Approve:

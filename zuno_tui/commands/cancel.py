@@ -5,25 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from zuno_tui.commands.command import Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import Cancel
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.prompt.remaining import Remaining
-
-
-class Cancel(Intent, frozen=True):
-    """A transaction already sent is not called back."""
-
-    job: str | None = None
-
-    @property
-    def twin(self) -> str:
-        return "Ctrl-C"
-
-    @property
-    def title(self) -> str:
-        return "cancel the work under way"
 
 
 def _read(said: Remaining) -> Cancel:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.arguments import TOKEN_ID
-from zuno_tui.commands.command import Command, Group, Intent, Verb
-from zuno_tui.commands.possible import of_selected, with_positions
+from zuno_tui.catalog.arguments import TOKEN_ID
+from zuno_tui.catalog.command import Command, Group, Intent, Verb
+from zuno_tui.catalog.possible import of_selected, with_positions
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
-    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.catalog.command import OrderMaker
     from zuno_tui.prompt.remaining import Remaining
 
 

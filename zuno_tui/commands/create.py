@@ -3,38 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.arguments import DETERMINISTIC, PROFILE, STREAM, TRANSPORT
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import CreatePosition
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from zuno_tui.prompt.remaining import ProfileName, Remaining
-
-
-class CreatePosition(Intent, frozen=True):
-    command: ClassVar = ("create",)
-    arguments: ClassVar = (
-        Argument("phrase", 'like "0.5 WETH with USDC, conservative"', metavar="PHRASE"),
-        PROFILE,
-        STREAM,
-        DETERMINISTIC,
-        TRANSPORT,
-    )
-
-    phrase: str
-    profile: ProfileName | None = None
-    stream: bool = False
-    deterministic: bool = False
-    transport: str | None = None
+    from zuno_tui.prompt.remaining import Remaining
 
 
 def _run(arguments: Namespace) -> int:
-    from zuno_tui.app.create import run
+    from zuno_tui.app.debate import run_create
 
-    return run(arguments)
+    return run_create(arguments)
 
 
 def _read(said: Remaining) -> CreatePosition:

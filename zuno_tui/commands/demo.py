@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from zuno_tui.commands.arguments import DESK_FLAGS
-from zuno_tui.commands.command import Argument, Command, Group
+from zuno_tui.catalog.arguments import DESK_FLAGS
+from zuno_tui.catalog.command import Argument, Command, Group
 from zuno_tui.commands.desk import DeskChoices
 
 

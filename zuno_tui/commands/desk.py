@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from zuno_tui.commands.command import Command, Group, Intent
+from zuno_tui.catalog.command import Command, Group, Intent
 
 
 class OpenDesk(Intent, frozen=True):

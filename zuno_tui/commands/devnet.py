@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.command import Argument, Command, Group, Intent
+from zuno_tui.catalog.command import Argument, Command, Group, Intent
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.arguments import read_address
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.commands.possible import always
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import Doctor
+from zuno_tui.catalog.possible import always
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-
-
-class Doctor(Intent, frozen=True):
-    command: ClassVar = ("doctor",)
-    arguments: ClassVar = (
-        Argument(
-            "--forget",
-            "let go of what is remembered of a contract",
-            metavar="0x…",
-            read=read_address,
-        ),
-    )
-
-    forget: str | None = None
 
 
 async def _answer(session: Session, intent: Doctor) -> CommandAnswer:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.commands.possible import with_positions
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.possible import with_positions
 
 if TYPE_CHECKING:
     from zuno_tui.app.earned import EarningPeriod

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.arguments import PLAN
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.commands.possible import of_plan, with_plan
+from zuno_tui.catalog.arguments import PLAN
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.possible import of_plan, with_plan
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.command import Command, Group, Intent, Verb
-from zuno_tui.commands.possible import always
+from zuno_tui.catalog.command import Command, Group, Intent, Verb
+from zuno_tui.catalog.possible import always
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
@@ -18,7 +18,7 @@ class ShowGas(Intent, frozen=True):
 
 
 async def _answer(session: Session, _asked: ShowGas) -> CommandAnswer:
-    from zuno_tui.app.gas import gas_now
+    from zuno_tui.app.price import gas_now
 
     return await gas_now(session)
 

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.commands.command import Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import Help
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining
-
-
-class Help(Intent, frozen=True):
-    topic: str | None = None
-
-    @property
-    def twin(self) -> str:
-        return "zuno --help" if self.topic is None else f"zuno {self.topic} --help"
 
 
 def _read(said: Remaining) -> Help:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.arguments import read_token_id
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.arguments import read_token_id
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.present.history_csv import CsvFormat
+    from zuno_tui.present.history import CsvFormat
     from zuno_tui.prompt.remaining import Remaining
 
 _FORMATS: tuple[CsvFormat, ...] = ("csv", "koinly", "cointracking")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.arguments import TOKEN_ID
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.commands.possible import with_positions
+from zuno_tui.catalog.arguments import TOKEN_ID
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.possible import with_positions
 
 if TYPE_CHECKING:
     from chain.base.units import Numeral
     from zuno_tui.app.session import Session
-    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.catalog.command import OrderMaker
     from zuno_tui.prompt.remaining import Remaining
 
 
@@ -63,7 +63,7 @@ def _amount(said: str, token_id: int) -> tuple[Numeral, str]:
 
 
 def _read(said: Remaining) -> IncreasePosition:
-    from zuno_tui.commands.arguments import write_amount
+    from zuno_tui.catalog.arguments import write_amount
 
     token_id = said.leading_position()
     amount = write_amount(said.amount(f"increase {token_id} 0.5 WETH"))

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.arguments import TOKEN_ID
-from zuno_tui.commands.command import Command, Group, Intent, Verb
-from zuno_tui.commands.possible import of_selected, with_positions
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import Inspect
+from zuno_tui.catalog.possible import of_selected, with_positions
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-
-
-class Inspect(Intent, frozen=True):
-    command: ClassVar = ("inspect",)
-    arguments: ClassVar = (TOKEN_ID,)
-
-    token_id: int
 
 
 async def _answer(session: Session, intent: Inspect) -> CommandAnswer:

@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.commands.possible import with_market
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import SetMarketClock
+from zuno_tui.catalog.possible import with_market
 
 if TYPE_CHECKING:
-    from zuno_tui.app.market_clock import MarketAction
+    from zuno_tui.app.market import MarketAction
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.prompt.remaining import Remaining
-
-_ACTIONS: tuple[MarketAction, ...] = ("pause", "resume", "step", "faster", "slower")
-
-
-class SetMarketClock(Intent, frozen=True):
-    """The embedded chain's own clock."""
-
-    command: ClassVar = ("market",)
-    arguments: ClassVar = (Argument("action", "of the embedded chain's market", choices=_ACTIONS),)
-
-    action: MarketAction
-
-    @property
-    def title(self) -> str:
-        return f"market: {self.action}"
 
 
 async def _answer(session: Session, intent: SetMarketClock) -> CommandAnswer:

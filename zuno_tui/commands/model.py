@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.commands.possible import always
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.possible import always
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -42,7 +42,7 @@ async def _list(session: Session, _asked: ListModels) -> CommandAnswer:
 
 
 async def _test(session: Session, intent: AskModels) -> CommandAnswer:
-    from zuno_tui.app.model_test import tested
+    from zuno_tui.app.model import tested
 
     return await tested(session, intent.role)
 

@@ -3,41 +3,24 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.arguments import PROFILE, STREAM, TOKEN_ID
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.commands.possible import of_selected, with_positions
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import MovePosition
+from zuno_tui.catalog.possible import of_selected, with_positions
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from zuno_tui.prompt.remaining import ProfileName, Remaining
+    from zuno_tui.prompt.remaining import Remaining
 
 _PRICE = re.compile(r"\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)[kKmM]?", re.ASCII)
 
 
-class MovePosition(Intent, frozen=True):
-    command: ClassVar = ("move",)
-    arguments: ClassVar = (
-        TOKEN_ID,
-        Argument("low", "the lower price, as zuno inspect writes prices", metavar="LOW"),
-        Argument("high", "the upper price", metavar="HIGH"),
-        PROFILE,
-        STREAM,
-    )
-
-    token_id: int
-    low: str
-    high: str
-    profile: ProfileName | None = None
-    stream: bool = False
-
-
 def _run(arguments: Namespace) -> int:
-    from zuno_tui.app.move import run
+    from zuno_tui.app.debate import run_move
 
-    return run(arguments)
+    return run_move(arguments)
 
 
 def _read(said: Remaining) -> MovePosition:

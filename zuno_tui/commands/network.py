@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
-from zuno_tui.commands.command import Command, Group, Intent, Verb
-from zuno_tui.commands.wallet import UseWallet
+from zuno_tui.catalog.command import Command, Group, Intent, Verb
+from zuno_tui.catalog.intents import SwitchNetwork, UseWallet
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining
-
-
-class SwitchNetwork(Intent, frozen=True):
-    name: str
-
-    @property
-    def twin(self) -> str:
-        return shlex.join(("zuno", "--network", self.name))
 
 
 def _switch(said: Remaining) -> Intent:

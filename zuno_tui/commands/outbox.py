@@ -3,42 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.arguments import CONFIRM, PASSPHRASE_FILE, PLAN
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.commands.possible import always, with_sent
-from zuno_tui.commands.show import Show
+from zuno_tui.catalog.command import Command, Group, Intent, Verb
+from zuno_tui.catalog.intents import OUTBOX_ACTIONS, OpenOutbox, OutboxAction, Show
+from zuno_tui.catalog.possible import always, with_sent
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from zuno_tui.prompt.remaining import Remaining
-
-OutboxAction: TypeAlias = Literal["resume", "cancel", "speed-up", "resolve"]
-_ACTIONS: tuple[OutboxAction, ...] = ("resume", "cancel", "speed-up", "resolve")
-
-
-class OpenOutbox(Intent, frozen=True):
-    command: ClassVar = ("outbox",)
-    arguments: ClassVar = (
-        Argument(
-            "action",
-            "without one it only looks, and sends nothing",
-            choices=_ACTIONS,
-            optional=True,
-        ),
-        CONFIRM,
-        PASSPHRASE_FILE,
-        PLAN,
-    )
-
-    action: OutboxAction | None = None
-    """None only looks; all others ask for a word first, or only write down."""
-    plan_id: str | None = None
-    confirm: str | None = None
-    passphrase_file: Path | None = None
 
 
 def _run(arguments: Namespace) -> int:
@@ -48,7 +22,7 @@ def _run(arguments: Namespace) -> int:
 
 
 def _read(said: Remaining) -> Intent:
-    action = said.one_of({name: name for name in _ACTIONS})
+    action = said.one_of({name: name for name in OUTBOX_ACTIONS})
     plan_id = said.plan()
     said.end("all")
     if action is None and plan_id is None:

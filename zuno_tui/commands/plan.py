@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.arguments import PLAN
-from zuno_tui.commands.command import Command, Group, Intent, Verb
-from zuno_tui.commands.show import Show
+from zuno_tui.catalog.command import Command, Group, Intent, Verb
+from zuno_tui.catalog.intents import Show, ShowPlan
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
@@ -14,20 +13,11 @@ if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining
 
 
-class ShowPlan(Intent, frozen=True):
-    command: ClassVar = ("plan",)
-    arguments: ClassVar = (PLAN,)
-
-    plan_id: str | None = None
-
-
 async def _answer(session: Session, intent: ShowPlan) -> CommandAnswer:
-    from zuno_tui.app.plans import is_trade_plan, stored_plan
+    from zuno_tui.app.plans import plan_flow, stored_plan
 
-    if is_trade_plan(session, intent.plan_id):
-        from zuno_tui.app.trade import shown
-
-        return shown(session, intent.plan_id)
+    if (flow := plan_flow(session, intent.plan_id)) is not None:
+        return flow.show(session, intent.plan_id)
     from zuno_tui.present.plan_card import plan_answer
 
     argued = stored_plan(session, intent.plan_id)

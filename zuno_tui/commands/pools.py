@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.commands.possible import always
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import ListPools
+from zuno_tui.catalog.possible import always
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-
-
-class ListPools(Intent, frozen=True):
-    command: ClassVar = ("pools",)
-    arguments: ClassVar = (
-        Argument("--token", "only pools that hold this token", metavar="SYMBOL"),
-        Argument("--refresh", "ask the chain, not the memory", switch=True, default=False),
-        Argument("--pays", "read what each pool paid over its risk", switch=True, default=False),
-    )
-
-    token: str | None = None
-    refresh: bool = False
-    pays: bool = False
 
 
 async def _answer(session: Session, intent: ListPools) -> CommandAnswer:

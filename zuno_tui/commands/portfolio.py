@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.commands.possible import always
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import ShowPortfolio
+from zuno_tui.catalog.possible import always
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-
-
-class ShowPortfolio(Intent, frozen=True):
-    command: ClassVar = ("portfolio",)
-    arguments: ClassVar = (
-        Argument(
-            "wallets",
-            "addresses, ENS names or the names wallets are kept under; all where none is given",
-            metavar="WALLET",
-            several=True,
-            optional=True,
-        ),
-    )
-
-    wallets: tuple[str, ...] = ()
 
 
 async def _answer(session: Session, intent: ShowPortfolio) -> CommandAnswer:

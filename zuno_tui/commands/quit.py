@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.commands.command import Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import Quit
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining
-
-
-class Quit(Intent, frozen=True):
-    @property
-    def twin(self) -> str:
-        return "Ctrl-D"
 
 
 def _read(said: Remaining) -> Quit:

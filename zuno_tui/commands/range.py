@@ -3,76 +3,25 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.arguments import PROFILE
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.commands.possible import of_selected
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import _POSITION, ChooseRange
+from zuno_tui.catalog.possible import of_selected
 
 if TYPE_CHECKING:
-    from agents.numbers.edges import TickRange
-    from zuno_tui.app.range import RangeQuestion
     from zuno_tui.app.session import Session
-    from zuno_tui.commands.create import CreatePosition
-    from zuno_tui.commands.move import MovePosition
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.present.range_form import RangeForm
-    from zuno_tui.prompt.remaining import ProfileName, Remaining
+    from zuno_tui.prompt.remaining import Remaining
 
-_POSITION = re.compile(r"#?[0-9]{1,77}", re.ASCII)
 DEICTIC = ("it", "this", "that")
 _PRICE = re.compile(r"\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)[kKmM]?", re.ASCII)
-
-
-class ChooseRange(Intent, frozen=True):
-    command: ClassVar = ("range",)
-    arguments: ClassVar = (
-        Argument(
-            "what",
-            'a position, like 38, or what to open, like "0.5 WETH/USDC"',
-            metavar="ID|PHRASE",
-        ),
-        Argument("low", "the lower price", metavar="LOW", optional=True),
-        Argument("high", "the upper price", metavar="HIGH", optional=True),
-        PROFILE,
-    )
-
-    what: str
-    low: str | None = None
-    high: str | None = None
-    profile: ProfileName | None = None
-
-    @property
-    def question(self) -> RangeQuestion:
-        from zuno_tui.app.range import RangeQuestion
-
-        prices = (self.low, self.high) if self.low and self.high else None
-        phrase = self.what if self.token_id is None else ""
-        return RangeQuestion(self.token_id, phrase, prices, self.profile)
-
-    @property
-    def token_id(self) -> int | None:
-        """The position; None where something is to be opened."""
-        found = _POSITION.fullmatch(self.what.strip())
-        return None if found is None else int(found[0].removeprefix("#"))
 
 
 async def _answer(session: Session, intent: ChooseRange) -> CommandAnswer:
     from zuno_tui.app.range import range_answer
 
-    return await range_answer(session, intent.question, lambda *of: planning(*of).twin)
-
-
-def planning(form: RangeForm, ticks: TickRange) -> MovePosition | CreatePosition:
-    """What asks for the plan of just this range, in words that anybody can type."""
-    from zuno_tui.app.range import chosen_prices, with_prices
-    from zuno_tui.commands.create import CreatePosition
-    from zuno_tui.commands.move import MovePosition
-
-    prices = chosen_prices(form, ticks)
-    if form.token_id is not None:
-        return MovePosition(form.token_id, *prices)
-    return CreatePosition(with_prices(form.phrase, prices))
+    return await range_answer(session, intent)
 
 
 def _read(said: Remaining) -> ChooseRange:

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.arguments import DETERMINISTIC, PROFILE, STREAM, TOKEN_ID, TRANSPORT
-from zuno_tui.commands.command import Command, Group, Intent, Verb
-from zuno_tui.commands.possible import of_selected, with_positions
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import Recommend
+from zuno_tui.catalog.possible import of_selected, with_positions
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from zuno_tui.prompt.remaining import ProfileName, Remaining
-
-
-class Recommend(Intent, frozen=True):
-    command: ClassVar = ("recommend",)
-    arguments: ClassVar = (TOKEN_ID, PROFILE, STREAM, DETERMINISTIC, TRANSPORT)
-
-    token_id: int
-    profile: ProfileName | None = None
-    stream: bool = False
-    deterministic: bool = False
-    transport: str | None = None
+    from zuno_tui.prompt.remaining import Remaining
 
 
 def _run(arguments: Namespace) -> int:
-    from zuno_tui.app.recommend import run
+    from zuno_tui.app.debate import run_recommend
 
-    return run(arguments)
+    return run_recommend(arguments)
 
 
 def _read(said: Remaining) -> Recommend:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.command import Command, Group, Intent, Verb
-from zuno_tui.commands.possible import always
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import Refresh
+from zuno_tui.catalog.possible import always
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining
-
-
-class Refresh(Intent, frozen=True):
-    command: ClassVar = ("positions",)
-
-    @property
-    def title(self) -> str:
-        return "refresh"
 
 
 def _read(said: Remaining) -> Refresh:

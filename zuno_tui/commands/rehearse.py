@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.arguments import PLAN
-from zuno_tui.commands.command import Command, Group, Intent, Verb
-from zuno_tui.commands.possible import of_plan, with_plan
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import RehearsePlan
+from zuno_tui.catalog.possible import of_plan, with_plan
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-
-
-class RehearsePlan(Intent, frozen=True):
-    command: ClassVar = ("rehearse",)
-    arguments: ClassVar = (PLAN,)
-
-    plan_id: str | None = None
 
 
 async def _answer(session: Session, intent: RehearsePlan) -> CommandAnswer:

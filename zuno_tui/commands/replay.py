@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import Replay
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from zuno_tui.prompt.remaining import Remaining
-
-
-class Replay(Intent, frozen=True):
-    command: ClassVar = ("replay",)
-    arguments: ClassVar = (Argument("record", "a record's file or request id", metavar="RECORD"),)
-
-    record: str
 
 
 def _run(arguments: Namespace) -> int:

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.command import Argument, Command, Group, Intent
+from zuno_tui.catalog.command import Command, Group
+from zuno_tui.catalog.intents import SayPhrase
 
 if TYPE_CHECKING:
     from argparse import Namespace
-
-
-class SayPhrase(Intent, frozen=True):
-    command: ClassVar = ("say",)
-    arguments: ClassVar = (
-        Argument("phrase", 'like "take half out of 26"', metavar="PHRASE"),
-        Argument("--dry-run", "show the commands, run none", switch=True, default=False),
-    )
-
-    phrase: str
-    dry_run: bool = False
 
 
 def _run(arguments: Namespace) -> int:

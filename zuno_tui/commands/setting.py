@@ -2,48 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.arguments import read_without_key
-from zuno_tui.commands.command import Argument, Command, Group, Intent
+from zuno_tui.catalog.command import Command, Group
+from zuno_tui.catalog.intents import ChangeSetting
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
-
-_HIDDEN = (
-    "telegram.token",
-    "webhook.",
-    "rpc.",
-    "send.",
-    "coingecko.",
-    "model.base_url",
-    "model.key",
-)
-"""What may hold a key: the line that does the same leaves it out."""
-
-
-class ChangeSetting(Intent, frozen=True):
-    command: ClassVar = ("setting",)
-    arguments: ClassVar = (
-        Argument("name", "like limits.daily_usd", metavar="NAME", optional=True),
-        Argument(
-            "value",
-            'what it is from now on; "" takes it out of the file',
-            metavar="VALUE",
-            read=read_without_key,
-            optional=True,
-        ),
-    )
-
-    name: str | None = None
-    value: str | None = None
-
-    @property
-    def twin(self) -> str:
-        if self.name is not None and self.name.startswith(_HIDDEN):
-            return f"zuno setting {self.name} …"
-        return super().twin
 
 
 async def _answer(session: Session, intent: ChangeSetting) -> CommandAnswer:

@@ -5,34 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from zuno_tui.commands.command import Command, Group, Intent, Verb
-from zuno_tui.commands.possible import always
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import Show
+from zuno_tui.catalog.possible import always
 
 if TYPE_CHECKING:
     from zuno_tui.present.views import ViewName
     from zuno_tui.prompt.remaining import Remaining
-
-_COMMANDS = {
-    "debate": "explain",
-    "records": "replay",
-    "settings": "setting",
-    "trade": "trade report",
-}
-"""What prints a view on the command line, where it is called otherwise."""
-
-
-class Show(Intent, frozen=True):
-    """Bring a pane or a list to the front, freshly read."""
-
-    view: ViewName
-
-    @property
-    def twin(self) -> str:
-        return f"zuno {_COMMANDS.get(self.view, self.view)}"
-
-    @property
-    def title(self) -> str:
-        return "trade desk" if self.view == "trade" else self.view
 
 
 def _reading(view: ViewName, *fillers: str) -> Callable[[Remaining], Show]:

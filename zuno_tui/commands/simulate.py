@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from zuno_tui.commands.arguments import CANDIDATE, PLAN
-from zuno_tui.commands.command import Command, Group, Intent, Verb
-from zuno_tui.commands.possible import of_plan, with_plan
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.intents import SimulatePlan
+from zuno_tui.catalog.possible import of_plan, with_plan
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-
-
-class SimulatePlan(Intent, frozen=True):
-    command: ClassVar = ("simulate",)
-    arguments: ClassVar = (PLAN, CANDIDATE)
-
-    plan_id: str | None = None
-    candidate: str | None = None
 
 
 async def _answer(session: Session, intent: SimulatePlan) -> CommandAnswer:

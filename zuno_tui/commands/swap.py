@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.arguments import AMOUNT
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.arguments import AMOUNT
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
     from chain.base.units import Numeral
     from zuno_tui.app.session import Session
-    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.catalog.command import OrderMaker
     from zuno_tui.prompt.remaining import Remaining
 
 

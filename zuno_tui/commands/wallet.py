@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.arguments import PASSPHRASE_FILE, read_file_name, read_without_key
-from zuno_tui.commands.command import Argument, Command, Group, Intent, OneOf, Verb
+from zuno_tui.catalog.arguments import PASSPHRASE_FILE, read_file_name, read_without_key
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, OneOf, Verb
+from zuno_tui.catalog.intents import WALLET, UseWallet
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from zuno_tui.prompt.remaining import Remaining
 
-_WALLET = Argument("wallet", "a name or an address", metavar="WALLET", read=read_without_key)
 _NAME = Argument("--name", "what to call it", metavar="NAME", read=read_without_key)
 _STORE = Argument(
     "--store",
@@ -89,24 +88,9 @@ class ListWallets(Intent, frozen=True):
     command: ClassVar = ("wallet", "list")
 
 
-class UseWallet(Intent, frozen=True):
-    """Look at another wallet; a key for it is only needed to sign."""
-
-    command: ClassVar = ("wallet", "use")
-    arguments: ClassVar = (_WALLET,)
-
-    wallet: str
-
-    @property
-    def twin(self) -> str:
-        # An ENS name is looked up anew each time: only an address or a wallet's name is kept.
-        by_name = shlex.join(("zuno", "--address", self.wallet))
-        return by_name if "." in self.wallet else super().twin
-
-
 class CheckWallet(Intent, frozen=True):
     command: ClassVar = ("wallet", "check")
-    arguments: ClassVar = (_WALLET, PASSPHRASE_FILE)
+    arguments: ClassVar = (WALLET, PASSPHRASE_FILE)
 
     wallet: str
     passphrase_file: Path | None = None
@@ -115,7 +99,7 @@ class CheckWallet(Intent, frozen=True):
 class RemoveWallet(Intent, frozen=True):
     command: ClassVar = ("wallet", "remove")
     arguments: ClassVar = (
-        _WALLET,
+        WALLET,
         Argument(
             "--confirm",
             "without a terminal: its whole address",

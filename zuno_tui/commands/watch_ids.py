@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.arguments import read_token_id
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.commands.possible import with_positions
+from zuno_tui.catalog.arguments import read_token_id
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.possible import with_positions
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
@@ -25,7 +25,7 @@ def read_change(text: str) -> str:
 
 def read_level(text: str) -> str:
     from chain.base.units import read_numeral
-    from zuno_tui.commands.arguments import write_amount
+    from zuno_tui.catalog.arguments import write_amount
 
     level = read_numeral(text.removeprefix("$"))
     if level.digits <= 0:

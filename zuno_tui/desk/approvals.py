@@ -7,23 +7,20 @@ from typing import TYPE_CHECKING
 
 from agents.lp.advice_words import option_index, option_letter
 from zuno_tui.app.approve import dry_run_made, order_of_candidate
-from zuno_tui.app.market_clock import MarketClock, MarketClockError, MarketTrading, open_approvals
+from zuno_tui.app.market import MarketClock, MarketClockError, MarketTrading, open_approvals
 from zuno_tui.app.plans import stored_plan
 from zuno_tui.desk.approval_views import approved_view, signing_key
-from zuno_tui.desk.debates import show_plan
+from zuno_tui.desk.debates import show_plan, turn_view
 from zuno_tui.desk.events import DebateChanged, Said, ViewAsked
-from zuno_tui.desk.prose import turn_view
 from zuno_tui.gate.dry_run import DryRun, approve
 from zuno_tui.present.argued_plan import ArguedPlan, recorded_turns
 from zuno_tui.present.plan_card import edited_words, record_words
 from zuno_tui.present.views import DebateView, PlanView
 
 if TYPE_CHECKING:
-    from zuno_tui.commands.approve import Approve
-    from zuno_tui.commands.command import OrderMaker
-    from zuno_tui.commands.explain import ExplainPlan
-    from zuno_tui.commands.market import SetMarketClock as Asked
-    from zuno_tui.commands.plan import ShowPlan
+    from zuno_tui.catalog.command import OrderMaker
+    from zuno_tui.catalog.intents import Approve, ExplainPlan, ShowPlan
+    from zuno_tui.catalog.intents import SetMarketClock as Asked
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
 

@@ -9,8 +9,17 @@ from msgspec.structs import replace
 
 from agents.lp.advice_words import option_letter
 from zuno_tui.desk.events import PlanChanged
-from zuno_tui.present.plan_card import figures_of, headline, model_talk, move_name, reasons
-from zuno_tui.present.plan_sentence import PlanPool, decided_words, option_words, plan_sentence
+from zuno_tui.present.plan_card import (
+    PlanPool,
+    decided_words,
+    figures_of,
+    headline,
+    model_talk,
+    move_name,
+    option_words,
+    plan_sentence,
+    reasons,
+)
 from zuno_tui.present.views import ApprovalView, OptionView, PlanView, ResultView, StepProgress
 from zuno_tui.present.words import fee_text
 

@@ -3,25 +3,128 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Literal
 
-from zuno_tui.desk.events import Said
-from zuno_tui.desk.hearing import DebateHearing
+from msgspec.structs import replace
+
+from agents.model.claims import ClaimFlag, FlagKind, without_ids
+from agents.model.speaking import SILENCE
+from zuno_tui.desk.cleaning import clean_in_place
+from zuno_tui.desk.events import DebateChanged, ProseHeard, Said, ThinkingHeard, TurnEnded
 from zuno_tui.desk.judging import judge_earlier, shown_plan
-from zuno_tui.desk.prose import ending
-from zuno_tui.present.views import DebateView
-from zuno_tui.settings.transport import TransportChoice
+from zuno_tui.present.transcript import WHY_STRUCK, ending
+from zuno_tui.present.views import DebateView, Struck, TurnView
+from zuno_tui.settings.load import TransportChoice
 
 if TYPE_CHECKING:
+    from agents.bus.envelope import Role
+    from agents.bus.run import Listener, SpokenTurn
     from agents.lp.payloads import FlowCreateStart, FlowStart
     from agents.model.budget import BudgetReport
-    from zuno_tui.commands.create import CreatePosition
-    from zuno_tui.commands.move import MovePosition
-    from zuno_tui.commands.recommend import Recommend
+    from zuno_tui.app.agents_elsewhere import AgentPlaces
+    from zuno_tui.catalog.intents import CreatePosition, MovePosition, Recommend
     from zuno_tui.desk.card import Card
-    from zuno_tui.desk.context import DeskContext
+    from zuno_tui.desk.context import DeskContext, Tell
     from zuno_tui.present.argued_plan import ArguedPlan
     from zuno_tui.settings.debates import DebateSettings
+
+
+def turn_view(turn: SpokenTurn) -> TurnView:
+    thought = turn.thought
+    said = clean_in_place(thought.text)
+    flags = tuple(
+        ClaimFlag(struck.start, struck.end, FlagKind(struck.why), ()) for struck in thought.struck
+    )
+    text, moved = without_ids(said, flags)
+    return TurnView(
+        role=turn.role,
+        round=thought.round,
+        text=text,
+        struck=_struck(moved),
+        sourced="" if said == text else said,
+        sourced_struck=_struck(flags),
+        table=thought.table,
+    )
+
+
+def _struck(flags: tuple[ClaimFlag, ...]) -> tuple[Struck, ...]:
+    return tuple(Struck(flag.start, flag.end, WHY_STRUCK[flag.kind]) for flag in flags)
+
+
+# What could still become the id of a number once more of it is heard, and the space before it.
+_UNFINISHED = re.compile(r"\s*([\[(][^\])]{0,24})?$")
+
+
+class SpeakerProse:
+    """What can be read of each speaker's words so far; the pane gathers them before it draws."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._unfinished: dict[str, str] = {}
+
+    def hear(self, role: str, text: str) -> None:
+        words, unfinished = _readable(self._unfinished.get(role, "") + text)
+        self._unfinished[role] = unfinished
+        if words:
+            self._tell(ProseHeard(role, words))
+
+    def forget(self, role: str) -> None:
+        """The whole turn is told instead."""
+        self._unfinished.pop(role, None)
+
+
+def _readable(heard: str) -> tuple[str, str]:
+    """What can be read already, without the ids of its numbers, and what must wait for more."""
+    unfinished = _UNFINISHED.search(heard)
+    end = len(heard) if unfinished is None else unfinished.start()
+    return without_ids(heard[:end])[0], heard[end:]
+
+
+class DebateHearing:
+    """All that was said is kept for the end."""
+
+    def __init__(self, desk_context: DeskContext, view: DebateView) -> None:
+        self._desk_context = desk_context
+        self._view = view
+        self._prose = SpeakerProse(desk_context.tell)
+        desk_context.tell(DebateChanged(view))
+
+    def listener(self) -> Listener:
+        from agents.bus.run import Listener
+
+        return Listener(on_turn=self.on_turn, on_prose=self.on_prose, on_thinking=self.on_thinking)
+
+    def on_prose(self, role: Role, text: str) -> None:
+        self._prose.hear(role, text)
+
+    def on_thinking(self, role: Role, seconds: float) -> None:
+        self._desk_context.tell(ThinkingHeard(role, round(seconds)))
+
+    def on_turn(self, turn: SpokenTurn) -> None:
+        self._prose.forget(turn.role)
+        view = turn_view(turn)
+        self._view = replace(self._view, turns=(*self._view.turns, view))
+        self._desk_context.tell(TurnEnded(view))
+        if turn.thought.tag == SILENCE:
+            self._desk_context.tell(Said(turn.thought.text, "warn"))
+
+    def on_places(self, places: AgentPlaces) -> None:
+        if places.peers or places.reason:
+            self._view = replace(self._view, place=places.words)
+        self._desk_context.status.meshed(places.summary, self._desk_context.clock())
+        self._desk_context.tell(DebateChanged(self._view))
+        if places.peers or places.reason:
+            tone: Literal["plain", "warn"] = "warn" if places.reason else "plain"
+            self._desk_context.tell(Said(f"The agents run {places.words}", tone))
+
+    def on_crash(self, role: Role, error: Exception) -> None:
+        self._desk_context.tell(Said(f"{role} stopped with {type(error).__name__}.", "bad"))
+
+    def end(self, words: str) -> None:
+        self._view = replace(self._view, ended=words)
+        self._desk_context.tell(DebateChanged(self._view))
+
 
 DEBATE = "debate"
 _PATIENCE = 60.0
@@ -35,11 +138,11 @@ class Debates:
 
     def introduce(self) -> None:
         """Who will speak and from where, told before anybody is asked to."""
-        from zuno_tui.app.agents_elsewhere import mesh_not_asked
+        from zuno_tui.app.agents_elsewhere import agents_note
 
         settings = self._settings(None)
         if settings.transport is not TransportChoice.LOCAL:
-            found = mesh_not_asked(self._desk_context.session.home)
+            found = agents_note(self._desk_context.session.home)
             self._desk_context.status.meshed(found, None)
 
     def recommend(self, intent: Recommend) -> None:

@@ -10,15 +10,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.contracts.networks import Address, UnknownNetworkError, network_named
-from zuno_tui.commands.cancel import Cancel
-from zuno_tui.commands.doctor import Doctor
-from zuno_tui.commands.help import Help
-from zuno_tui.commands.network import SwitchNetwork
-from zuno_tui.commands.quit import Quit
-from zuno_tui.commands.refresh import Refresh
-from zuno_tui.commands.setting import ChangeSetting
-from zuno_tui.commands.show import Show
-from zuno_tui.commands.wallet import UseWallet
+from zuno_tui.catalog.intents import (
+    Cancel,
+    ChangeSetting,
+    Doctor,
+    Help,
+    Quit,
+    Refresh,
+    Show,
+    SwitchNetwork,
+    UseWallet,
+)
 from zuno_tui.desk.cleaning import cleaned
 from zuno_tui.desk.events import (
     AlertsChanged,
@@ -34,7 +36,7 @@ from zuno_tui.desk.events import (
     SettingsReady,
     StatusChanged,
 )
-from zuno_tui.desk.faults import fault_words
+from zuno_tui.desk.jobs import fault_words
 from zuno_tui.desk.workspace import Workspace
 from zuno_tui.present.outage import OutageView, endpoint_words
 from zuno_tui.present.views import (
@@ -50,7 +52,7 @@ from zuno_tui.settings import SettingsError
 if TYPE_CHECKING:
     from chain.wallet.secrets import Passphrase
     from zuno_tui.app.session import Session
-    from zuno_tui.commands.command import Intent
+    from zuno_tui.catalog.command import Intent
     from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.jobs import Jobs
 
@@ -251,7 +253,7 @@ class Desk:
     async def _change(self, place: str, intent: ChangeSetting) -> None:
         """Where the desk must open anew for it, nothing may be under way."""
         from zuno_tui.app.setting import session_after
-        from zuno_tui.present.settings_change import change_words
+        from zuno_tui.present.settings import change_words
 
         opening = self._opening
         jobs = () if self._post is None else self._post.desk_context.jobs.views
@@ -289,7 +291,7 @@ class Desk:
         self._tell(await page_of(lambda session, _: checked(session), self._session, intent))
 
     def _show_settings(self) -> None:
-        from zuno_tui.present.settings_rows import setting_rows
+        from zuno_tui.present.settings import setting_rows
 
         opening = self._opening
         rows = setting_rows(self._session, opening.environment, opening.by_flags)
@@ -318,7 +320,7 @@ class Desk:
     async def _address(self, text: str) -> Address:
         from chain.names.ens import is_name
         from chain.wallet.address_book import parsed_address
-        from zuno_tui.app.read_portfolio import looked_up, name_words
+        from zuno_tui.app.portfolio import looked_up, name_words
 
         if not is_name(text):
             return parsed_address(text)

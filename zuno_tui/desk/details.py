@@ -28,10 +28,8 @@ from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.inspect import PositionPage
 from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.desk.events import DetailReady, Said
-from zuno_tui.present.detail_view import DetailView, KeyFigure
-from zuno_tui.present.drawing.active_liquidity import liquidity_points
-from zuno_tui.present.position_rows import gain_tone
-from zuno_tui.present.range_chart import range_chart
+from zuno_tui.present.charts import liquidity_points, range_chart
+from zuno_tui.present.position import DetailView, KeyFigure, gain_tone
 from zuno_tui.present.words import UNKNOWN, amount_of, short_gain
 
 if TYPE_CHECKING:
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from chain.math.liquidity import Amounts
     from chain.positions.circumstances import LiquidityChange
     from chain.positions.snapshot import PositionSnapshot
-    from zuno_tui.commands.inspect import Inspect
+    from zuno_tui.catalog.intents import Inspect
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.jobs import Progress
     from zuno_tui.present.views import ChartView

@@ -9,43 +9,42 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from zuno_tui.app.market_clock import MarketClockError
-from zuno_tui.app.plans import is_trade_plan
+from zuno_tui.app.market import MarketClockError
+from zuno_tui.app.plans import feature_of_plan
 from zuno_tui.app.retention import let_go_when_due
-from zuno_tui.commands.alerts import Acknowledge, MuteAlert
-from zuno_tui.commands.apply import Apply
-from zuno_tui.commands.approve import Approve
-from zuno_tui.commands.create import CreatePosition
-from zuno_tui.commands.diff import DiffPlan
-from zuno_tui.commands.explain import ExplainPlan
-from zuno_tui.commands.hedge import Hedge
-from zuno_tui.commands.inspect import Inspect
-from zuno_tui.commands.market import SetMarketClock
-from zuno_tui.commands.move import MovePosition
-from zuno_tui.commands.outbox import OpenOutbox
-from zuno_tui.commands.plan import ShowPlan
-from zuno_tui.commands.pools import ListPools
-from zuno_tui.commands.portfolio import ShowPortfolio
-from zuno_tui.commands.range import ChooseRange
-from zuno_tui.commands.recommend import Recommend
-from zuno_tui.commands.registry import registry
-from zuno_tui.commands.replay import Replay
-from zuno_tui.commands.say import SayPhrase
-from zuno_tui.commands.show import Show
-from zuno_tui.commands.simulate import SimulatePlan
-from zuno_tui.commands.trade import ASKED, Trade
+from zuno_tui.catalog.feature import features
+from zuno_tui.catalog.intents import (
+    Acknowledge,
+    Apply,
+    Approve,
+    ChooseRange,
+    CreatePosition,
+    DiffPlan,
+    ExplainPlan,
+    Inspect,
+    ListPools,
+    MovePosition,
+    MuteAlert,
+    OpenOutbox,
+    Recommend,
+    Replay,
+    SayPhrase,
+    SetMarketClock,
+    Show,
+    ShowPlan,
+    ShowPortfolio,
+    SimulatePlan,
+)
+from zuno_tui.catalog.registry import registry
 from zuno_tui.desk.approvals import Approvals
 from zuno_tui.desk.approvals import EmbeddedMarket as MarketClock
 from zuno_tui.desk.card import Card
 from zuno_tui.desk.debates import Debates
 from zuno_tui.desk.details import Details
 from zuno_tui.desk.events import RangeReady, Said, ViewAsked
-from zuno_tui.desk.outbox_rows import OutboxRows
-from zuno_tui.desk.pages import Pages
-from zuno_tui.desk.pool_rows import Pools
+from zuno_tui.desk.pages import OutboxRows, Pages, Pools, Records
 from zuno_tui.desk.portfolio import PortfolioReader
 from zuno_tui.desk.proposals import PhraseProposals
-from zuno_tui.desk.records import Records
 from zuno_tui.desk.signing import Signing
 from zuno_tui.desk.watching import Watching
 from zuno_tui.settings import SettingsError
@@ -53,11 +52,11 @@ from zuno_tui.settings import SettingsError
 if TYPE_CHECKING:
     from chain.rpc.records import Block
     from chain.wallet.secrets import Passphrase
-    from zuno_tui.commands.command import Intent
+    from zuno_tui.catalog.command import Intent
+    from zuno_tui.catalog.feature import DeskPart, Feature
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.jobs import Progress
     from zuno_tui.desk.reading import PositionReader
-    from zuno_tui.desk.trades import Trades
 
 _PATIENCE = 180.0
 
@@ -80,7 +79,7 @@ class RangeForms:
         forms = await read_range_forms(
             desk_context.session,
             desk_context.sources,
-            intent.question,
+            intent,
             desk_context.opening.environment,
             progress,
         )
@@ -113,7 +112,9 @@ class Dispatcher:
         self._portfolio = PortfolioReader(desk_context)
         self._range_forms = RangeForms(desk_context)
         self._watching = Watching(desk_context)
-        self._trades: Trades | None = None
+        self._features: dict[str, DeskPart] = {}
+        """Those that were opened, by name."""
+        self._of_feature = {intent: feature for feature in features() for intent in feature.intents}
         self._loops: list[asyncio.Task[None]] = []
         self._parts: dict[type[Intent], Callable[[Any], None]] = {
             Show: self._show,
@@ -128,8 +129,6 @@ class Dispatcher:
             Acknowledge: self._watching.acknowledge,
             MuteAlert: self._watching.mute,
             ShowPlan: self._show_plan,
-            Trade: self._trade,
-            Hedge: self._hedge,
             ExplainPlan: self._approvals.explain,
             Approve: self._approve,
             Apply: self._apply,
@@ -162,8 +161,8 @@ class Dispatcher:
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
-        if self._trades is not None:
-            self._trades.close()
+        for part in self._features.values():
+            part.close()
 
     def noticed(self, head: Block) -> None:
         """What is approved ends by the network's clock, whether anybody looks or not."""
@@ -177,10 +176,11 @@ class Dispatcher:
             self._loops.append(asyncio.create_task(self._happened(), name="zuno after expiry"))
 
     def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
-        if self._trades is not None and self._trades.waits_for(approval_hash):
-            self._trades.confirm(approval_hash, word)
-        else:
-            self._signing.confirm(approval_hash, word, passphrase)
+        for part in self._features.values():
+            if part.waits_for(approval_hash):
+                part.confirm(approval_hash, word)
+                return
+        self._signing.confirm(approval_hash, word, passphrase)
 
     async def take(self, intent: Intent) -> None:
         """To the part that does it; what no part is made for is ordered, or read as a page."""
@@ -188,7 +188,7 @@ class Dispatcher:
             await self._turn_market(intent)
         elif (part := self._parts.get(type(intent))) is not None:
             part(intent)
-        else:
+        elif not self._taken_by_feature(intent):
             self._take_as_declared(intent)
 
     def _take_as_declared(self, intent: Intent) -> None:
@@ -209,52 +209,51 @@ class Dispatcher:
             return replace(intent, plan_id=on_card)
         return intent
 
-    @property
-    def _trade_desk(self) -> Trades:
-        """Loaded with the first trade: nobody else pays for it."""
-        if self._trades is None:
-            from zuno_tui.desk.trades import Trades
+    def _taken_by_feature(self, intent: Intent) -> bool:
+        part = self._part_of(self._of_feature.get(type(intent)))
+        return part is not None and part.take(intent)
 
-            self._trades = Trades(self._desk_context, self._deciding)
-        return self._trades
-
-    def _trade(self, intent: Trade) -> None:
-        if intent.subject in ASKED:
-            self._take_as_declared(intent)
-        else:
-            self._trade_desk.trade(intent)
-
-    def _hedge(self, intent: Hedge) -> None:
-        self._trade_desk.hedge(intent)
+    def _part_of(self, feature: Feature | None) -> DeskPart | None:
+        """Loaded when it is first asked: nobody else pays for it."""
+        if feature is None or feature.desk_part is None:
+            return None
+        if feature.name not in self._features:
+            part = feature.desk_part(self._desk_context, self._deciding)
+            self._features[feature.name] = part
+        return self._features[feature.name]
 
     def _show_plan(self, intent: ShowPlan) -> None:
-        if intent.plan_id is not None and is_trade_plan(self._desk_context.session, intent.plan_id):
-            self._trade_desk.show(intent.plan_id)
-        else:
+        part = self._handling(intent.plan_id) if intent.plan_id is not None else None
+        if part is None:
             self._approvals.show(intent)
+        else:
+            part.show(intent.plan_id)
 
     def _approve(self, intent: Approve) -> None:
-        plan_id = None if intent.candidate else self._meant_trade(intent.plan_id)
-        if plan_id is None:
+        part, plan_id = self._meant(None if intent.candidate else intent.plan_id)
+        if part is None or plan_id is None or intent.candidate:
             self._approvals.approve(intent)
         else:
-            self._trade_desk.approve(intent, plan_id)
+            part.approve(intent, plan_id)
 
     def _apply(self, intent: Apply) -> None:
-        plan_id = self._meant_trade(intent.plan_id)
-        if plan_id is None:
+        part, plan_id = self._meant(intent.plan_id)
+        if part is None or plan_id is None:
             self._signing.ask(intent)
         else:
-            self._trade_desk.ask(intent, plan_id)
+            part.ask(intent, plan_id)
 
-    def _meant_trade(self, named: str | None) -> str | None:
-        """The trade plan that is meant: named, or what was shown last where none is."""
+    def _handling(self, plan_id: str) -> DeskPart | None:
+        return self._part_of(feature_of_plan(self._desk_context.session, plan_id))
+
+    def _meant(self, named: str | None) -> tuple[DeskPart | None, str | None]:
+        """A feature's plan that is meant: named, or what was shown last where none is."""
         if named is not None:
-            return named if is_trade_plan(self._desk_context.session, named) else None
-        trades = self._trades
-        if trades is None or trades.changed_at < self.card.changed_at:
-            return None
-        return trades.plan_id
+            return self._handling(named), named
+        shown = max(self._features.values(), key=lambda part: part.changed_at, default=None)
+        if shown is None or shown.changed_at < self.card.changed_at:
+            return None, None
+        return shown, shown.plan_id
 
     def _open_outbox(self, intent: OpenOutbox) -> None:
         match intent.action:
@@ -273,10 +272,12 @@ class Dispatcher:
                 self._outbox.show()
             case "records":
                 self._records.show()
-            case "trade":
-                self._trade_desk.show()
             case "positions":
                 self._positions.soon()
+            case name:
+                shown = next((one for one in features() if one.name == name), None)
+                if (part := self._part_of(shown)) is not None:
+                    part.show()
         self._desk_context.tell(ViewAsked(intent.view))
 
     async def _turn_market(self, intent: SetMarketClock) -> None:

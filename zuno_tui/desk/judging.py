@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agents.scorecard.track_record import track_record
 from chain.rpc.errors import RpcError
 from zuno_tui.desk.card import Card, plan_view
-from zuno_tui.present.plan_sentence import plan_pools
+from zuno_tui.present.plan_card import plan_pools
 
 if TYPE_CHECKING:
     from agents.scorecard.scoring import DecidedPlan

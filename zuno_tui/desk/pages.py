@@ -1,22 +1,50 @@
-"""Commands whose answer is text: read for the desk's own wallet, and shown on a page."""
+"""Lists and pages the desk reads when they are asked for: answers, pools, records, the outbox."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
+from agents.lp.payloads import summarise
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.resume import ResumeChoice, StepSituation
+from chain.survey.discovery import SurveyedPool, discover_pools
+from zuno_tui.app.outbox import resolve_half_done
+from zuno_tui.app.pools import PoolWords, pool_words, read_edges
+from zuno_tui.app.replay import record_path, replayed
 from zuno_tui.desk.cleaning import clean_line
-from zuno_tui.desk.events import PageReady
+from zuno_tui.desk.debates import turn_view
+from zuno_tui.desk.events import (
+    DebateChanged,
+    OutboxReady,
+    PageReady,
+    PoolsReady,
+    RecordsReady,
+    Said,
+    ViewAsked,
+)
+from zuno_tui.gate.approvals import read_approval
+from zuno_tui.gate.results import UnsettledStep, look_at_outbox, remember_heard, stands
+from zuno_tui.present.views import DebateView, DispatchView, PoolRow, RecordRow
 
 if TYPE_CHECKING:
+    from chain.execution.outbox.records import Dispatch
     from zuno_tui.app.session import Session
-    from zuno_tui.commands.command import Intent
+    from zuno_tui.catalog.command import Intent
+    from zuno_tui.catalog.intents import Replay
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.present.answer import CommandAnswer
 
     Answering = Callable[[Session, Intent], Awaitable[CommandAnswer]]
 
-_PATIENCE = 180.0
+    Action = Literal["resume", "cancel", "speed-up", "resolve"]
+
+
+_CHAIN_PATIENCE = 180.0
+"""Seconds for what asks the chain."""
+_HOME_PATIENCE = 60.0
 _MOST_LINES = 2_000
 
 
@@ -34,8 +62,193 @@ class Pages:
 
     def show(self, answering: Answering, intent: Intent) -> None:
         self._desk_context.jobs.start(
-            "page", intent.twin, lambda _: self._read(answering, intent), seconds=_PATIENCE
+            "page", intent.twin, lambda _: self._read(answering, intent), seconds=_CHAIN_PATIENCE
         )
 
     async def _read(self, answering: Answering, intent: Intent) -> None:
         self._desk_context.tell(await page_of(answering, self._desk_context.session, intent))
+
+
+class Pools:
+    def __init__(self, desk_context: DeskContext) -> None:
+        self._desk_context = desk_context
+
+    def show(self) -> None:
+        self._desk_context.jobs.start(
+            "pools", "Looking for pools", lambda _: self._read(), seconds=_CHAIN_PATIENCE
+        )
+
+    async def _read(self) -> None:
+        sources = self._desk_context.sources
+        survey = await discover_pools(
+            sources.client,
+            sources.network,
+            sources.store,
+            clock=sources.clock,
+            coingecko=sources.coingecko,
+        )
+        edges = await read_edges(sources, (pool.state for pool in survey.pools), unread=False)
+        rows = tuple(_row(pool, pool_words(survey, pool, edges)) for pool in survey.pools)
+        self._desk_context.tell(PoolsReady(rows))
+
+
+def _row(pool: SurveyedPool, told: PoolWords) -> PoolRow:
+    return PoolRow(
+        pool_id=pool.state.pool_id,
+        pair=told.pair,
+        fee=told.fee,
+        price=told.price,
+        liquidity=told.depth,
+        pays=told.pays,
+        hook=told.hook,
+        phrase=_phrase(pool, told),
+    )
+
+
+def _phrase(pool: SurveyedPool, told: PoolWords) -> str:
+    """Something to go on from; nothing where a token has no name to be trusted."""
+    if not (pool.token0.verified and pool.token1.verified):
+        return ""
+    fee = "" if pool.key.has_dynamic_fee else f" {told.fee}"
+    return f"create 1 {told.pair}{fee}"
+
+
+_MOST_LISTED = 100
+
+
+class Records:
+    def __init__(self, desk_context: DeskContext) -> None:
+        self._desk_context = desk_context
+
+    def show(self) -> None:
+        self._desk_context.jobs.start(
+            "records", "Reading the records", lambda _: self._list(), seconds=_HOME_PATIENCE
+        )
+
+    def replay(self, intent: Replay) -> None:
+        self._desk_context.jobs.start(
+            "replay", "Reading the record", lambda _: self._hear(intent), seconds=_HOME_PATIENCE
+        )
+
+    async def _list(self) -> None:
+        rows = await asyncio.to_thread(record_rows, self._desk_context.session.home.records)
+        self._desk_context.tell(RecordsReady(rows))
+
+    async def _hear(self, intent: Replay) -> None:
+        session = self._desk_context.session
+        path = record_path(session, intent.record)
+        again = await replayed(session.home, path)
+        words = f"{again.words} Its last hash is {again.judged.last_hash}."
+        turns = () if again.ended is None else again.ended.transcript
+        ended = words if again.ended is None else f"{again.ended.ending} {words}"
+        subject = f"{summarise(path).subject}, again"
+        shown = tuple(turn_view(turn) for turn in turns)
+        self._desk_context.tell(
+            DebateChanged(DebateView(again.record.request_id, subject, shown, ended))
+        )
+        self._desk_context.tell(ViewAsked("debate"))
+        self._desk_context.tell(
+            Said(again.words, "good" if again.judged.holds else "bad", intent.twin)
+        )
+
+
+def record_rows(folder: Path) -> tuple[RecordRow, ...]:
+    """The newest first, by their ends alone: whether one holds is told when it is replayed."""
+    paths = sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime, reverse=True)
+    return tuple(_record_row(path) for path in paths[:_MOST_LISTED])
+
+
+def _record_row(path: Path) -> RecordRow:
+    told = summarise(path)
+    return RecordRow(path.stem, path.stat().st_mtime, told.subject, told.outcome)
+
+
+class OutboxRows:
+    def __init__(self, desk_context: DeskContext) -> None:
+        self._desk_context = desk_context
+
+    def begin(self) -> None:
+        """At the start: look up whatever is unfinished, and say what is open."""
+        self._desk_context.jobs.start(
+            "outbox",
+            "Looking up what was sent",
+            lambda _: self._say_open(),
+            seconds=_CHAIN_PATIENCE,
+        )
+
+    def show(self) -> None:
+        self._desk_context.jobs.start(
+            "outbox",
+            "Looking up what was sent",
+            lambda _: self._show(),
+            seconds=_CHAIN_PATIENCE,
+        )
+
+    def resolve(self, plan_id: str | None) -> None:
+        session = self._desk_context.session
+        with Outbox.open(session.home.outbox) as outbox:
+            chain_id, now = session.network.chain_id, self._desk_context.clock()
+            for sentence in resolve_half_done(outbox, chain_id, plan_id, now=now):
+                self._desk_context.tell(Said(sentence))
+        self.show()
+
+    async def _say_open(self) -> None:
+        _, findings = await self._read()
+        for finding in findings:
+            if finding.news:
+                words = " ".join((finding.sentence, *finding.where))
+                self._desk_context.tell(Said(f"{words} See: outbox", "warn", "zuno outbox"))
+        with Outbox.open(self._desk_context.session.home.outbox) as outbox:
+            remember_heard(outbox, findings, now=self._desk_context.clock())
+
+    async def _show(self) -> None:
+        rows, _ = await self._read()
+        self._desk_context.tell(OutboxReady(rows))
+
+    async def _read(self) -> tuple[tuple[DispatchView, ...], tuple[UnsettledStep, ...]]:
+        desk_context, session = self._desk_context, self._desk_context.session
+        async with session.connections(desk_context.sources) as connections:
+            with Outbox.open(session.home.outbox) as outbox:
+                findings = await look_at_outbox(desk_context.sources, connections, outbox)
+                mine = [
+                    one for one in outbox.dispatches() if one.chain_id == session.network.chain_id
+                ]
+                rows = tuple(_outbox_row(outbox, one, findings) for one in reversed(mine))
+        return rows, findings
+
+
+def _outbox_row(
+    outbox: Outbox, dispatch: Dispatch, findings: Sequence[UnsettledStep]
+) -> DispatchView:
+    approval = read_approval(outbox.kept, dispatch.hash)
+    about = [one for one in findings if one.dispatch == dispatch.hash]
+    steps = tuple(
+        (step.name, str(step.state), "" if step.newest is None else step.newest.transaction.hash)
+        for step in dispatch.steps
+    )
+    return DispatchView(
+        plan_id=dispatch.plan_id,
+        headline=dispatch.plan_id if approval is None else approval.headline,
+        state=stands(dispatch),
+        steps=steps,
+        # Of what is done for good its state says all.
+        advice=tuple(
+            sentence
+            for one in about
+            if one.situation != StepSituation.FINAL
+            for sentence in (one.sentence, *one.where)
+        ),
+        actions=tuple(_actions(dispatch, about)),
+    )
+
+
+def _actions(dispatch: Dispatch, about: Sequence[UnsettledStep]) -> Iterator[Action]:
+    choices = {choice for one in about for choice in one.choices}
+    if ResumeChoice.SEND_AGAIN in choices:
+        yield "resume"
+    if ResumeChoice.SPEED_UP in choices:
+        yield "speed-up"
+    if ResumeChoice.CANCEL in choices:
+        yield "cancel"
+    if (dispatch.half_done or dispatch.ended is not None) and dispatch.resolved_at is None:
+        yield "resolve"

@@ -6,12 +6,86 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from zuno_tui.desk.events import PhraseProposed
+from zuno_tui.desk.events import (
+    AlertsChanged,
+    Event,
+    OutboxReady,
+    PhraseProposed,
+    PlanChanged,
+    PositionsChanged,
+    RecordsReady,
+    StatusChanged,
+)
+from zuno_tui.prompt.context import PhraseContext, held_positions
 
 if TYPE_CHECKING:
-    from zuno_tui.commands.say import SayPhrase
+    from zuno_tui.catalog.intents import SayPhrase
     from zuno_tui.desk.context import DeskContext
+    from zuno_tui.present.views import PlanView
     from zuno_tui.settings.debates import DebateSettings
+
+
+def context_after(context: PhraseContext, event: Event) -> PhraseContext:
+    """The context after the desk has told something."""
+    match event:
+        case PositionsChanged(view):
+            after = replace(
+                context,
+                positions=tuple(row.token_id for row in view.rows),
+                held=held_positions(view.rows),
+            )
+        case AlertsChanged(view):
+            after = replace(
+                context,
+                alerts=tuple(row.alert_id for row in view.rows),
+                alerts_of=tuple(
+                    (row.alert_id, row.token_id)
+                    for row in view.rows
+                    if row.token_id is not None and not row.place
+                ),
+            )
+        case PlanChanged(view):
+            after = _with_plan(context, view)
+        case RecordsReady(rows):
+            after = replace(context, records=tuple(row.request_id for row in rows))
+        case OutboxReady(rows):
+            after = replace(context, sent=tuple(row.plan_id for row in rows))
+        case StatusChanged(view):
+            after = replace(
+                context,
+                network=view.network,
+                has_market=view.market is not None,
+                market_paused=view.market_paused,
+                cancellable=any(job.cancellable for job in view.jobs),
+            )
+        case _:
+            after = context
+    return after
+
+
+def _with_plan(context: PhraseContext, plan: PlanView | None) -> PhraseContext:
+    if plan is None:
+        return replace(
+            context,
+            plan_id=None,
+            plan_position=None,
+            candidates=(),
+            argued=False,
+            approved=False,
+            applied=False,
+        )
+    # False sorts first, and the order of the card stays otherwise.
+    options = sorted(plan.options, key=lambda option: not option.recommended)
+    return replace(
+        context,
+        plan_id=plan.plan_id,
+        plan_position=plan.token_id,
+        candidates=tuple(one.candidate for one in options if one.candidate is not None),
+        argued=bool(plan.options),
+        applied=plan.result is not None,
+        approved=plan.approval is not None and plan.result is None,
+    )
+
 
 _PATIENCE = 60.0
 
@@ -43,7 +117,7 @@ class PhraseProposals:
     async def _ask(self, settings: DebateSettings, typed: str) -> None:
         from agents.bus.run import Listener
         from zuno_tui.app.debate_setup import live_model, with_keys
-        from zuno_tui.commands.registry import registry
+        from zuno_tui.catalog.registry import registry
         from zuno_tui.prompt.model_phrase import phrase_of_model
 
         settings = replace(settings, model=await with_keys(settings.model))

@@ -13,11 +13,11 @@ from chain.base.quantity import Unknown
 from chain.base.store import Store, StoreError, read_as
 from chain.positions.overview import Overview, read_overview
 from zuno_tui.desk.events import OutageChanged, PositionsChanged, Said
-from zuno_tui.desk.faults import fault_words, sentences_of
-from zuno_tui.desk.worth_history import WorthHistory
+from zuno_tui.desk.jobs import fault_words, sentences_of
+from zuno_tui.desk.portfolio import WorthHistory
 from zuno_tui.present.glance import WorthSample, glance_of
 from zuno_tui.present.outage import OutageView, endpoint_words
-from zuno_tui.present.position_rows import Won, positions_view, won_by_position
+from zuno_tui.present.position import Won, positions_view, won_by_position
 from zuno_tui.present.search_words import search_words
 from zuno_tui.present.views import ChartView, PositionsView
 from zuno_tui.settings.monitor import monitor_settings

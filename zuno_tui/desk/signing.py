@@ -16,7 +16,7 @@ from chain.wallet.keystore import open_signer
 from zuno_tui.app.apply import step_words
 from zuno_tui.desk.approval_views import replacement_view, signing_key, waiting_view
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, Said
-from zuno_tui.desk.faults import fault_words
+from zuno_tui.desk.jobs import fault_words
 from zuno_tui.gate.apply import apply, unused_approval, waiting_of
 from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import GateLimits, gate_limits
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Address
     from chain.wallet.secrets import Passphrase
     from chain.wallet.signer import Signer
-    from zuno_tui.commands.apply import Apply
-    from zuno_tui.commands.outbox import OpenOutbox as AskedOutbox
+    from zuno_tui.catalog.intents import Apply
+    from zuno_tui.catalog.intents import OpenOutbox as AskedOutbox
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
 

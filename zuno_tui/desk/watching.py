@@ -29,10 +29,10 @@ from chain.contracts.addresses import shortened
 from chain.contracts.networks import Address, Network, UnknownNetworkError, network_named
 from zuno_tui.app.health import undelivered
 from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
-from zuno_tui.commands.alerts import ALL_ALERTS, Acknowledge
-from zuno_tui.commands.alerts import MuteAlert as AskedMute
+from zuno_tui.catalog.intents import ALL_ALERTS, Acknowledge
+from zuno_tui.catalog.intents import MuteAlert as AskedMute
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
-from zuno_tui.desk.faults import fault_words
+from zuno_tui.desk.jobs import fault_words
 from zuno_tui.present.views import AlertRow, AlertsView
 from zuno_tui.present.words import age_text
 from zuno_tui.prompt.phrase_error import PhraseError

@@ -13,6 +13,7 @@ from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.sender import Sender, TransactionSigner
 from chain.execution.simulate import simulate
 from chain.rpc.errors import RpcRefused
+from zuno_tui.gate.agreement import evidence_of
 from zuno_tui.gate.approval_tag import refuse_untagged
 from zuno_tui.gate.approvals import (
     Approval,
@@ -22,7 +23,6 @@ from zuno_tui.gate.approvals import (
     refuse_tampered,
 )
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-from zuno_tui.gate.witnessing import evidence_of
 
 if TYPE_CHECKING:
     from chain.base.store import Store
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from chain.execution.transaction import SignedTransaction, UnsignedTransaction
     from chain.positions.overview import Sources
     from chain.tokens import Token
-    from zuno_tui.gate.connections import Connections
+    from zuno_tui.gate.agreement import Connections
     from zuno_tui.gate.judgment import SigningJudgment
 
 

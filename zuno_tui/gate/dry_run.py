@@ -25,7 +25,7 @@ from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 if TYPE_CHECKING:
     from chain.contracts.networks import Address
     from chain.tokens import Token
-    from zuno_tui.gate.connections import Connections
+    from zuno_tui.gate.agreement import Connections
     from zuno_tui.gate.limits import GateLimits
     from zuno_tui.gate.orders.order import Order
 

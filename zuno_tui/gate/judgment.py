@@ -24,10 +24,9 @@ from chain.execution.policy.shapes import plain_swap
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
 from chain.read.block_reader import OneBlock, read_slots
-from zuno_tui.gate.agreement import Agreement, require_agreement
+from zuno_tui.gate.agreement import Agreement, Connections, refuse_silent_route, require_agreement
 from zuno_tui.gate.approvals import Approval, notional_of_today
 from zuno_tui.gate.basis import Basis, BasisQuestion, SwapInput, read_basis, replay_swap
-from zuno_tui.gate.connections import Connections, refuse_silent_route
 from zuno_tui.gate.contract_code import (
     CodeHashes,
     called_contracts,

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from chain.execution.decode.records import DecodedStep
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Block
-    from zuno_tui.gate.connections import Connections, Witness
+    from zuno_tui.gate.agreement import Connections, Witness
     from zuno_tui.gate.limits import GateLimits
     from zuno_tui.gate.orders.order import Order
 

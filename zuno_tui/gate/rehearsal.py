@@ -26,7 +26,7 @@ from chain.positions.overview import OnePosition, Sources, read_one
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.rpc.forwarder import Forwarder, forwarding
-from zuno_tui.gate.connections import Connections
+from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.results import ApplyResult, read_result
 
 if TYPE_CHECKING:

@@ -22,12 +22,11 @@ from chain.execution.outbox.sender import (
 )
 from chain.read.gas import read_gas_price
 from chain.rpc import requests
+from zuno_tui.gate.agreement import Connections, evidence_of, refuse_silent_route
 from zuno_tui.gate.approvals import approval_under, refuse_tampered
-from zuno_tui.gate.connections import Connections, refuse_silent_route
 from zuno_tui.gate.drift import network_time
 from zuno_tui.gate.judgment import decoded, judge_transactions
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-from zuno_tui.gate.witnessing import evidence_of
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address

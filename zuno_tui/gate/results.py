@@ -22,9 +22,9 @@ from chain.execution.outbox.resume import StepFinding, StepSituation, look
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from zuno_tui.gate.aftermath import Aftermath, read_aftermath
+from zuno_tui.gate.agreement import evidence_of
 from zuno_tui.gate.allowances import GivenAllowance, read_given
 from zuno_tui.gate.approvals import Approval, read_approval
-from zuno_tui.gate.witnessing import evidence_of
 from zuno_tui.gate.worth import read_worth
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from chain.execution.outbox.outbox import Outbox
     from chain.positions.overview import Sources
     from chain.rpc.reader import Reader
-    from zuno_tui.gate.connections import Connections
+    from zuno_tui.gate.agreement import Connections
 
 _QUIET = frozenset((StepSituation.INCLUDED, StepSituation.FINAL))
 _NEEDS_NOTHING = frozenset(

@@ -15,13 +15,12 @@ from chain.execution.outbox.records import Dispatch, PlanStep, Version, VersionK
 from chain.execution.outbox.resume import StepFinding, StepSituation, look
 from chain.execution.outbox.sender import Sender
 from chain.tokens import Token, read_tokens
+from zuno_tui.gate.agreement import Connections, evidence_of, refuse_silent_route
 from zuno_tui.gate.approvals import approval_under, refuse_tampered
-from zuno_tui.gate.connections import Connections, refuse_silent_route
 from zuno_tui.gate.judgment import judge_transactions
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.replace import refuse_unlike_cancel
 from zuno_tui.gate.results import stands
-from zuno_tui.gate.witnessing import evidence_of
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chain.execution.build.recipes import RecipeBounds
     from chain.math.liquidity import Amounts
     from zuno_tui.gate.dry_run import Approved, DryRun
-    from zuno_tui.gate.orders.swap_pool import SwapQuotes
+    from zuno_tui.gate.orders.swap import SwapQuotes
     from zuno_tui.present.output import Json
 
 

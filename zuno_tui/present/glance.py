@@ -16,7 +16,7 @@ from zuno_tui.present.words import money, round_usd
 
 if TYPE_CHECKING:
     from chain.positions.overview import Overview
-    from zuno_tui.present.position_rows import Won
+    from zuno_tui.present.position import Won
 
 _GWEI = 10**9
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias, Union
+from itertools import product
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 from zuno_tui.present.terminal import OutputColumn, cell_width, fitted, table, terminal_of
+
+if TYPE_CHECKING:
+    from agents.bus.envelope import SpokenCell, SpokenTable
+
 
 Json: TypeAlias = Union[str, int, float, bool, "Sequence[Json]", "Mapping[str, Json]", None]
 
@@ -66,3 +71,38 @@ def _refuse_unsafe_integers(value: Json) -> None:
     elif isinstance(value, list | tuple):
         for item in value:
             _refuse_unsafe_integers(item)
+
+
+PASSED, FAILED = "✓", "✗"
+
+
+def table_lines(spoken: SpokenTable, width: int | None) -> list[str]:
+    """The table in at most this many cells where it can be; None is as wide as it likes.
+
+    Too wide, it is turned over; too wide even then, each row becomes a line that can be broken.
+    """
+    rows = [[row.name, *(_marked(cell) for cell in row.cells)] for row in spoken.rows]
+    upright = [["", *spoken.columns], *rows]
+    turned = [list(column) for column in zip(*upright, strict=True)]
+    for (titles, *cells), gap in product((upright, turned), (2, 1)):
+        columns = [OutputColumn(titles[0]), *(OutputColumn(each, "right") for each in titles[1:])]
+        lines = table(columns, cells, gap=gap)
+        if width is None or max(map(cell_width, lines), default=0) <= width:
+            return lines
+    return [_in_a_line(spoken, place) for place in range(len(spoken.rows))]
+
+
+def _in_a_line(spoken: SpokenTable, place: int) -> str:
+    row = spoken.rows[place]
+    told = (
+        f"{name} {_marked(cell)}"
+        for name, cell in zip(spoken.columns, row.cells, strict=False)
+        if cell.text != "–"
+    )
+    return f"{row.name}: {' · '.join(told)}"
+
+
+def _marked(cell: SpokenCell) -> str:
+    if cell.passed is None:
+        return cell.text
+    return f"{PASSED if cell.passed else FAILED} {cell.text}"

@@ -16,8 +16,8 @@ from chain.prices.price import WorthUnit
 from chain.tokens import listed_token
 from chain.tokens.pair import pair_of
 from chain.tokens.token import TokenClass
+from zuno_tui.present.charts import range_chart
 from zuno_tui.present.glance import WorthSample
-from zuno_tui.present.range_chart import range_chart
 
 if TYPE_CHECKING:
     from chain.history.volatility import PricePoint

@@ -3,26 +3,222 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from agents.lp.advice_words import assumption_words, edge_figure, option_letter
+from msgspec import Struct
+
+from agents.lp.advice_words import assumption_words, edge_figure, edge_words, option_letter
+from agents.numbers.advice import DECIDES_ALONE, AdviceReason
+from agents.numbers.rules import PlanVerdict
 from agents.numbers.survival import WEEK_TOO_HIGH_POINTS
 from agents.scorecard.track_record import TrackRecord, track_record
 from chain.base.units import UNKNOWN, hours, percent, usd
+from chain.contracts.networks import Network, UnknownNetworkError, network_named
+from chain.tokens import Token, ask_tokens, unlisted_token
+from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.argued_plan import ArguedPlan, silences_in
-from zuno_tui.present.drawing.pieces import bar
+from zuno_tui.present.charts import bar
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import OutputColumn, table
-from zuno_tui.present.plan_sentence import PlanPool, decided_words, plan_pools, plan_sentence
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import amount_of, fee_text, round_usd, short_amount, short_interval
 
 if TYPE_CHECKING:
-    from agents.lp.plan import Candidate, MoveJudgment, Plan, ReplayedRange
+    from agents.lp.plan import Candidate, MoveJudgment, Plan, PlanPoolFacts, ReplayedRange
+    from agents.scorecard.track_record import TrackRecord
     from chain.base.store import Store
 
-    Tell = Callable[[Candidate, PlanPool | None], str]
+
+PLAN_TERMS = {
+    "hold, exit": "leave it as it is; close it and take the tokens back",
+    "A, B, C": "the moves the agents argued about; approve B takes the second",
+    "pool": "the pool an option is in, where there are several",
+    "pays 7 d": "what the pool paid over what arbitrage took in 7 days; over 1 it pays",
+    "range, from, to": "the prices between which it earns",
+    "stays 24 h": "the chance that the price stays in the range for a day",
+    "stays 7 d": "the same for a week",
+    "net in 7 d": "fees less LVR less cost of a week: 8 weeks in 10 end between the two",
+    "cost": "gas, swap fee and slippage, all of it",
+    "earned back": "how long until what it earns more than holding has paid its cost",
+    "expected": "the middle of what a week nets",
+    "fees a day": "what a day earns: 8 days in 10 end between the two",
+    "LVR a day": "loss versus rebalancing: what arbitrage takes from the range in a day",
+    "swaps": "what must be sold first to fill the range",
+    "buffer": "how long the price stays in the range with 95 % certainty",
+    "buffer at 2σ": "the same if the price moves twice as wildly",
+    "buffer at 3σ": "the same if it moves three times as wildly",
+    "fees APR": "a day's fees as a share of the worth, a year of them",
+    "LVR APR": "a day's LVR as a share of the worth, a year of it",
+    "net APR": "fees APR less LVR APR",
+    "past 24 h": "what the range would have netted over the last day, and how much was in range",
+    "past 7 d": "the same over the last week",
+    "judged": "what the Critic said: accept, revise or veto",
+}
+POSITION_TERMS = {
+    "ID": "the number of the position: inspect 7, recommend 7",
+    "PAIR": "its two tokens and the pool's fee; * is a fee that changes",
+    "STATE": "● in range and earning, ▲ near an edge, ✗ out of range, · empty",
+    "RANGE": "the range from edge to edge, and the price in it or beyond it",
+    "VALUE": "what its tokens are worth, without fees",
+    "FEES": "fees that wait to be collected",
+    "APR": "the last day's fees as a share of the value, a year of them",
+    "VS HOLD": "what it won or lost against keeping the tokens that went in",
+    "NET/DAY": "the last day's fees less LVR, what arbitrage took",
+    "24 H": "the price of the last day, the newest right",
+    "PRICE": "the pool's price now",
+    "FROM – TO": "the prices between which it earns",
+    "NOTES": "a hook that can harm, a stranger who may move it, a subscriber",
+}
+ALERT_TERMS = {
+    "NO": "the alert's own number: ack 3, mute 3 for 2h",
+    "ALERT": "✗ critical, ▲ warning, · info, or what became of it",
+    "ID": "the position it is about",
+    "MESSAGE": "what is the matter, with its figures",
+    "NEXT": "what to type about it; enter puts it in the prompt",
+    "AGE": "since when it is so",
+}
+
+
+class PlanPool(Struct, frozen=True):
+    pair: Pair
+    tick: int
+    """Where the price was when the plan was made."""
+    fee: int
+    """Pips, as the providers took them then."""
+    edge_7d: float | None
+    """What it paid over what arbitrage took, in seven days."""
+
+    def edges(self, tick_lower: int, tick_upper: int) -> tuple[int, int]:
+        """Ticks from the price to the range's edges, the lower price first."""
+        below, above = tick_lower - self.tick, tick_upper - self.tick
+        return (-above, -below) if self.pair.inverted else (below, above)
+
+    def sold_and_bought(self, *, zero_for_one: bool) -> tuple[Token, Token]:
+        tokens = (self.pair.token0, self.pair.token1)
+        return tokens if zero_for_one else tokens[::-1]
+
+
+_CandidateCell: TypeAlias = Callable[["Candidate", "PlanPool | None"], str]
+"""Writes a candidate's cell of one column."""
+
+
+def plan_pools(plan: Plan, store: Store | None = None) -> dict[str, PlanPool]:
+    """By pool id; nothing where the plan's network is none this zuno knows."""
+    try:
+        network = network_named(str(plan.chain_id))
+    except UnknownNetworkError:
+        return {}
+    return {one.pool_id: _plan_pool(one, network, store) for one in plan.pools}
+
+
+def _plan_pool(facts: PlanPoolFacts, network: Network, store: Store | None) -> PlanPool:
+    token0 = _token(facts.currency0, facts.decimals0, network, store)
+    token1 = _token(facts.currency1, facts.decimals1, network, store)
+    pair = pair_of(network, token0, token1, facts.sqrt_price_x96)
+    return PlanPool(pair, facts.tick, facts.lp_fee, facts.edge_7d)
+
+
+def _token(address: str, decimals: int | None, network: Network, store: Store | None) -> Token:
+    """By the list or the memory; a token neither knows is told by its address."""
+    known = ask_tokens(network, [address], store).known
+    return known.get(address) or unlisted_token(network, address, b"", decimals)
+
+
+_VERBS = {"tighten": "Tighten", "widen": "Widen", "shift": "Shift"}
+_CAUTION = {
+    PlanVerdict.APPROVE: "",
+    PlanVerdict.APPROVE_WITH_CAUTION: "with caution",
+    PlanVerdict.REJECT: "advised against",
+}
+
+
+def plan_sentence(
+    plan: Plan, pools: Mapping[str, PlanPool], record: TrackRecord | None = None
+) -> str:
+    """`Widen #26 to 2,893 – 3,301. Costs $16, earns it back in 16 h; …`."""
+    told = option_words(plan, plan.recommended, pools)
+    if plan.choice.kind == "hold":
+        return " ".join((told, *_sentences(plan.choice.reasons[:1]), *_record(record)))
+    costs = _cost(plan.recommended)
+    if record is not None:
+        costs = f"{costs}; {record.words}"
+    return " ".join((told, f"{costs}.", *(_why_leave(plan) if plan.choice.kind == "exit" else ())))
+
+
+def _why_leave(plan: Plan) -> Iterator[str]:
+    if plan.choice.codes[0] is AdviceReason.DANGER:
+        # What a hook may do is told of "it": here nobody has named it yet.
+        yield "Its pool has a hook that is a danger."
+    yield from _sentences(plan.choice.reasons[:1])
+
+
+def option_words(plan: Plan, one: Candidate, pools: Mapping[str, PlanPool]) -> str:
+    """What an option does, and to which position."""
+    which = f"#{plan.position}"
+    match one.kind:
+        case "hold":
+            return "Keep the tokens." if plan.position is None else f"Leave {which} as it is."
+        case "exit":
+            return f"Close {which} and take its tokens back."
+        case "create":
+            return f"Open {_pool_words(pools.get(one.pool_id))} at {range_words(one, pools)}."
+        case _:
+            return f"{_VERBS[one.kind]} {which} to {range_words(one, pools)}."
+
+
+def range_words(one: Candidate, pools: Mapping[str, PlanPool]) -> str:
+    """The range in prices; in ticks where the pool's tokens are unknown."""
+    if one.tick_lower is None or one.tick_upper is None:
+        return "–"
+    pool = pools.get(one.pool_id)
+    if pool is None:
+        return f"ticks {one.tick_lower} – {one.tick_upper}"
+    return " – ".join(pool.pair.bounds(one.tick_lower, one.tick_upper))
+
+
+def decided_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
+    """How sure, what the pool pays, and who decided: said quietly under the sentence."""
+    pool = pools.get(plan.recommended.pool_id)
+    pays = "" if pool is None else f"the pool {edge_words(pool.edge_7d)}"
+    caution = "" if plan.choice.kind == "hold" else _CAUTION[plan.verdict]
+    return " · ".join(part for part in (caution, pays, _decided_by(plan)) if part)
+
+
+def _decided_by(plan: Plan) -> str:
+    """Whoever chose; the rule, where no proposal could have changed what it says."""
+    if plan.position is not None and plan.choice.codes[0] in DECIDES_ALONE:
+        return "decided by the rule, whatever is proposed"
+    rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
+    return f"decided by {plan.decided_by}, {rounds}"
+
+
+def _pool_words(pool: PlanPool | None) -> str:
+    return "a position" if pool is None else f"{pool.pair.name} {fee_text(pool.fee)}"
+
+
+def _cost(one: Candidate) -> str:
+    if one.cost_usd is None:
+        return f"What it costs is {UNKNOWN}"
+    costs = f"Costs {round_usd(one.cost_usd)}"
+    if one.kind == "exit":
+        return costs
+    if not one.breaks_even:
+        return f"{costs}, and never earns it back"
+    if one.break_even_hours is None:
+        return f"{costs}; when it earns that back is {UNKNOWN}"
+    return f"{costs}, earns it back in {hours(one.break_even_hours)}"
+
+
+def _record(record: TrackRecord | None) -> Iterator[str]:
+    if record is not None:
+        yield f"{record.words}."
+
+
+def _sentences(reasons: tuple[str, ...]) -> Iterator[str]:
+    for reason in reasons:
+        yield f"{reason[0].upper()}{reason[1:].rstrip('.')}."
+
 
 _BAR_CELLS = 8
 _DAYS_A_YEAR = 365
@@ -188,7 +384,7 @@ def _edge(one: Candidate, pool: PlanPool | None) -> str:
     return UNKNOWN if pool is None else edge_figure(pool.edge_7d)
 
 
-def _bound(place: int) -> Tell:
+def _bound(place: int) -> _CandidateCell:
     def tell(one: Candidate, pool: PlanPool | None) -> str:
         if one.tick_lower is None or one.tick_upper is None:
             return "–"
@@ -199,7 +395,7 @@ def _bound(place: int) -> Tell:
     return tell
 
 
-def _buffer(multiple: int) -> Tell:
+def _buffer(multiple: int) -> _CandidateCell:
     def tell(one: Candidate, _pool: PlanPool | None) -> str:
         if one.buffer_hours is None:
             return "–"
@@ -239,7 +435,9 @@ def _interval(one: Candidate, _pool: PlanPool | None) -> str:
     return short_interval(one.net_low_7d, one.net_high_7d)
 
 
-def _yearly(part: Callable[[Candidate], float | None]) -> Tell:
+def _yearly(
+    part: Callable[[Candidate], float | None],
+) -> _CandidateCell:
     """A day's dollars as a share of worth a year, the figure people compare."""
 
     def tell(one: Candidate, _pool: PlanPool | None) -> str:
@@ -278,7 +476,9 @@ def _break_even(one: Candidate, _pool: PlanPool | None) -> str:
     return hours(one.break_even_hours) if one.breaks_even else "never"
 
 
-def _replayed(past: Callable[[MoveJudgment], ReplayedRange | None]) -> Tell:
+def _replayed(
+    past: Callable[[MoveJudgment], ReplayedRange | None],
+) -> _CandidateCell:
     """What the range would have netted, had it been there, and how much of the way it was."""
 
     def tell(one: Candidate, _pool: PlanPool | None) -> str:
@@ -295,7 +495,7 @@ def _judged(one: Candidate, _pool: PlanPool | None) -> str:
     return "–" if one.judgment is None else one.judgment.verdict.value
 
 
-FIGURES: dict[str, Tell] = {
+FIGURES: dict[str, _CandidateCell] = {
     "pool": _pool,
     "pays 7 d": _edge,
     "from": _bound(0),
@@ -322,7 +522,7 @@ FIGURES: dict[str, Tell] = {
 _OF_POOLS = ("pool", "pays 7 d")
 
 
-def figures_of(plan: Plan) -> dict[str, Tell]:
+def figures_of(plan: Plan) -> dict[str, _CandidateCell]:
     """The card's rows; which pool an option is in is told only where there are several."""
     several = len({one.pool_id for one in plan.candidates}) > 1
     return {label: tell for label, tell in FIGURES.items() if several or label not in _OF_POOLS}

@@ -19,15 +19,14 @@ from agents.numbers.profiles import PROFILES
 from agents.numbers.rules import judge_move
 from chain.math.liquidity import LiquidityError
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick, usable_ticks
-from zuno_tui.present.drawing.active_liquidity import liquidity_points
-from zuno_tui.present.drawing.pieces import survival_bar
-from zuno_tui.present.plan_card import FIGURES
-from zuno_tui.present.plan_sentence import PlanPool
+from zuno_tui.present.charts import liquidity_points, survival_bar
+from zuno_tui.present.plan_card import FIGURES, PlanPool
 from zuno_tui.present.views import ChartView, RangeFigure, RangePreview, Tone
 from zuno_tui.present.words import dollar_gain, fee_text, short_amount
 
 if TYPE_CHECKING:
     from chain.tokens.pair import Pair
+
 
 _CHANCES: dict[str, Callable[[Candidate], float | None]] = {
     "stays 24 h": lambda one: None if one.survival is None else one.survival.day,

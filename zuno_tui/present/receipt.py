@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
-from chain.base.units import minute_text
+from chain.base.units import LAST_SECOND, minute_text, time_text
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.execution.decode.parties import actions_of
@@ -31,11 +31,59 @@ from chain.math.price import format_amount
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.views import RangeView, ReceiptLine, ReceiptView
-from zuno_tui.present.words import round_usd
+from zuno_tui.present.words import amount_of, round_usd
 
 if TYPE_CHECKING:
+    from chain.contracts.networks import Address
     from chain.execution.build.facts import PoolFacts
     from chain.execution.decode.words import Names
+    from chain.tokens import Token
+    from zuno_tui.gate.allowances import GivenAllowance
+    from zuno_tui.present.output import Json
+
+
+_LIMITLESS = 2**159
+"""Beyond any supply: what wallets write who mean "everything"."""
+
+
+def allowance_rows(
+    given: Iterable[GivenAllowance], tokens: Mapping[Address, Token]
+) -> Iterator[tuple[str, str, str, str]]:
+    for one in given:
+        token = tokens[one.token]
+        through = " through Permit2" if one.through_permit2 else ""
+        amount = "everything" if one.amount >= _LIMITLESS else amount_of(one.amount, token)
+        yield token.label, one.spender_name + through, amount, _until(one.expiration)
+
+
+def leftover_lines(
+    given: Sequence[GivenAllowance], tokens: Mapping[Address, Token]
+) -> Iterator[str]:
+    """What an applied plan leaves allowed, and how to take it back."""
+    for token, spender, amount, until in allowance_rows(given, tokens):
+        yield f"  Still allowed: {spender} may move {amount} {token} until {until}."
+    if given:
+        yield "  Take it back: zuno revoke --all"
+
+
+def allowance_document(given: Iterable[GivenAllowance]) -> list[Json]:
+    return [
+        {
+            "token": one.token,
+            "spender": one.spender,
+            "throughPermit2": one.through_permit2,
+            "amount": str(one.amount),
+            "expiration": one.expiration,
+        }
+        for one in given
+    ]
+
+
+def _until(expiration: int | None) -> str:
+    if expiration is None or expiration > LAST_SECOND:
+        return "taken back"
+    return time_text(expiration)
+
 
 _DIGITS = 6
 _LEAST, _MOST = "≥ ", "≤ "

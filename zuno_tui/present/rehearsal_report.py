@@ -10,7 +10,7 @@ from chain.positions.overview import OnePosition, Sources, tokens_at
 from chain.tokens.pair import pair_of
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
-from zuno_tui.present.position_document import position_document
+from zuno_tui.present.position import position_document
 from zuno_tui.present.result_card import amount_lines, result_document, result_headline
 from zuno_tui.present.words import signed_amount, worth
 

@@ -8,16 +8,42 @@ from typing import TYPE_CHECKING
 from chain.contracts.networks import Address, Network, transaction_url
 from chain.execution.outbox.rules import END_WORDS
 from chain.math.price import format_amount
-from zuno_tui.present.aftermath_document import aftermath_document
-from zuno_tui.present.allowance_lines import allowance_document, leftover_lines
 from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table
+from zuno_tui.present.receipt import allowance_document, leftover_lines
 from zuno_tui.present.views import SentTransaction
 from zuno_tui.present.words import UNKNOWN, round_usd, signed_amount
 
 if TYPE_CHECKING:
     from chain.tokens import Token
     from zuno_tui.app.session import Session
+    from zuno_tui.gate.aftermath import Aftermath
     from zuno_tui.gate.results import ApplyResult
+    from zuno_tui.present.output import Json
+
+
+def aftermath_document(aftermath: Aftermath | None) -> Json:
+    if aftermath is None:
+        return None
+    return {
+        "block": aftermath.block,
+        "positions": [
+            {
+                "tokenId": str(one.token_id),
+                "owner": one.owner,
+                "liquidity": str(one.liquidity),
+            }
+            for one in aftermath.positions
+        ],
+        "balances": {
+            one.token: {"now": _units(one.now), "before": _units(one.before)}
+            for one in aftermath.holdings
+        },
+    }
+
+
+def _units(amount: int | None) -> str | None:
+    return None if amount is None else str(amount)
+
 
 _DIGITS = 6
 _COLUMNS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.present.drawing.pieces import bar
+from zuno_tui.present.charts import bar
 from zuno_tui.present.words import age_text, percent
 
 if TYPE_CHECKING:

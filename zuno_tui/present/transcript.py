@@ -8,13 +8,14 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING
 
+from agents.lp.advice_words import option_letter
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
-from zuno_tui.present.output import cell_width
-from zuno_tui.present.spoken_table import table_lines
+from zuno_tui.present.output import cell_width, table_lines
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role, Thought
     from agents.bus.run import SpokenTurn
+    from agents.lp.debate import DebateEnd
 
 _ROLE_WIDTH = 10
 _NARROWEST = 40
@@ -111,3 +112,14 @@ class LiveTranscript:
 
 def _head(role: str, round_number: int) -> str:
     return f"{role:<{_ROLE_WIDTH}} {round_number or ' '} ▸ "
+
+
+def ending(ended: DebateEnd) -> str:
+    """How the debate ended, in a sentence."""
+    if ended.plan is not None:
+        choice = ended.plan.choice
+        what = choice.kind if choice.index is None else f"option {option_letter(choice.index)}"
+        return f"{ended.plan.plan_id} says {what}."
+    if ended.failure is None:
+        return "It ended without a plan."
+    return f"It ended at {ended.failure.stage}: {ended.failure.reason}"

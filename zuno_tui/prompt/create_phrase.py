@@ -18,6 +18,7 @@ from zuno_tui.present.words import fee_text
 from zuno_tui.prompt.create_parts import (
     Exposure,
     Fee,
+    KnownToken,
     Mention,
     NamedPair,
     PhrasePart,
@@ -25,9 +26,10 @@ from zuno_tui.prompt.create_parts import (
     UnknownToken,
     UnknownWord,
     Wrong,
+    known_symbols,
     read_parts,
+    vocabulary,
 )
-from zuno_tui.prompt.create_words import KnownToken, known_symbols, vocabulary
 from zuno_tui.prompt.named_networks import take_networks
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.prompt.pieces import LONGEST_PHRASE, choose_one, cut, listed, unknown

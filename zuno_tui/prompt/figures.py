@@ -1,4 +1,4 @@
-"""Figures of a sentence that take more than one word: ranges, widths, and turning ETH to WETH."""
+"""Figures inside a sentence: two prices, a width, a turn, a term."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from zuno_tui.prompt.slots import Sentence, symbol_of
 from zuno_tui.prompt.words import plain
 
 _LONGEST_TERM = 3
+
+
 _WHOLE = 100
 
 

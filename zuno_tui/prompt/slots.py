@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from agents.numbers.profiles import RiskProfile
 from chain.contracts.networks import all_networks
-from zuno_tui.prompt.create_words import MEANINGS, known_symbols
+from zuno_tui.catalog.arguments import read_duration
+from zuno_tui.prompt.create_parts import MEANINGS, known_symbols
 from zuno_tui.prompt.named_networks import network_called
-from zuno_tui.prompt.pieces import read_duration
 from zuno_tui.prompt.words import Idea, Token, find_ideas, grammar, tokens_of
 
 if TYPE_CHECKING:

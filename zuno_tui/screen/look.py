@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from zuno_tui.screen.graphics.way import PictureWay, picture_way
+from zuno_tui.screen.graphics.picture import PictureWay, picture_way
 from zuno_tui.settings import Settings, SettingsError
+from zuno_tui.settings.load import told
 from zuno_tui.settings.schema import ScreenTable
-from zuno_tui.settings.variables import told
 
 if TYPE_CHECKING:
     from argparse import Namespace

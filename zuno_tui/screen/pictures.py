@@ -19,11 +19,8 @@ from rich.color import ColorSystem
 from chain.base.home import Home
 from chain.devnet.launch import DevnetReady, running_devnet
 from zuno_tui.app.session import Session
+from zuno_tui.catalog.intents import Apply, Approve, Inspect, Recommend
 from zuno_tui.charts.screen_picture import save_picture
-from zuno_tui.commands.apply import Apply
-from zuno_tui.commands.approve import Approve
-from zuno_tui.commands.inspect import Inspect
-from zuno_tui.commands.recommend import Recommend
 from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.thread import DeskThread
 from zuno_tui.screen.app.app import ZunoApp

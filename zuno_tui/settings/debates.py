@@ -13,10 +13,9 @@ from agents.model.budget import NANO, BudgetLimits, TokenRate, known_prices
 from agents.model.settings import DEBATE_SECONDS, RoleModels
 from agents.numbers.profiles import RiskProfile
 from zuno_tui.settings.check import SettingsError, checked
+from zuno_tui.settings.load import TransportChoice, told
 from zuno_tui.settings.models import ModelChoice, model_choices, role_models
 from zuno_tui.settings.schema import BudgetTable, Rounds
-from zuno_tui.settings.transport import TransportChoice
-from zuno_tui.settings.variables import told
 
 if TYPE_CHECKING:
     from zuno_tui.settings.load import Settings

@@ -12,6 +12,7 @@ from agents.lp.debate import LP_FLOW
 from agents.model.settings import PROVIDERS, ModelLimits, ModelSettings, RoleModels
 from chain.base.redaction import SecretStruct
 from zuno_tui.settings.check import SettingsError, checked
+from zuno_tui.settings.load import VARIABLES, told
 from zuno_tui.settings.schema import (
     KEY_VARIABLE,
     KEYRING,
@@ -20,7 +21,6 @@ from zuno_tui.settings.schema import (
     RoleModelTable,
     checked_url,
 )
-from zuno_tui.settings.variables import VARIABLES, told
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role

@@ -40,7 +40,7 @@ async def test_a_way_that_loses_repeats_and_reorders_changes_nothing(
     tmp_path: Path, seed: int
 ) -> None:
     wire = Wire(seed, drop=0.3, duplicate=0.3, reorder=0.5)
-    limits = BusLimits(quiet_seconds=8)
+    limits = BusLimits(quiet_seconds=30)
     async with mesh_of(JURY, *ALL, services=looking, wire=wire) as remote:
         ran = await run_jury(tmp_path / "record.jsonl", remote=remote, limits=limits)
     assert isinstance(ran.outcome.result, Verdict), ran.outcome.failure

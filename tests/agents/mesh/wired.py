@@ -20,7 +20,7 @@ from agents.mesh.peers import KEY_FILE, Engine, read_member
 from agents.mesh.transport import AgentTransport
 from tests.agents.lp.debating import watching
 from tests.fakes.mesh_wire import Wire, WireEngine
-from zuno_tui.app.agents_elsewhere import MESH_FOLDER
+from zuno_tui.features.mesh.remote_agents import MESH_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable

@@ -14,7 +14,7 @@ from tests.fakes.providers.clock import VirtualClock
 from tests.fakes.providers.profiles import profile_named
 from tests.fakes.providers.provider import Provider, client_through
 from tests.fakes.providers.virtual_chain import VirtualChain
-from zuno_tui.app.endpoint_trial import (
+from zuno_tui.app.first_steps import (
     IMPATIENT,
     Check,
     CheckState,

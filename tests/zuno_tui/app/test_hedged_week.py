@@ -28,12 +28,11 @@ from chain.exchange.orders.venue import send_orders
 from chain.positions.overview import read_one, read_overview
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
-from zuno_tui.app.hedge_results import read_hedge_results
-from zuno_tui.app.hedges import read_hedges
 from zuno_tui.app.session import Session
-from zuno_tui.app.trade import hedge_facts
-from zuno_tui.app.trading import open_trading
-from zuno_tui.app.watchlist import HomeHedges
+from zuno_tui.features.trade.hedges import read_hedge_results, read_hedges
+from zuno_tui.features.trade.trade import hedge_facts
+from zuno_tui.features.trade.trading import open_trading
+from zuno_tui.features.trade.watched_hedges import HomeHedges
 from zuno_tui.settings import Settings
 
 if TYPE_CHECKING:

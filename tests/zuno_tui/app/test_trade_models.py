@@ -19,7 +19,7 @@ from tests.agents.trade.desks import REQUEST, Seen
 from tests.agents.trade.offices import REPLIES, rising_market
 from tests.fakes.model_endpoint import model_endpoint, says
 from zuno_tui.app.session import Session
-from zuno_tui.app.trade_models import open_models
+from zuno_tui.features.trade.models import open_models
 from zuno_tui.settings import Flags, load_settings
 
 if TYPE_CHECKING:

@@ -25,15 +25,17 @@ from chain.wallet.address_book import AddressBook, KeyStorage, Wallet, change_bo
 from tests.agents.monitor.made_up_alerts import finding
 from tests.embedded_chain import embedded_chain
 from zuno_tui.app.history import read_whole_history
-from zuno_tui.app.read_portfolio import read_portfolio
+from zuno_tui.app.portfolio import read_portfolio
 from zuno_tui.app.session import Session
-from zuno_tui.present.history_csv import (
+from zuno_tui.present.history import (
     COINTRACKING_COLUMNS,
     KOINLY_COLUMNS,
+    HistoryFilter,
+    WholeHistory,
     harmless,
     history_csv,
+    history_rows,
 )
-from zuno_tui.present.history_rows import HistoryFilter, WholeHistory, history_rows
 from zuno_tui.settings import Flags, load_settings
 
 if TYPE_CHECKING:
@@ -41,8 +43,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
-    from zuno_tui.present.history_csv import CsvFormat
-    from zuno_tui.present.history_rows import HistoryChapter
+    from zuno_tui.present.history import CsvFormat, HistoryChapter
 
 OTHER_CHAIN = 31338
 WALLETS = {"demo": DEMO_WALLET, "medium": MEDIUM_PROVIDER, "neighbour": NEIGHBOUR}

@@ -24,8 +24,7 @@ async def test_four_panels_are_drawn_alike_each_time_and_kept_beside_the_record(
 ) -> None:
     from matplotlib.figure import Figure
 
-    from zuno_tui.charts.drawing import PngArtist
-    from zuno_tui.charts.trade_chart import trade_chart
+    from zuno_tui.features.trade.chart import PngArtist, trade_chart
 
     panels: list[int] = []
     save: Callable[..., None] = Figure.savefig

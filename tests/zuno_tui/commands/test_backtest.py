@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests import node_rpc
-from zuno_tui.charts import installed
+from zuno_tui.charts import drawing as installed
 from zuno_tui.cli import main
-from zuno_tui.commands.backtest import RunBacktest, read_hours
+from zuno_tui.features.lab.commands.backtest import RunBacktest, read_hours
 from zuno_tui.present.exit_codes import DONE, FAILED, USAGE
 
 if TYPE_CHECKING:

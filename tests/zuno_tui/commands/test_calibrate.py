@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.numbers.survival import SIGMA_SCATTER
-from zuno_tui.charts import installed
+from zuno_tui.charts import drawing as installed
 from zuno_tui.cli import main
 from zuno_tui.present.exit_codes import DONE, FAILED, USAGE
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability, Usage
 from agents.model.reply_text import strict_schema
-from zuno_tui.commands.chat.model_words import ChatWords, worded_by_model
+from zuno_tui.features.trade.chat import ChatWords, worded_by_model
 
 FACTS = (
     "decision: SHORT 0.374 ETH ($1,034.45): 75% of 0.5 ETH",

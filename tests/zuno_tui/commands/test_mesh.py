@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from zuno_tui.catalog.registry import registry
 from zuno_tui.cli import main
-from zuno_tui.commands.mesh import ShowMesh
-from zuno_tui.commands.registry import registry
+from zuno_tui.features.mesh.commands.mesh import ShowMesh
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK, USAGE
 
 if TYPE_CHECKING:

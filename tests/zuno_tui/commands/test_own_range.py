@@ -12,7 +12,7 @@ from chain.contracts.networks import NATIVE, network_named
 from chain.math.ticks import sqrt_price_at_tick
 from chain.tokens import Token
 from chain.tokens.pair import Pair
-from zuno_tui.app.own_range import range_of_pair
+from zuno_tui.app.range import range_of_pair
 from zuno_tui.prompt.create_phrase import parse_create
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import SettingsError

@@ -28,9 +28,9 @@ from chain.base.home import Home
 from chain.base.redaction import Redactor
 from tests.agents.lp.debating import NOW, REQUEST, Seen, start_of
 from tests.agents.lp.made_up import Market
-from zuno_tui.app.record_replay import replayed
+from zuno_tui.app.replay import replayed
 from zuno_tui.cli import main
-from zuno_tui.desk.records import record_rows
+from zuno_tui.desk.pages import record_rows
 from zuno_tui.present.exit_codes import FAILED, REFUSED
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ async def test_a_form_that_only_another_version_wrote_is_no_tampering(
         raise ValueError("a field that this version does not know")
 
     kept = await _kept(tmp_path, OTHER_RULES)
-    monkeypatch.setattr("zuno_tui.app.record_replay.replay_debate", unreadable)
+    monkeypatch.setattr("zuno_tui.app.replay.replay_debate", unreadable)
 
     again = await replayed(kept.home, kept.record)
 

@@ -13,25 +13,29 @@ import zuno_tui.commands
 from chain.base.units import read_numeral
 from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.screen.scenes import desk_app
+from zuno_tui.catalog.command import Intent, flat
+from zuno_tui.catalog.intents import (
+    Acknowledge,
+    Apply,
+    Approve,
+    CreatePosition,
+    MuteAlert,
+    OpenOutbox,
+    Recommend,
+    UseWallet,
+)
+from zuno_tui.catalog.registry import command_named, registry
 from zuno_tui.cli import main
 from zuno_tui.cli.parser import build_parser
-from zuno_tui.commands.alerts import Acknowledge, ListAlerts, MuteAlert
-from zuno_tui.commands.apply import Apply
-from zuno_tui.commands.approve import Approve
+from zuno_tui.commands.alerts import ListAlerts
 from zuno_tui.commands.balances import ShowBalances
 from zuno_tui.commands.collect import CollectFees
-from zuno_tui.commands.command import Intent, flat
-from zuno_tui.commands.create import CreatePosition
 from zuno_tui.commands.decrease import DecreasePosition
 from zuno_tui.commands.devnet import RunDevnet
 from zuno_tui.commands.export import ExportPlan
 from zuno_tui.commands.increase import IncreasePosition
-from zuno_tui.commands.outbox import OpenOutbox
-from zuno_tui.commands.recommend import Recommend
-from zuno_tui.commands.registry import command_named, registry
 from zuno_tui.commands.revoke import Revoke
 from zuno_tui.commands.unwrap import UnwrapEth
-from zuno_tui.commands.wallet import UseWallet
 from zuno_tui.desk.events import PageReady
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.prompt.completion import completions
@@ -44,15 +48,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from zuno_tui.commands.command import Command
+    from zuno_tui.catalog.command import Command
 
 _NEW_COMMAND = """
 from __future__ import annotations
 
 from typing import ClassVar
 
-from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.commands.possible import always
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.possible import always
 
 
 class Greet(Intent, frozen=True):

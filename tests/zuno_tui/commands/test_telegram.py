@@ -13,12 +13,12 @@ from tests.fakes.exchange import ExchangeDouble
 from tests.fakes.telegram import CHAT, TOKEN, Conduct, TelegramDouble
 from tests.fakes.telegram_in_a_thread import telegram_served
 from zuno_tui.app.session import Session
-from zuno_tui.app.trade_report import report_files, report_run, send_waiting
 from zuno_tui.cli import main
-from zuno_tui.commands.chat.answering import KeptOffset, chat_answer
+from zuno_tui.features.trade.chat import KeptOffset, chat_answer
+from zuno_tui.features.trade.report import report_files, report_run, send_waiting
 from zuno_tui.present.exit_codes import DONE, NETWORK, USAGE
 from zuno_tui.settings import Flags, load_settings
-from zuno_tui.settings.channels import channel_settings
+from zuno_tui.settings.monitor import channel_settings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,9 @@ from shlex import split
 import pytest
 
 from zuno_tui.app.tour import STEPS
+from zuno_tui.catalog.registry import registry
 from zuno_tui.cli import main
 from zuno_tui.cli.parser import build_parser
-from zuno_tui.commands.registry import registry
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.command)

@@ -10,7 +10,7 @@ import pytest
 from agents.trade.data_set import DataSet, RunRow, SentRow
 from tests import node_rpc
 from zuno_tui.cli import main
-from zuno_tui.commands.trade import Trade, read_subject
+from zuno_tui.features.trade.intents import Trade, read_subject
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK, REFUSED
 
 if TYPE_CHECKING:

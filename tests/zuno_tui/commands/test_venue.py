@@ -16,8 +16,8 @@ from chain.wallet.keyring_store import Keyring
 from tests.chain.exchange.test_hedge import start
 from tests.printed import printed
 from zuno_tui.app import wallet_secrets
-from zuno_tui.app.watchlist import HomeHedges
 from zuno_tui.cli import main
+from zuno_tui.features.trade.watched_hedges import HomeHedges
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK, REFUSED, USAGE
 from zuno_tui.settings import Settings
 from zuno_tui.settings.schema import TradeTable

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
     from pathlib import Path
 
-    from zuno_tui.commands.command import Intent
+    from zuno_tui.catalog.command import Intent
     from zuno_tui.desk.events import Event
 
 E = TypeVar("E")

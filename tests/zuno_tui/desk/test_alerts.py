@@ -20,7 +20,7 @@ from chain.base.home import Home
 from chain.contracts.addresses import shortened
 from tests.agents.monitor.delivery_kit import WALLET, happen, raised
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.commands.alerts import Acknowledge, MuteAlert
+from zuno_tui.catalog.intents import Acknowledge, MuteAlert
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 
 if TYPE_CHECKING:

@@ -12,9 +12,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from tests.zuno_tui.desk.sitting import opening
-from zuno_tui.commands.help import Help
-from zuno_tui.commands.quit import Quit
-from zuno_tui.commands.show import Show
+from zuno_tui.catalog.intents import Help, Quit, Show
 from zuno_tui.desk.events import HelpAsked, PositionsChanged, QuitAsked, Said
 from zuno_tui.desk.thread import DeskThread
 
@@ -30,7 +28,7 @@ PATIENCE = 20.0
 _IMPORTED = """
 import sys
 import zuno_tui.commands.help, zuno_tui.commands.quit
-import zuno_tui.desk.thread, zuno_tui.desk.link, zuno_tui.desk.context
+import zuno_tui.desk.thread, zuno_tui.desk.thread, zuno_tui.desk.context
 print(*sys.modules)
 """
 

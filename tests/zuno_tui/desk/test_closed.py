@@ -9,10 +9,7 @@ from msgspec.structs import replace
 from chain.contracts.networks import network_named
 from chain.wallet.keystore import watch
 from tests.zuno_tui.desk.sitting import Sitting, opening
-from zuno_tui.commands.doctor import Doctor
-from zuno_tui.commands.network import SwitchNetwork
-from zuno_tui.commands.recommend import Recommend
-from zuno_tui.commands.wallet import UseWallet
+from zuno_tui.catalog.intents import Doctor, Recommend, SwitchNetwork, UseWallet
 from zuno_tui.desk.events import OutageChanged, PageReady, PositionsChanged, Said, StatusChanged
 
 if TYPE_CHECKING:

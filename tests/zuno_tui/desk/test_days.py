@@ -12,7 +12,7 @@ from zuno_tui.desk.details import days_sum
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from zuno_tui.present.detail_view import KeyFigure
+    from zuno_tui.present.position import KeyFigure
 
 DAYS = (("01 Nov", 5.0, 2.0), ("02 Nov", 4.0, 8.5))
 

@@ -12,13 +12,15 @@ from tests.fakes.model_servers import hosted
 from tests.fakes.model_servers.shapes import THINKING
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.commands.cancel import Cancel
-from zuno_tui.commands.create import CreatePosition
-from zuno_tui.commands.explain import ExplainPlan
-from zuno_tui.commands.plan import ShowPlan
-from zuno_tui.commands.recommend import Recommend
-from zuno_tui.commands.replay import Replay
-from zuno_tui.commands.show import Show
+from zuno_tui.catalog.intents import (
+    Cancel,
+    CreatePosition,
+    ExplainPlan,
+    Recommend,
+    Replay,
+    Show,
+    ShowPlan,
+)
 from zuno_tui.desk.events import (
     DebateChanged,
     PlanChanged,

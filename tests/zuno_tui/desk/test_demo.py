@@ -7,18 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.commands.apply import Apply
-from zuno_tui.commands.approve import Approve
+from zuno_tui.catalog.intents import Apply, Approve
 from zuno_tui.commands.collect import CollectFees
-from zuno_tui.commands.hedge import Hedge
-from zuno_tui.commands.trade import Trade
-from zuno_tui.desk.events import (
-    ConfirmationAsked,
-    HintChanged,
-    PlanChanged,
-    PositionsChanged,
-    TradeChanged,
-)
+from zuno_tui.desk.events import ConfirmationAsked, HintChanged, PlanChanged, PositionsChanged
+from zuno_tui.features.trade.events import TradeChanged
+from zuno_tui.features.trade.intents import Hedge, Trade
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

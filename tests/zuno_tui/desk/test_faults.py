@@ -11,12 +11,8 @@ from chain.base.store import Store, StoreError
 from chain.rpc.requests import RequestLimits
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.catalog.intents import Inspect, Quit, Recommend, Refresh, SwitchNetwork
 from zuno_tui.commands.collect import CollectFees
-from zuno_tui.commands.inspect import Inspect
-from zuno_tui.commands.network import SwitchNetwork
-from zuno_tui.commands.quit import Quit
-from zuno_tui.commands.recommend import Recommend
-from zuno_tui.commands.refresh import Refresh
 from zuno_tui.desk.events import OutageChanged, PositionsChanged, QuitAsked, Said, StatusChanged
 
 if TYPE_CHECKING:

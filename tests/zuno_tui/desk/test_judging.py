@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from chain.base.units import DAY, HOUR
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.commands.recommend import Recommend
-from zuno_tui.commands.scorecard import ShowScorecard
+from zuno_tui.catalog.intents import Recommend
 from zuno_tui.desk.events import PageReady, PlanChanged
+from zuno_tui.features.lab.commands.scorecard import ShowScorecard
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.catalog.intents import (
+    DiffPlan,
+    Inspect,
+    ListPools,
+    Recommend,
+    SetMarketClock,
+    SimulatePlan,
+)
 from zuno_tui.commands.balances import ShowBalances
-from zuno_tui.commands.diff import DiffPlan
-from zuno_tui.commands.inspect import Inspect
-from zuno_tui.commands.market import SetMarketClock
-from zuno_tui.commands.pools import ListPools
-from zuno_tui.commands.recommend import Recommend
-from zuno_tui.commands.simulate import SimulatePlan
 from zuno_tui.desk.events import DetailReady, PageReady, PoolsReady, Said
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from tests.fakes.mesh_wire import Wire
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.app import debate_setup as held
 from zuno_tui.app.debate_setup import SECOND
-from zuno_tui.commands.mesh import ShowMesh
-from zuno_tui.commands.recommend import Recommend
+from zuno_tui.catalog.intents import Recommend
 from zuno_tui.desk.events import (
     DebateChanged,
     PageReady,
@@ -31,6 +30,7 @@ from zuno_tui.desk.events import (
     StatusChanged,
     TurnEnded,
 )
+from zuno_tui.features.mesh.commands.mesh import ShowMesh
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -67,7 +67,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     assert GATHER_SECONDS <= 5
     assert 2 * held._QUIET_ELSEWHERE <= 10
     monkeypatch.setattr("agents.mesh.peers.GATHER_SECONDS", 40.0)
-    monkeypatch.setattr("zuno_tui.app.mesh_status._SECONDS", 40.0)
+    monkeypatch.setattr("zuno_tui.features.mesh.mesh._SECONDS", 40.0)
     monkeypatch.setattr("zuno_tui.app.debate_setup._QUIET_ELSEWHERE", 30.0)
 
 

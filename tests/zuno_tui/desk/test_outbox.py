@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.commands.apply import Apply
+from zuno_tui.catalog.intents import Apply, OpenOutbox, Show
 from zuno_tui.commands.collect import CollectFees
-from zuno_tui.commands.outbox import OpenOutbox
-from zuno_tui.commands.show import Show
 from zuno_tui.desk.events import (
     ConfirmationAsked,
     ConfirmationEnded,

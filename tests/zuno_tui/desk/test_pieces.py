@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from zuno_tui.app.market_clock import next_speed
+from zuno_tui.app.market import next_speed
 from zuno_tui.desk.cleaning import cleaned
+from zuno_tui.desk.debates import SpeakerProse
 from zuno_tui.desk.desk import Guide
 from zuno_tui.desk.events import (
     DebateChanged,
@@ -19,9 +20,7 @@ from zuno_tui.desk.events import (
     Said,
     StatusChanged,
 )
-from zuno_tui.desk.faults import one_line
-from zuno_tui.desk.jobs import Jobs
-from zuno_tui.desk.prose import SpeakerProse
+from zuno_tui.desk.jobs import Jobs, one_line
 from zuno_tui.present.views import (
     ApprovalView,
     DebateView,

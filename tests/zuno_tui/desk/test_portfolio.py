@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.commands.portfolio import ShowPortfolio
+from zuno_tui.catalog.intents import ShowPortfolio
 from zuno_tui.desk.events import PortfolioChanged
 from zuno_tui.settings.load import Flags
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.desk.events import PositionsChanged, StatusChanged
-from zuno_tui.present.drawing.pieces import figure
+from zuno_tui.present.charts import figure
 from zuno_tui.present.words import round_usd
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from agents.bus.plan_store import PlanStore
 from agents.lp.plan_document import plan_in
 from chain.base.home import Home
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.commands.range import ChooseRange, planning
+from zuno_tui.app.range import planning
+from zuno_tui.catalog.intents import ChooseRange
 from zuno_tui.desk.events import PlanChanged, RangeReady, Said
 
 if TYPE_CHECKING:

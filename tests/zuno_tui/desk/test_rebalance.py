@@ -8,11 +8,8 @@ import pytest
 
 from chain.wallet.secrets import Passphrase
 from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
-from zuno_tui.commands.apply import Apply
-from zuno_tui.commands.approve import Approve
+from zuno_tui.catalog.intents import Apply, Approve, Recommend, Refresh
 from zuno_tui.commands.collect import CollectFees
-from zuno_tui.commands.recommend import Recommend
-from zuno_tui.commands.refresh import Refresh
 from zuno_tui.desk.events import (
     ConfirmationAsked,
     ConfirmationEnded,

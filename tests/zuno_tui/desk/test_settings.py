@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from chain.base.home import Home
 from tests.zuno_tui.desk.sitting import sitting
 from zuno_tui.app.session import Session
-from zuno_tui.commands.setting import ChangeSetting
-from zuno_tui.commands.show import Show
+from zuno_tui.catalog.intents import ChangeSetting, Show
 from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.events import PositionsChanged, Said, SettingsReady, StatusChanged
 from zuno_tui.settings import Flags, load_settings

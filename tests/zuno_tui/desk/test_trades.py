@@ -7,19 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.commands.apply import Apply
-from zuno_tui.commands.approve import Approve
-from zuno_tui.commands.hedge import Hedge
-from zuno_tui.commands.show import Show
-from zuno_tui.commands.trade import Trade
-from zuno_tui.desk.events import (
-    ConfirmationEnded,
-    PageReady,
-    Said,
-    TradeChanged,
-    TradeConfirmationAsked,
-    TradeOpened,
-)
+from zuno_tui.catalog.intents import Apply, Approve, Show
+from zuno_tui.desk.events import ConfirmationEnded, PageReady, Said
+from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
+from zuno_tui.features.trade.intents import Hedge, Trade
 
 if TYPE_CHECKING:
     from pathlib import Path

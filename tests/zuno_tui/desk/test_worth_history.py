@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from chain.base.store import Store
 from chain.base.units import HOUR
-from zuno_tui.desk.worth_history import WorthHistory
-from zuno_tui.present.drawing.pieces import sparkline
+from zuno_tui.desk.portfolio import WorthHistory
+from zuno_tui.present.charts import sparkline
 from zuno_tui.present.glance import WorthSample, ether_change
 
 BEGIN = 1_768_003_200

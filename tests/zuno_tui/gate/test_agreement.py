@@ -8,9 +8,8 @@ import pytest
 
 from chain.execution.build.facts import FeeCaps
 from chain.rpc.records import Block, FeeHistory
-from zuno_tui.gate.agreement import Agreement, Silent, compared
+from zuno_tui.gate.agreement import Agreement, Silent, Witness, compared
 from zuno_tui.gate.basis import Gas, contradicts
-from zuno_tui.gate.connections import Witness
 from zuno_tui.gate.prepare import agreed_fees
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 

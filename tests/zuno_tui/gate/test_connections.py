@@ -6,7 +6,7 @@ import pytest
 
 from chain.contracts.networks import network_named
 from chain.rpc.client import RpcClient
-from zuno_tui.gate.connections import open_connections
+from zuno_tui.gate.agreement import open_connections
 from zuno_tui.settings import Settings
 
 ONE, TWO, THREE = "http://one:1", "http://two:2", "http://three:3"

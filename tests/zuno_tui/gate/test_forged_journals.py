@@ -19,7 +19,7 @@ from tests.zuno_tui.gate.forging import (
     honest_home,
     thief_at,
 )
-from zuno_tui.commands.apply import Apply
+from zuno_tui.catalog.intents import Apply
 from zuno_tui.desk.events import ConfirmationAsked
 
 if TYPE_CHECKING:

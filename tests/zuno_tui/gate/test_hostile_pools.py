@@ -25,7 +25,7 @@ from tests.zuno_tui.gate.hostile_world import (
     HostileWorld,
     hostile_world,
 )
-from zuno_tui.gate.connections import Connections
+from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.orders.order import Order
 from zuno_tui.gate.orders.target import TargetKind, read_subject

@@ -22,8 +22,8 @@ from tests.zuno_tui.gate.interrupted_plans import (
     sent_so_far,
 )
 from tests.zuno_tui.terminal import Terminal
-from zuno_tui.commands.outbox import OpenOutbox as AskedOutbox
-from zuno_tui.commands.show import Show
+from zuno_tui.catalog.intents import OpenOutbox as AskedOutbox
+from zuno_tui.catalog.intents import Show
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, OutboxReady, Said
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from zuno_tui.gate.orders.plan import refuse_worse_than_planned
-from zuno_tui.gate.orders.swap_pool import ask_quoter
+from zuno_tui.gate.orders.swap import ask_quoter
 from zuno_tui.gate.refusal import GateRefusedError
 
 if TYPE_CHECKING:

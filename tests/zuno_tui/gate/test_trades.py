@@ -24,11 +24,10 @@ from tests.agents.trade.cases import HEDGED, NOW, question
 from tests.agents.trade.desks import Seen, argue
 from tests.fakes.exchange import ExchangeDouble
 from tests.printed import printed
-from zuno_tui.app.lessons import desk_record, learn, recalled, trade_memory
 from zuno_tui.app.session import Session
+from zuno_tui.features.trade.gate import Trading, apply_trade, approve_trade, waiting_trade
+from zuno_tui.features.trade.lessons import desk_record, learn, recalled, trade_memory
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-from zuno_tui.gate.trades import apply_trade, approve_trade, waiting_trade
-from zuno_tui.gate.trading import Trading
 from zuno_tui.settings import Settings
 
 if TYPE_CHECKING:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from tests.zuno_tui.screen.scenes import MORNING, desk_app, play, text_of
-from zuno_tui.commands.registry import registry
-from zuno_tui.present.card_terms import ALERT_TERMS, PLAN_TERMS, POSITION_TERMS
-from zuno_tui.present.plan_card import FIGURES
+from zuno_tui.catalog.registry import registry
+from zuno_tui.present.plan_card import ALERT_TERMS, FIGURES, PLAN_TERMS, POSITION_TERMS
 from zuno_tui.screen.panes.alerts import AlertsPane
 from zuno_tui.screen.panes.positions import PositionsPane
 

@@ -23,15 +23,20 @@ from chain.bookkeeping.wallet_history import WalletHistory
 from chain.contracts.networks import NATIVE, network_named
 from chain.tokens import Token
 from zuno_tui.app.history import history_filter
-from zuno_tui.present.history_csv import history_csv
-from zuno_tui.present.history_rows import HistoryChapter, HistoryFilter, WholeHistory, history_rows
-from zuno_tui.present.whole_portfolio import PortfolioEntry
+from zuno_tui.present.history import (
+    HistoryChapter,
+    HistoryFilter,
+    WholeHistory,
+    history_csv,
+    history_rows,
+)
+from zuno_tui.present.portfolio import PortfolioEntry
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from chain.bookkeeping.ledger import LedgerEntry
     from chain.bookkeeping.results import WalletFacts
-    from zuno_tui.present.history_csv import CsvFormat
+    from zuno_tui.present.history import CsvFormat
 
 WALLET = "0x" + "ab" * 20
 ETH = Token(NATIVE, "ETH", 18, verified=True, suspicious=False)

@@ -15,8 +15,7 @@ from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up_markets import STATES, TOKEN_ID, WISHES, create_context, market_context
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.present.plan_card import figures_of
-from zuno_tui.present.plan_sentence import decided_words, plan_pools, plan_sentence
+from zuno_tui.present.plan_card import decided_words, figures_of, plan_pools, plan_sentence
 
 RECORD = TrackRecord(AdviceKind.MOVE, 7, BeatCount(9, 14, None, None))
 PRICES = r"[\d.,]+ – [\d.,]+"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from zuno_tui.present.drawing.chart import result_chart
-from zuno_tui.present.drawing.pieces import plain
-from zuno_tui.present.portfolio_view import ResultLine, summed_lines
+from zuno_tui.present.charts import plain, result_chart
+from zuno_tui.present.portfolio import ResultLine, summed_lines
 
 HOUR = 3_600.0
 

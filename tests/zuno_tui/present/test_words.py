@@ -6,7 +6,7 @@ from chain.base.quantity import Known, Unknown
 from chain.contracts.networks import network_named
 from chain.prices.price import WorthUnit
 from chain.tokens import unlisted_token
-from zuno_tui.present.drawing.pieces import WIDTH, range_gauge
+from zuno_tui.present.charts import WIDTH, range_gauge
 from zuno_tui.present.words import (
     age_text,
     fee_text,

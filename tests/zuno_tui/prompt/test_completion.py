@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zuno_tui.commands.registry import registry
+from zuno_tui.catalog.registry import registry
 from zuno_tui.prompt.completion import MOST_SHOWN, completions
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.interpret import understand

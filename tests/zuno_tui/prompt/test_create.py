@@ -11,8 +11,8 @@ from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.contracts.networks import NATIVE, Network, all_networks, network_named
 from chain.tokens.token import listed_tokens
+from zuno_tui.prompt.create_parts import MEANINGS
 from zuno_tui.prompt.create_phrase import CreatePhrase, parse_create
-from zuno_tui.prompt.create_words import MEANINGS
 
 BASE = network_named("base")
 WETH, USDC, DAI = (

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from chain.base.units import written
 from chain.contracts.networks import NATIVE, Network, all_networks, network_named
 from chain.tokens.token import listed_tokens
+from zuno_tui.prompt.create_parts import MEANINGS, known_symbols, known_tokens
 from zuno_tui.prompt.create_phrase import MOST_UNITS, CreatePhrase, parse_create
-from zuno_tui.prompt.create_words import MEANINGS, known_symbols, known_tokens
 from zuno_tui.prompt.phrase_error import PhraseError
 
 BASE = network_named("base")

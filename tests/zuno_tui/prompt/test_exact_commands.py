@@ -7,44 +7,46 @@ from itertools import cycle
 import pytest
 
 from chain.base.units import read_numeral
-from zuno_tui.commands.alerts import Acknowledge, MuteAlert
-from zuno_tui.commands.apply import Apply
-from zuno_tui.commands.approve import Approve
+from zuno_tui.catalog.command import Intent
+from zuno_tui.catalog.intents import (
+    Acknowledge,
+    Apply,
+    Approve,
+    Cancel,
+    CreatePosition,
+    DiffPlan,
+    Doctor,
+    ExplainPlan,
+    Help,
+    Inspect,
+    ListPools,
+    MuteAlert,
+    OpenOutbox,
+    Quit,
+    Recommend,
+    Refresh,
+    Replay,
+    SetMarketClock,
+    Show,
+    ShowPlan,
+    SimulatePlan,
+    SwitchNetwork,
+    UseWallet,
+)
+from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.balances import ShowBalances
-from zuno_tui.commands.cancel import Cancel
 from zuno_tui.commands.close import ClosePosition
 from zuno_tui.commands.collect import CollectFees
-from zuno_tui.commands.command import Intent
 from zuno_tui.commands.compound import CompoundFees
-from zuno_tui.commands.create import CreatePosition
 from zuno_tui.commands.decrease import DecreasePosition
-from zuno_tui.commands.diff import DiffPlan
-from zuno_tui.commands.doctor import Doctor
 from zuno_tui.commands.exit_drill import ExitDrill
-from zuno_tui.commands.explain import ExplainPlan
 from zuno_tui.commands.export import ExportPlan
-from zuno_tui.commands.hedge import Hedge
-from zuno_tui.commands.help import Help
 from zuno_tui.commands.increase import IncreasePosition
-from zuno_tui.commands.inspect import Inspect
-from zuno_tui.commands.market import SetMarketClock
-from zuno_tui.commands.network import SwitchNetwork
-from zuno_tui.commands.outbox import OpenOutbox
-from zuno_tui.commands.plan import ShowPlan
-from zuno_tui.commands.pools import ListPools
-from zuno_tui.commands.quit import Quit
-from zuno_tui.commands.recommend import Recommend
-from zuno_tui.commands.refresh import Refresh
-from zuno_tui.commands.registry import registry
-from zuno_tui.commands.replay import Replay
 from zuno_tui.commands.revoke import Revoke
-from zuno_tui.commands.scorecard import ShowScorecard
-from zuno_tui.commands.show import Show
-from zuno_tui.commands.simulate import SimulatePlan
-from zuno_tui.commands.trade import Trade
 from zuno_tui.commands.unwrap import UnwrapEth
-from zuno_tui.commands.wallet import UseWallet
 from zuno_tui.commands.wrap import WrapEth
+from zuno_tui.features.lab.commands.scorecard import ShowScorecard
+from zuno_tui.features.trade.intents import Hedge, Trade
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.interpret import FilledLine, may_look, understand
 from zuno_tui.prompt.phrase_error import Misunderstood

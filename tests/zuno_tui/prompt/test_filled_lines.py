@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tools.phrase_report import DESK, desk_of, list_names, recorded
+from zuno_tui.catalog.registry import registry
 from zuno_tui.cli.parser import build_parser
-from zuno_tui.commands.registry import registry
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.interpret import FilledLine, interpret, may_look, understand
 from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator
 
-    from zuno_tui.commands.command import Intent
+    from zuno_tui.catalog.command import Intent
 
 ORDERS = (
     "shut 26 down",

@@ -9,15 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chain.base.clean_text import DROP
-from zuno_tui.commands.apply import Apply
-from zuno_tui.commands.approve import Approve
+from zuno_tui.catalog.intents import Apply, Approve, OpenOutbox
+from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.close import ClosePosition
 from zuno_tui.commands.collect import CollectFees
 from zuno_tui.commands.compound import CompoundFees
 from zuno_tui.commands.decrease import DecreasePosition
 from zuno_tui.commands.increase import IncreasePosition
-from zuno_tui.commands.outbox import OpenOutbox
-from zuno_tui.commands.registry import registry
 from zuno_tui.commands.revoke import Revoke
 from zuno_tui.commands.unwrap import UnwrapEth
 from zuno_tui.commands.wrap import WrapEth

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability, Usage
-from zuno_tui.commands.registry import registry
+from zuno_tui.catalog.registry import registry
 from zuno_tui.prompt.context import PhraseContext, SpokenPosition
 from zuno_tui.prompt.model_phrase import (
     PhraseReply,

@@ -28,7 +28,7 @@ def home(tmp_path: Path) -> Home:
 @pytest.fixture
 def endpoints_that_serve(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the first run; what trying them finds is tried elsewhere."""
-    from zuno_tui.app.endpoint_trial import Check, CheckState
+    from zuno_tui.app.first_steps import Check, CheckState
 
     serves = Check("RPC", CheckState.WELL, "answers")
     monkeypatch.setattr("zuno_tui.screen.panes.endpoint_trial.TRY_AFTER_SECONDS", 99.0)

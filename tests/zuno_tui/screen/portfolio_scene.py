@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import sin
 
 from tests.zuno_tui.screen.scenes import NOW
-from zuno_tui.present.portfolio_view import (
+from zuno_tui.present.portfolio import (
     EarnedRow,
     PortfolioView,
     ResultLine,

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
     from chain.wallet.secrets import Passphrase
-    from zuno_tui.commands.command import Intent
+    from zuno_tui.catalog.command import Intent
     from zuno_tui.desk.events import Event
     from zuno_tui.present.views import Standing, Tone
 

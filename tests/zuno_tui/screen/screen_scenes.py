@@ -36,8 +36,8 @@ from zuno_tui.desk.events import (
     Said,
     SettingsReady,
     StatusChanged,
-    TradeOpened,
 )
+from zuno_tui.features.trade.events import TradeOpened
 from zuno_tui.present.outage import OutageView
 from zuno_tui.present.views import AlertsView, PositionsView
 

@@ -28,7 +28,7 @@ from tests.zuno_tui.screen.scenes import (
 from zuno_tui.desk.events import ConfirmationEnded, PlanChanged, Said
 from zuno_tui.present.views import RangeView, ReceiptLine, ReceiptView, StepView
 from zuno_tui.screen.app.app import ZunoApp
-from zuno_tui.screen.panes.typed_word import TypedWord
+from zuno_tui.screen.panes.fields import TypedWord
 from zuno_tui.screen.screens.confirm import ConfirmScreen
 
 if TYPE_CHECKING:

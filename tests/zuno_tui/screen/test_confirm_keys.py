@@ -12,8 +12,12 @@ from tests.zuno_tui.screen.confirm_pilot import KEYLESS
 from tests.zuno_tui.screen.scenes import APPROVAL as LOCKED
 from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app
 from tests.zuno_tui.screen.test_confirm import OpeningLink
-from zuno_tui.screen.panes.hidden_field import HiddenField
-from zuno_tui.screen.panes.typed_word import READING_SECONDS, SMALLEST_GAP_SECONDS, Keystrokes
+from zuno_tui.screen.panes.fields import (
+    READING_SECONDS,
+    SMALLEST_GAP_SECONDS,
+    HiddenField,
+    Keystrokes,
+)
 from zuno_tui.screen.screens.confirm import ConfirmScreen
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ from msgspec.structs import replace
 from agents.bus.envelope import Role, StruckClaim, Thought
 from agents.bus.run import SpokenTurn
 from tests.zuno_tui.screen.scenes import DEBATE, TURNS, desk_app, play, text_of, until
+from zuno_tui.desk.debates import turn_view
 from zuno_tui.desk.events import DebateChanged, ProseHeard, ThinkingHeard, TurnEnded
-from zuno_tui.desk.prose import turn_view
 from zuno_tui.present.views import DebateView, Struck, TurnView
-from zuno_tui.screen.panes.debate import MOST_TURNS, DebatePane
-from zuno_tui.screen.panes.turn import turn_text
+from zuno_tui.screen.panes.debate import MOST_TURNS, DebatePane, turn_text
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot

@@ -23,15 +23,18 @@ from tests.zuno_tui.screen.scenes import (
     position,
     text_of,
 )
-from zuno_tui.commands.alerts import Acknowledge, MuteAlert
-from zuno_tui.commands.cancel import Cancel
-from zuno_tui.commands.diff import DiffPlan
-from zuno_tui.commands.inspect import Inspect
-from zuno_tui.commands.market import SetMarketClock
-from zuno_tui.commands.recommend import Recommend
-from zuno_tui.commands.refresh import Refresh
-from zuno_tui.commands.show import Show
-from zuno_tui.commands.simulate import SimulatePlan
+from zuno_tui.catalog.intents import (
+    Acknowledge,
+    Cancel,
+    DiffPlan,
+    Inspect,
+    MuteAlert,
+    Recommend,
+    Refresh,
+    SetMarketClock,
+    Show,
+    SimulatePlan,
+)
 from zuno_tui.desk.events import (
     AlertRaised,
     AlertsChanged,
@@ -50,7 +53,7 @@ from zuno_tui.screen.screens.desk import DeskScreen
 from zuno_tui.screen.screens.help import HelpScreen
 
 if TYPE_CHECKING:
-    from zuno_tui.commands.command import Intent
+    from zuno_tui.catalog.command import Intent
 
 
 ASKED: tuple[tuple[tuple[str, ...], Intent], ...] = (

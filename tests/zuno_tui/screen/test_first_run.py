@@ -29,7 +29,7 @@ from tests.zuno_tui.screen.looks import SIZES as LOOKS
 from tests.zuno_tui.screen.looks import assert_looks, lines_of
 from tests.zuno_tui.screen.scenes import desk_app
 from zuno_tui.app import first_steps
-from zuno_tui.app.endpoint_trial import Check, CheckState
+from zuno_tui.app.first_steps import Check, CheckState
 from zuno_tui.screen.panes import endpoint_trial
 from zuno_tui.settings import Flags, load_settings
 

@@ -24,13 +24,8 @@ from tests.zuno_tui.screen.screen_scenes import PAGES, SCENES, SNAPSHOTS
 from tests.zuno_tui.screen.trade_scenes import APPROVAL as ORDERS
 from tests.zuno_tui.screen.trade_scenes import BEGUN, FAILED, HEARD, HEDGING, HOLDING
 from tests.zuno_tui.screen.visit_scenes import RECORDS, REPLAYED
-from zuno_tui.desk.events import (
-    DebateChanged,
-    RecordsReady,
-    TradeChanged,
-    TradeConfirmationAsked,
-    TradeOpened,
-)
+from zuno_tui.desk.events import DebateChanged, RecordsReady
+from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
 from zuno_tui.screen.panes.debate import FLUSH_SECONDS
 from zuno_tui.screen.themes import COLOURLESS, THEME_NAMES
 

@@ -16,8 +16,7 @@ from tests.zuno_tui.screen.scenes import (
     play,
     until,
 )
-from zuno_tui.commands.apply import Apply
-from zuno_tui.commands.doctor import Doctor
+from zuno_tui.catalog.intents import Apply, Doctor
 from zuno_tui.desk.events import PlanChanged, StatusChanged
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.app.palette import DeskCommands

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import App
 
-from zuno_tui.screen.panes.plain_text import PlainText
+from zuno_tui.screen.panes.text import PlainText
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

@@ -20,8 +20,7 @@ from tests.zuno_tui.screen.scenes import (
     text_of,
 )
 from zuno_tui.desk.events import PlanChanged
-from zuno_tui.screen.panes.plan import PlanPane, next_step
-from zuno_tui.screen.panes.plan_card import comparison
+from zuno_tui.screen.panes.plan import PlanPane, comparison, next_step
 from zuno_tui.screen.panes.prompt import PromptPane
 
 if TYPE_CHECKING:

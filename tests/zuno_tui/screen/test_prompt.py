@@ -8,16 +8,11 @@ import pytest
 from textual.events import Key, Paste
 
 from tests.zuno_tui.screen.scenes import APPROVED, POSITIONS, ScriptedLink, desk_app, play
-from zuno_tui.commands.apply import Apply
-from zuno_tui.commands.approve import Approve
+from zuno_tui.catalog.intents import Apply, Approve, Help, Inspect, Recommend, SayPhrase
 from zuno_tui.commands.decrease import DecreasePosition
-from zuno_tui.commands.help import Help
-from zuno_tui.commands.inspect import Inspect
-from zuno_tui.commands.recommend import Recommend
-from zuno_tui.commands.say import SayPhrase
 from zuno_tui.desk.events import PhraseProposed, PlanChanged, PositionsChanged
-from zuno_tui.screen.panes.lines import MessageLine
 from zuno_tui.screen.panes.prompt import Offers, PromptPane
+from zuno_tui.screen.panes.text import MessageLine
 from zuno_tui.screen.prompt_history import MOST_KEPT, PhraseHistory, open_history
 
 if TYPE_CHECKING:
@@ -25,7 +20,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from zuno_tui.commands.command import Intent
+    from zuno_tui.catalog.command import Intent
 
 KEY = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"
 

@@ -20,15 +20,14 @@ from tests.zuno_tui.screen.scenes import (
     position,
     text_of,
 )
-from zuno_tui.commands.alerts import Acknowledge
-from zuno_tui.commands.inspect import Inspect
+from zuno_tui.catalog.intents import Acknowledge, Inspect
 from zuno_tui.desk.events import AlertsChanged, OutageChanged, PositionsChanged
 from zuno_tui.present.outage import OutageView
 from zuno_tui.present.views import PositionsView
 from zuno_tui.screen.panes.alerts import AlertsPane, alert_cells, gathered
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
-from zuno_tui.screen.panes.table_layout import ColumnPlace, TableLayout
+from zuno_tui.screen.panes.row_table import ColumnPlace, TableLayout
 from zuno_tui.screen.screens.portfolio import spread
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from textual.binding import Binding
 from textual.widget import Widget
 
-from zuno_tui.present.drawing.pieces import survival_bar
+from zuno_tui.present.charts import survival_bar
 from zuno_tui.screen.keys import ALL, KeymapError, keymap_from
 from zuno_tui.screen.panes.frame import ago, coarse_age
-from zuno_tui.screen.panes.plan_card import range_line, scale_of
-from zuno_tui.screen.panes.table_layout import TableColumn, laid_out
+from zuno_tui.screen.panes.plan import range_line, scale_of
+from zuno_tui.screen.panes.row_table import TableColumn, laid_out
 from zuno_tui.screen.themes import fitting_theme
 
 if TYPE_CHECKING:

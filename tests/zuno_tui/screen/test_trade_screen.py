@@ -11,20 +11,15 @@ from tests.zuno_tui.screen.graphics.test_pictures import png
 from tests.zuno_tui.screen.looks import lines_of
 from tests.zuno_tui.screen.scenes import NOW, ScriptedLink, desk_app, play
 from tests.zuno_tui.screen.trade_scenes import APPROVAL, BEGUN, HEARD, HEDGING, HOLDING, PLAN_ID
-from zuno_tui.commands.show import Show
-from zuno_tui.commands.trade import Trade
-from zuno_tui.desk.events import (
-    ConfirmationEnded,
-    TradeChanged,
-    TradeConfirmationAsked,
-    TradeOpened,
-)
-from zuno_tui.screen.graphics.kitty import FORGET, kitty_picture
+from zuno_tui.catalog.intents import Show
+from zuno_tui.desk.events import ConfirmationEnded
+from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
+from zuno_tui.features.trade.intents import Trade
+from zuno_tui.features.trade.screen import TradeConfirmScreen, TradeScreen
+from zuno_tui.screen.graphics.picture import FORGET, kitty_picture
+from zuno_tui.screen.panes.fields import READING_SECONDS
 from zuno_tui.screen.panes.prompt import PromptPane
-from zuno_tui.screen.panes.typed_word import READING_SECONDS
 from zuno_tui.screen.screens.chart import ChartScreen
-from zuno_tui.screen.screens.trade import TradeScreen
-from zuno_tui.screen.screens.trade_confirm import TradeConfirmScreen
 
 if TYPE_CHECKING:
     from pathlib import Path

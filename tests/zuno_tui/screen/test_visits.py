@@ -12,14 +12,16 @@ from tests.zuno_tui.screen.portfolio_scene import PORTFOLIO
 from tests.zuno_tui.screen.range_scene import RANGE
 from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app, play, text_of
 from tests.zuno_tui.screen.visit_scenes import DETAIL, POOLS, RECORDS, REPLAYED, SENT, SETTINGS
-from zuno_tui.commands.inspect import Inspect
-from zuno_tui.commands.move import MovePosition
-from zuno_tui.commands.portfolio import ShowPortfolio
-from zuno_tui.commands.range import ChooseRange
-from zuno_tui.commands.recommend import Recommend
-from zuno_tui.commands.replay import Replay
-from zuno_tui.commands.setting import ChangeSetting
-from zuno_tui.commands.wallet import UseWallet
+from zuno_tui.catalog.intents import (
+    ChangeSetting,
+    ChooseRange,
+    Inspect,
+    MovePosition,
+    Recommend,
+    Replay,
+    ShowPortfolio,
+    UseWallet,
+)
 from zuno_tui.desk.events import (
     DebateChanged,
     DetailReady,
@@ -32,10 +34,9 @@ from zuno_tui.desk.events import (
 from zuno_tui.screen.panes.grouped_table import GroupedTable, heading_rows
 from zuno_tui.screen.panes.marked_list import MarkedList
 from zuno_tui.screen.panes.prompt import PromptPane
-from zuno_tui.screen.panes.row_table import Cell, Row, RowTable
-from zuno_tui.screen.panes.table_layout import TableColumn
+from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
 from zuno_tui.screen.screens.range import RangeScreen
-from zuno_tui.screen.screens.replay import ReplayScreen
+from zuno_tui.screen.screens.records import ReplayScreen
 
 if TYPE_CHECKING:
     from zuno_tui.desk.events import Event

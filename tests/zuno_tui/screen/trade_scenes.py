@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tests.zuno_tui.screen.scenes import NOW
-from zuno_tui.present.trade.views import (
+from zuno_tui.features.trade.run_view import (
     ConflictLine,
     ConflictMapView,
     ExpertCard,

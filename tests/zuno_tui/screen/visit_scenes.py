@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from tests.zuno_tui.screen.scenes import NOW
-from zuno_tui.present.detail_view import DetailView, KeyFigure, RangeStanding
+from zuno_tui.present.position import DetailView, KeyFigure, RangeStanding
 from zuno_tui.present.views import (
     ChartView,
     DebateView,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.trade.routing import FALLBACK_MODEL, ROLE_ROUTES, ROUTES
+from zuno_tui.features.trade.models import DeskModels, desk_models
 from zuno_tui.settings import Flags, SettingsError, load_settings
-from zuno_tui.settings.trade_models import DeskModels, desk_models
 
 if TYPE_CHECKING:
     from pathlib import Path

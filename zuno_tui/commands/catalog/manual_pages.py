@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from zuno_tui.commands.command import Command, Group, flat
-from zuno_tui.commands.registry import registry
+from zuno_tui.catalog.command import Command, Group, flat
+from zuno_tui.catalog.registry import registry
 from zuno_tui.present.answer import CommandAnswer
 
 _TITLES = {

@@ -11,7 +11,7 @@ from zuno_tui.present.answer import print_answer
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from zuno_tui.commands.command import Command
+    from zuno_tui.catalog.command import Command
 
 
 def run_in_session(command: Command, parsed: Namespace) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from zuno_tui.app.session import Session, say
-from zuno_tui.commands.registry import registry
+from zuno_tui.catalog.registry import registry
 from zuno_tui.present.exit_codes import DONE, REFUSED, USAGE
 from zuno_tui.present.failures import foreseen
 from zuno_tui.present.output import Json, print_json, print_lines
@@ -26,8 +26,8 @@ from zuno_tui.prompt.slots import ALIASES
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from zuno_tui.commands.command import Intent
-    from zuno_tui.present.position_rows import Won
+    from zuno_tui.catalog.command import Intent
+    from zuno_tui.present.position import Won
     from zuno_tui.settings.debates import DebateSettings
 
 _FLAGS = ("network", "rpc", "address", "unit", "home")
@@ -194,7 +194,7 @@ async def _with_positions(
 ) -> PhraseContext:
     from chain.positions.overview import read_overview
     from chain.positions.performance import read_performance
-    from zuno_tui.present.position_rows import position_rows, won_by_position
+    from zuno_tui.present.position import position_rows, won_by_position
     from zuno_tui.settings.monitor import monitor_settings
 
     async with session.sources() as sources:

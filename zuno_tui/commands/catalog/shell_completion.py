@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.commands.command import Command, flat
-from zuno_tui.commands.registry import registry
+from zuno_tui.catalog.command import Command, flat
+from zuno_tui.catalog.registry import registry
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.settings import SettingsError
 

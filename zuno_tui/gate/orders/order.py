@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.records import BlockRef
     from chain.tokens import Token
-    from zuno_tui.gate.orders.swap_pool import SwapQuotes
+    from zuno_tui.gate.orders.swap import SwapQuotes
     from zuno_tui.gate.orders.target import OrderTarget
 
 

@@ -18,7 +18,7 @@ from chain.read.block_reader import OneBlock, read_slots
 from chain.survey.discovery import SurveyedPool, discover_pools
 from zuno_tui.gate.orders.order import Order, owned_position, pair_of, spendable_tokens
 from zuno_tui.gate.orders.range_prices import range_prices
-from zuno_tui.gate.orders.swap_pool import (
+from zuno_tui.gate.orders.swap import (
     SwapQuotes,
     ask_quoter,
     best_elsewhere,

@@ -2,26 +2,145 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chain.contracts.hooks import touches_swaps
 from chain.execution.build.facts import PoolFacts
 from chain.execution.build.requests import QuotedSwap, SwapRequest
-from chain.pools.depth import Depth, quote_at_most, quotes_across
-from chain.pools.state import plain_pools
+from chain.pools.depth import Depth, quote_at_most, quotes_across, read_depths
+from chain.pools.state import plain_pools, pool_state_slots, pool_states
 from chain.positions.overview import Sources, tokens_at
+from chain.read.block_reader import OneBlock, read_slots
 from chain.tokens import Token, listed_tokens, named_tokens
 from chain.tokens.token import amount_text
 from zuno_tui.gate.orders.order import Order, spendable_tokens
-from zuno_tui.gate.orders.swap_pool import SwapQuotes, read_pools
 from zuno_tui.gate.orders.target import OrderTarget, read_wallet
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 
 if TYPE_CHECKING:
+    from agents.numbers.inventory import SwapTerms
     from chain.base.units import Numeral
     from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolKey
+    from chain.pools.depth import Depth
+    from chain.positions.overview import Sources
+
+
+class SwapQuotes(Struct, frozen=True):
+    """The swap of a plan, the pool it goes through, and what V4Quoter says of each."""
+
+    swap: QuotedSwap
+    pool: PoolFacts
+    """The one it goes through."""
+    own: PoolKey | None
+    """The one that is entered; None where nothing is."""
+    replayed: int
+    """What the replay on the pool's depth pays."""
+    by_quoter: Mapping[PoolKey, int]
+    """For the same input; nothing where the network has no quoter."""
+
+    def words(self, amount: Callable[[int], str]) -> str:
+        """Which pool, why, and how the two ways of quoting it compare."""
+        replayed = amount(self.replayed)
+        if not self.by_quoter:
+            return f"No quoter answers here: the swap pays {replayed} by a replay on its pool."
+        asked = self.by_quoter.get(self.swap.pool)
+        said = "nothing" if asked is None else amount(asked)
+        count = len(self.by_quoter)
+        rank = "the only one that quotes it" if count == 1 else f"the best of {count} that quote it"
+        fee = f"{self.pool.lp_fee / 10_000:g} %"
+        if self.own is None:
+            return (
+                f"The swap goes through the {fee} pool, {rank}: {said} by V4Quoter, {replayed} by "
+                "a replay on its depth."
+            )
+        if self.swap.pool == self.own:
+            return (
+                f"The swap goes through the pool that is entered, {rank}: {replayed} as it is "
+                f"when its turn comes, {said} by V4Quoter now."
+            )
+        beside = self.by_quoter.get(self.own)
+        instead = "no quote" if beside is None else amount(beside)
+        return (
+            f"The swap goes through the {fee} pool, {rank}: {said} by "
+            f"V4Quoter, {replayed} by a replay on its depth, against {instead} in the pool that "
+            "is entered."
+        )
+
+
+async def read_other_pools(sources: Sources, own: PoolKey, at: str) -> tuple[Depth, ...]:
+    """The pair's other plain pools with their depth, read at one block."""
+    keys = [key for key in plain_pools(own.currency0, own.currency1) if key != own]
+    return await read_pools(sources, keys, at)
+
+
+async def read_pools(sources: Sources, keys: Sequence[PoolKey], at: str) -> tuple[Depth, ...]:
+    """Those of them that hold anything, with their depth."""
+    from agents.lp.observe.pool_facts import REACH
+
+    here = OneBlock(sources.client, sources.network, at)
+    words = (await read_slots(here, sources.network, pool_state_slots(keys))).words
+    states = [state for state in pool_states(keys, words) if state.liquidity]
+    depths = await read_depths(here, sources.network, states, reach=REACH)
+    return tuple(depths[state.pool_id] for state in states)
+
+
+def best_elsewhere(others: Sequence[Depth], swap: QuotedSwap) -> Depth | None:
+    """The other pool that pays the most for the same input; None when that is not more."""
+    best, most = None, swap.amount_out
+    for depth in others:
+        quote = quote_at_most(depth, swap.amount_in, zero_for_one=swap.zero_for_one)
+        if quote.amount_in == swap.amount_in and quote.amount_out > most:
+            best, most = depth, quote.amount_out
+    return best
+
+
+def terms_elsewhere(depth: Depth) -> SwapTerms:
+    """What a swap meets in another pool than the one that is entered."""
+    from agents.numbers.inventory import SwapTerms
+    from chain.math.fees import swap_fee
+
+    state = depth.state
+    return SwapTerms(
+        swap_fee(state.protocol_fee.zero_for_one, state.lp_fee),
+        swap_fee(state.protocol_fee.one_for_zero, state.lp_fee),
+        state.liquidity,
+        depth,
+        elsewhere=True,
+    )
+
+
+async def ask_quoter(
+    sources: Sources, swap: QuotedSwap, own: PoolFacts, others: Sequence[Depth], at: str
+) -> SwapQuotes:
+    """Hold the replay against V4Quoter, and count on no more than both of them pay."""
+    by_quoter = await quotes_across(
+        sources.client,
+        sources.network,
+        [own.key, *(depth.state.key for depth in others)],
+        swap.amount_in,
+        zero_for_one=swap.zero_for_one,
+        at=at,
+    )
+    states = {depth.state.key: depth.state for depth in others}
+    state = states.get(swap.pool)
+    if state is None and not touches_swaps(swap.pool.hooks):
+        # The quoter counts the position's own liquidity, which has left when the swap runs.
+        return SwapQuotes(swap, own, own.key, swap.amount_out, by_quoter)
+    surely = min(swap.amount_out, by_quoter.get(swap.pool, swap.amount_out))
+    return SwapQuotes(
+        replace(swap, amount_out=surely),
+        own if state is None else PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee),
+        own.key,
+        swap.amount_out,
+        by_quoter,
+    )
+
 
 _MOST = 2**127 - 1
 _ADDRESS_LENGTH = 42

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from textual.color import Color
     from textual.theme import Theme
 
-    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.desk.thread import DeskLink
     from zuno_tui.present.views import AlertRow
-    from zuno_tui.screen.graphics.way import PictureWay
+    from zuno_tui.screen.graphics.picture import PictureWay
     from zuno_tui.screen.panes.debate import ReadingPace
     from zuno_tui.screen.prompt_history import PhraseHistory
 

@@ -11,8 +11,7 @@ from zuno_tui.present.views import AlertRow, AlertsView
 from zuno_tui.present.words import round_usd
 from zuno_tui.screen.keys import ALERTS
 from zuno_tui.screen.panes.frame import ago, coarse_age, frame, joined, literal, pane_title
-from zuno_tui.screen.panes.row_table import Cell, Row, RowTable
-from zuno_tui.screen.panes.table_layout import TableColumn
+from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
 
 if TYPE_CHECKING:
     from textual.binding import BindingType

@@ -12,9 +12,9 @@ from textual.message import Message
 
 from chain.base.clean_text import DROP
 from zuno_tui.app import first_steps
-from zuno_tui.app.endpoint_trial import CHECK_MARKS, Check, CheckState
+from zuno_tui.app.first_steps import CHECK_MARKS, Check, CheckState
 from zuno_tui.screen.panes.frame import literal
-from zuno_tui.screen.panes.plain_text import PlainText
+from zuno_tui.screen.panes.text import PlainText
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:

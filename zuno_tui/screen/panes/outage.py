@@ -8,7 +8,7 @@ from textual.content import Content
 
 from zuno_tui.present.outage import OutageView, outage_facts
 from zuno_tui.screen.panes.frame import frame, literal
-from zuno_tui.screen.panes.lines import TextLine
+from zuno_tui.screen.panes.text import TextLine
 
 _LABEL = 10
 _DO = {

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.content import Content
 from textual.message import Message
 
-from zuno_tui.present.drawing.pieces import WIDTH as GAUGE_WIDTH
-from zuno_tui.present.drawing.pieces import range_gauge, sparkline
+from zuno_tui.present.charts import WIDTH as GAUGE_WIDTH
+from zuno_tui.present.charts import range_gauge, sparkline
 from zuno_tui.present.views import PositionRow, PositionsView, Standing
 from zuno_tui.present.words import UNKNOWN
 from zuno_tui.screen.keys import POSITIONS
 from zuno_tui.screen.panes.frame import ago, frame, joined, literal, pane_title
-from zuno_tui.screen.panes.row_table import Cell, Row, RowTable
-from zuno_tui.screen.panes.table_layout import TableColumn
+from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
 
 if TYPE_CHECKING:
     from textual.binding import BindingType

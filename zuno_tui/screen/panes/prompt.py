@@ -18,7 +18,7 @@ from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
 from zuno_tui.screen.keys import PROMPT
 from zuno_tui.screen.panes.frame import literal
-from zuno_tui.screen.panes.plain_text import PlainText
+from zuno_tui.screen.panes.text import PlainText
 from zuno_tui.screen.prompt_history import PhraseHistory
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _ONE_LINE = "Only the first line of the paste was taken, and nothing was asked y
 
 def _completions(text: str, context: PhraseContext) -> Sequence[PhraseCompletion]:
     # The grammar is needed for the first letter, not for the first paint.
-    from zuno_tui.commands.registry import registry
+    from zuno_tui.catalog.registry import registry
     from zuno_tui.prompt.completion import completions
 
     return completions(text, context, registry())

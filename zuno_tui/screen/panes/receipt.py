@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from chain.base.clean_text import DROP
-from zuno_tui.present.drawing.pieces import wide_gauge
+from zuno_tui.present.charts import wide_gauge
 from zuno_tui.screen.panes.frame import heading, literal
 
 if TYPE_CHECKING:

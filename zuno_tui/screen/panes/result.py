@@ -13,7 +13,7 @@ from textual.content import Content
 from chain.base.clean_text import DROP
 from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.receipt import PROGRESS_MARKS, step_lines, wrapped
-from zuno_tui.screen.panes.table_layout import fitted
+from zuno_tui.screen.panes.row_table import fitted
 
 if TYPE_CHECKING:
     from zuno_tui.present.views import PlanView, ResultView, SentTransaction

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 from textual.containers import VerticalScroll
 from textual.content import Content
 
-from zuno_tui.present.drawing.chart import price_chart
-from zuno_tui.present.drawing.pieces import wide_gauge
-from zuno_tui.screen.panes.drawn import drawn
+from zuno_tui.present.charts import price_chart, wide_gauge
 from zuno_tui.screen.panes.frame import frame, literal, pane_title
-from zuno_tui.screen.panes.plain_text import PlainText
+from zuno_tui.screen.panes.text import PlainText, drawn
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

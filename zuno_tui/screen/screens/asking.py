@@ -10,13 +10,13 @@ from textual.widgets import Input
 from zuno_tui.desk.events import PhraseProposed, Said
 from zuno_tui.prompt.phrase_error import Misunderstood
 from zuno_tui.screen.panes.alerts import AlertsPane
-from zuno_tui.screen.panes.lines import MessageLine
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
+from zuno_tui.screen.panes.text import MessageLine
 
 if TYPE_CHECKING:
-    from zuno_tui.commands.command import Intent
-    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.catalog.command import Intent
+    from zuno_tui.desk.thread import DeskLink
     from zuno_tui.present.views import OptionView, ViewName
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.screen.last_seen import LastSeen
@@ -88,7 +88,7 @@ class Asking(Screen[None]):
 
     def on_prompt_pane_submitted(self, event: PromptPane.Submitted) -> None:
         """An exact command or a look is asked at once; anything else only fills the line."""
-        from zuno_tui.commands.registry import registry
+        from zuno_tui.catalog.registry import registry
         from zuno_tui.prompt.interpret import FilledLine, understand
 
         meant = understand(event.text, self.context, registry())
@@ -106,13 +106,13 @@ class Asking(Screen[None]):
             self.ask(meant)
 
     def _ask_model(self, phrase: str) -> None:
-        from zuno_tui.commands.say import SayPhrase
+        from zuno_tui.catalog.intents import SayPhrase
 
         self.link.ask(SayPhrase(phrase))
 
     def propose(self, event: PhraseProposed) -> None:
         """A model's line in the prompt, where what was typed still stands there; Enter sends."""
-        from zuno_tui.commands.registry import registry
+        from zuno_tui.catalog.registry import registry
         from zuno_tui.prompt.model_phrase import proposed_line
 
         line = proposed_line(event.phrase, self.context, registry())
@@ -125,7 +125,7 @@ class Asking(Screen[None]):
         return self.query_one(PromptPane).value in ("", phrase)
 
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
-        from zuno_tui.commands.inspect import Inspect
+        from zuno_tui.catalog.intents import Inspect
 
         match event.table:
             case PositionsPane():
@@ -139,12 +139,12 @@ class Asking(Screen[None]):
                 pass
 
     def on_alerts_pane_acknowledged(self, event: AlertsPane.Acknowledged) -> None:
-        from zuno_tui.commands.alerts import Acknowledge
+        from zuno_tui.catalog.intents import Acknowledge
 
         self.ask(Acknowledge(event.alert_id))
 
     def on_alerts_pane_muted(self, event: AlertsPane.Muted) -> None:
-        from zuno_tui.commands.alerts import MuteAlert
+        from zuno_tui.catalog.intents import MuteAlert
 
         self.ask(MuteAlert(event.alert_id, event.seconds))
 
@@ -152,9 +152,7 @@ class Asking(Screen[None]):
         self._offer_approval(f"approve {event.option.candidate}", event.option)
 
     def on_plan_pane_asked_about(self, event: PlanPane.AskedAbout) -> None:
-        from zuno_tui.commands.diff import DiffPlan
-        from zuno_tui.commands.rehearse import RehearsePlan
-        from zuno_tui.commands.simulate import SimulatePlan
+        from zuno_tui.catalog.intents import DiffPlan, RehearsePlan, SimulatePlan
 
         plan = self.told.plan
         candidate = None if event.option is None else event.option.candidate
@@ -168,19 +166,19 @@ class Asking(Screen[None]):
                     self.ask(RehearsePlan(plan.plan_id))
 
     def action_recommend(self) -> None:
-        from zuno_tui.commands.recommend import Recommend
+        from zuno_tui.catalog.intents import Recommend
 
         if self.context.selected is not None:
             self.ask(Recommend(self.context.selected))
 
     def action_range(self) -> None:
-        from zuno_tui.commands.range import ChooseRange
+        from zuno_tui.catalog.intents import ChooseRange
 
         if self.context.selected is not None:
             self.ask(ChooseRange(str(self.context.selected)))
 
     def action_portfolio(self) -> None:
-        from zuno_tui.commands.portfolio import ShowPortfolio
+        from zuno_tui.catalog.intents import ShowPortfolio
 
         self.ask(ShowPortfolio())
 
@@ -203,22 +201,22 @@ class Asking(Screen[None]):
         self.say(Said(f"Enter builds and tries this, and signs nothing: {option.does}"))
 
     def action_show(self, view: ViewName) -> None:
-        from zuno_tui.commands.show import Show
+        from zuno_tui.catalog.intents import Show
 
         self.ask(Show(view))
 
     def action_refresh_views(self) -> None:
-        from zuno_tui.commands.refresh import Refresh
+        from zuno_tui.catalog.intents import Refresh
 
         self.ask(Refresh())
 
     def action_doctor(self) -> None:
-        from zuno_tui.commands.doctor import Doctor
+        from zuno_tui.catalog.intents import Doctor
 
         self.ask(Doctor())
 
     def action_cancel_work(self) -> None:
-        from zuno_tui.commands.cancel import Cancel
+        from zuno_tui.catalog.intents import Cancel
 
         self.ask(Cancel())
 
@@ -233,7 +231,7 @@ class Asking(Screen[None]):
         self.app.push_screen(HelpScreen(topic, pane, active_keys(self)))
 
     def action_leave(self) -> None:
-        from zuno_tui.screen.screens.leaving import LeavingScreen
+        from zuno_tui.screen.screens.page import LeavingScreen
 
         self.app.push_screen(LeavingScreen(self.told.status.jobs), self._left)
 
@@ -242,7 +240,7 @@ class Asking(Screen[None]):
             self.app.exit()
 
     def action_market(self, action: Literal["pause", "step", "faster", "slower"]) -> None:
-        from zuno_tui.commands.market import SetMarketClock
+        from zuno_tui.catalog.intents import SetMarketClock
 
         if action == "pause" and self.told.status.market_paused:
             self.ask(SetMarketClock("resume"))

@@ -9,11 +9,10 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from zuno_tui.charts.raster import Rgb, half_blocks, raster, shades
-from zuno_tui.screen.graphics.kitty import FORGET, kitty_picture
-from zuno_tui.screen.graphics.sixel import sixel_picture
+from zuno_tui.charts.drawing import Rgb, half_blocks, raster, shades
+from zuno_tui.screen.graphics.picture import FORGET, kitty_picture, sixel_picture
 from zuno_tui.screen.panes.frame import literal
-from zuno_tui.screen.panes.lines import KeyLine
+from zuno_tui.screen.panes.text import KeyLine
 from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.screen.themes import COLOURLESS
 
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.events import Resize
 
-    from zuno_tui.desk.link import DeskLink
-    from zuno_tui.screen.graphics.way import PictureWay
+    from zuno_tui.desk.thread import DeskLink
+    from zuno_tui.screen.graphics.picture import PictureWay
 
 _CELL = (8, 16)
 """Dots of a cell, where the terminal is not asked for its own."""

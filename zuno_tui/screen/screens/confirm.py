@@ -16,9 +16,8 @@ from textual.screen import Screen
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, Event, PlanChanged, Said
 from zuno_tui.screen.links import can_link
 from zuno_tui.screen.panes.authority import authority_lines, can_confirm
+from zuno_tui.screen.panes.fields import LOOK_AGAIN_SECONDS, READING_SECONDS, HiddenField, TypedWord
 from zuno_tui.screen.panes.frame import heading, joined, literal
-from zuno_tui.screen.panes.hidden_field import HiddenField
-from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.panes.receipt import (
     countdown,
     detail_lines,
@@ -29,13 +28,13 @@ from zuno_tui.screen.panes.receipt import (
     wrapped,
 )
 from zuno_tui.screen.panes.result import applied_lines, copied_hashes, result_title
-from zuno_tui.screen.panes.typed_word import LOOK_AGAIN_SECONDS, READING_SECONDS, TypedWord
+from zuno_tui.screen.panes.text import PlainText
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from chain.wallet.secrets import Passphrase
-    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.desk.thread import DeskLink
     from zuno_tui.present.views import ApprovalView, PlanView
 
 _APPROVAL_SECONDS = 600.0

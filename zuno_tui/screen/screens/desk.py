@@ -27,14 +27,19 @@ from zuno_tui.desk.events import (
     TurnEnded,
     ViewAsked,
 )
-from zuno_tui.desk.phrase_context import context_after
+from zuno_tui.desk.proposals import context_after
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.screen.keys import DESK
 from zuno_tui.screen.panes.alerts import AlertsPane
 from zuno_tui.screen.panes.debate import DebatePane, ReadingPace
 from zuno_tui.screen.panes.filter_line import FilterLine
 from zuno_tui.screen.panes.frame import REDRAW_SECONDS, Copied
-from zuno_tui.screen.panes.lines import (
+from zuno_tui.screen.panes.outage import OutageCard
+from zuno_tui.screen.panes.plan import PlanPane
+from zuno_tui.screen.panes.positions import PositionsPane
+from zuno_tui.screen.panes.prompt import PromptBar, PromptPane
+from zuno_tui.screen.panes.selected import SelectedPane
+from zuno_tui.screen.panes.text import (
     GlanceLine,
     HintLine,
     KeyLine,
@@ -42,11 +47,6 @@ from zuno_tui.screen.panes.lines import (
     StatusLine,
     TabLine,
 )
-from zuno_tui.screen.panes.outage import OutageCard
-from zuno_tui.screen.panes.plan import PlanPane
-from zuno_tui.screen.panes.positions import PositionsPane
-from zuno_tui.screen.panes.prompt import PromptBar, PromptPane
-from zuno_tui.screen.panes.selected import SelectedPane
 from zuno_tui.screen.screens.asking import Asking, active_keys
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.widget import Widget
 
-    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.desk.thread import DeskLink
     from zuno_tui.present.outage import OutageView
     from zuno_tui.present.views import PlanView, StatusView
     from zuno_tui.screen.last_seen import LastSeen

@@ -19,11 +19,10 @@ from chain.base.redaction import looks_secret
 from chain.contracts.addresses import checksummed
 from zuno_tui.app import first_steps
 from zuno_tui.screen.panes.endpoint_trial import EndpointTrial
+from zuno_tui.screen.panes.fields import HiddenField, UrlMask
 from zuno_tui.screen.panes.frame import literal
-from zuno_tui.screen.panes.hidden_field import HiddenField
 from zuno_tui.screen.panes.marked_list import MarkedList
-from zuno_tui.screen.panes.masked_url import UrlMask
-from zuno_tui.screen.panes.plain_text import PlainText
+from zuno_tui.screen.panes.text import PlainText
 from zuno_tui.screen.screens.first_run_steps import (
     AFTER_ENDPOINT,
     BEFORE,
@@ -252,7 +251,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         if failure is not None:
             self._say(failure)
             return
-        from zuno_tui.app.read_portfolio import name_words
+        from zuno_tui.app.portfolio import name_words
 
         self.query_one(Input).value = checksummed(found[0].address)
         self._say(f"{name_words(found[0])} Enter takes that address.")
@@ -353,7 +352,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         try:
             await asyncio.to_thread(job)
         except Exception as error:  # a first run that fails is a sentence and another try
-            from zuno_tui.desk.faults import fault_words
+            from zuno_tui.desk.jobs import fault_words
 
             return fault_words(error)
         finally:

@@ -10,12 +10,12 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 
-from zuno_tui.commands.command import Group, Verb
-from zuno_tui.commands.registry import registry
-from zuno_tui.present.card_terms import ALERT_TERMS, PLAN_TERMS, POSITION_TERMS
+from zuno_tui.catalog.command import Group, Verb
+from zuno_tui.catalog.registry import registry
+from zuno_tui.present.plan_card import ALERT_TERMS, PLAN_TERMS, POSITION_TERMS
 from zuno_tui.screen.keys import HELP
 from zuno_tui.screen.panes.frame import heading, literal
-from zuno_tui.screen.panes.plain_text import PlainText
+from zuno_tui.screen.panes.text import PlainText
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

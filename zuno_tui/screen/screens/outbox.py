@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 
-from zuno_tui.commands.outbox import OpenOutbox
+from zuno_tui.catalog.intents import OpenOutbox
 from zuno_tui.desk.events import Event, OutboxReady
 from zuno_tui.screen.keys import SENT
 from zuno_tui.screen.panes.frame import heading, literal
-from zuno_tui.screen.panes.lines import KeyLine
-from zuno_tui.screen.panes.plain_text import PlainText
-from zuno_tui.screen.panes.row_table import Cell, Row, RowTable
-from zuno_tui.screen.panes.table_layout import TableColumn
+from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
+from zuno_tui.screen.panes.text import KeyLine, PlainText
 from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.desk.thread import DeskLink
     from zuno_tui.present.views import DispatchView
 
 _COLUMNS = (

@@ -1,22 +1,24 @@
-"""A command's printed answer on a page of its own: read, scrolled, copied, closed."""
+"""A command's answer as a page, and the question before leaving work under way."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.containers import ScrollableContainer
+from textual.containers import ScrollableContainer, Vertical
 from textual.content import Content
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 
 from zuno_tui.desk.events import Event, PageReady
-from zuno_tui.screen.keys import PAGE
+from zuno_tui.screen.keys import LEAVING, PAGE
 from zuno_tui.screen.panes.frame import literal
-from zuno_tui.screen.panes.plain_text import PlainText
+from zuno_tui.screen.panes.text import PlainText
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
+
+    from zuno_tui.present.views import JobView
 
 
 _NOTHING = "It printed nothing."
@@ -79,3 +81,29 @@ class PageScreen(Screen[None]):
 
     def _drawn(self) -> list[Content]:
         return [literal(line) for line in self._lines or (_NOTHING,)]
+
+
+class LeavingScreen(ModalScreen[bool]):
+    BINDINGS: ClassVar[list[BindingType]] = [*LEAVING]
+
+    def __init__(self, jobs: Sequence[JobView]) -> None:
+        super().__init__()
+        self._jobs = jobs
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="sheet question") as sheet:
+            sheet.border_title = Content("Leave the desk?")
+            sheet.border_subtitle = Content("enter leaves · escape stays")
+            yield PlainText(Content("\n").join(self._lines()))
+
+    def action_answer(self, leave: bool) -> None:
+        self.dismiss(leave)
+
+    def _lines(self) -> list[Content]:
+        if not self._jobs:
+            return [literal("Nothing is under way. Your positions stay as they are.")]
+        named = ", ".join(job.name for job in self._jobs)
+        return [
+            literal(f"Still under way: {named}.", "bold $warning"),
+            literal("What was sent goes on without the desk; the outbox knows it next time."),
+        ]

@@ -11,16 +11,15 @@ from textual.widgets import Input
 from zuno_tui.desk.events import Event, PoolsReady
 from zuno_tui.screen.keys import NARROWING
 from zuno_tui.screen.panes.frame import literal
-from zuno_tui.screen.panes.lines import KeyLine
-from zuno_tui.screen.panes.row_table import Cell, Row, RowTable
-from zuno_tui.screen.panes.table_layout import TableColumn
+from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
+from zuno_tui.screen.panes.text import KeyLine
 from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.desk.thread import DeskLink
     from zuno_tui.present.views import PoolRow
 
 _COLUMNS = (

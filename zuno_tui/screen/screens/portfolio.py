@@ -8,24 +8,20 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from zuno_tui.desk.events import Event, PortfolioChanged
-from zuno_tui.present.drawing.chart import result_chart
-from zuno_tui.present.drawing.pieces import sparkline
+from zuno_tui.present.charts import result_chart, sparkline
 from zuno_tui.present.words import UNKNOWN
 from zuno_tui.screen.keys import SUMMING
-from zuno_tui.screen.panes.drawn import drawn
 from zuno_tui.screen.panes.frame import heading, joined, literal
-from zuno_tui.screen.panes.lines import KeyLine
-from zuno_tui.screen.panes.plain_text import PlainText
-from zuno_tui.screen.panes.row_table import Cell, Row, RowTable
-from zuno_tui.screen.panes.table_layout import TableColumn, TableLayout
+from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn, TableLayout
+from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
 from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.desk.link import DeskLink
-    from zuno_tui.present.portfolio_view import EarnedRow, PortfolioView
+    from zuno_tui.desk.thread import DeskLink
+    from zuno_tui.present.portfolio import EarnedRow, PortfolioView
 
 _TREND = 24
 _COLUMNS = (
@@ -112,7 +108,7 @@ class PortfolioScreen(SubScreen):
         self._draw()
 
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
-        from zuno_tui.commands.inspect import Inspect
+        from zuno_tui.catalog.intents import Inspect
 
         *wallet, token_id = event.key.split("/")
         if len(wallet) == _FEWEST and token_id.isdigit():
@@ -122,7 +118,7 @@ class PortfolioScreen(SubScreen):
         self.query_one(RowTable).action_choose()
 
     def action_anew(self) -> None:
-        from zuno_tui.commands.portfolio import ShowPortfolio
+        from zuno_tui.catalog.intents import ShowPortfolio
 
         self.link.ask(ShowPortfolio())
 

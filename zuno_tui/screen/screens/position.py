@@ -9,26 +9,20 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 
-from zuno_tui.commands.range import ChooseRange
-from zuno_tui.commands.recommend import Recommend
+from zuno_tui.catalog.intents import ChooseRange, Recommend
 from zuno_tui.desk.events import DetailReady, Event
-from zuno_tui.present.drawing.chart import price_chart
-from zuno_tui.present.drawing.days import day_bars
-from zuno_tui.present.drawing.depth import depth_picture
-from zuno_tui.present.drawing.pieces import plain, wide_gauge
+from zuno_tui.present.charts import day_bars, depth_picture, plain, price_chart, wide_gauge
 from zuno_tui.screen.keys import DETAIL
-from zuno_tui.screen.panes.drawn import drawn
 from zuno_tui.screen.panes.frame import heading, literal
-from zuno_tui.screen.panes.lines import KeyLine
-from zuno_tui.screen.panes.plain_text import PlainText
+from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
 from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.desk.link import DeskLink
-    from zuno_tui.present.detail_view import DetailView
+    from zuno_tui.desk.thread import DeskLink
+    from zuno_tui.present.position import DetailView
 
 _WITH_CHART, _WITH_BOTH = 1, 3
 """Headings, and the blank line between the pictures."""

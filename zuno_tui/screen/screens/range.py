@@ -10,14 +10,11 @@ from textual.containers import Container, Vertical
 from textual.content import Content
 
 from zuno_tui.desk.events import Event, RangeReady, StatusChanged
-from zuno_tui.present.drawing.chart import price_chart
-from zuno_tui.present.drawing.depth import depth_picture
+from zuno_tui.present.charts import depth_picture, price_chart
 from zuno_tui.screen.keys import CHOOSING
 from zuno_tui.screen.long_lived import spare_the_long_lived
-from zuno_tui.screen.panes.drawn import drawn
 from zuno_tui.screen.panes.frame import heading, literal
-from zuno_tui.screen.panes.lines import KeyLine
-from zuno_tui.screen.panes.plain_text import PlainText
+from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
 from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.settings import SettingsError
 
@@ -25,9 +22,8 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.commands.create import CreatePosition
-    from zuno_tui.commands.move import MovePosition
-    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.catalog.intents import CreatePosition, MovePosition
+    from zuno_tui.desk.thread import DeskLink
     from zuno_tui.present.range_form import RangeForm
     from zuno_tui.present.views import RangePreview
 
@@ -173,7 +169,7 @@ class RangeScreen(SubScreen):
         self._show_keys()
 
     def _intent(self) -> MovePosition | CreatePosition | None:
-        from zuno_tui.commands.range import planning
+        from zuno_tui.app.range import planning
 
         try:
             return planning(self._form, self._ticks)

@@ -6,23 +6,86 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
 
-from zuno_tui.commands.replay import Replay
+from zuno_tui.catalog.intents import Replay
 from zuno_tui.desk.events import DebateChanged, Event, RecordsReady
-from zuno_tui.screen.keys import LISTING
+from zuno_tui.screen.keys import LISTING, STEPPING
+from zuno_tui.screen.panes.debate import Speakers, TurnBlock
 from zuno_tui.screen.panes.frame import literal
-from zuno_tui.screen.panes.lines import KeyLine
-from zuno_tui.screen.panes.row_table import Cell, Row, RowTable
-from zuno_tui.screen.panes.table_layout import TableColumn
+from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
+from zuno_tui.screen.panes.text import KeyLine, PlainText
 from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.desk.link import DeskLink
-    from zuno_tui.present.views import RecordRow
+    from zuno_tui.desk.thread import DeskLink
+    from zuno_tui.present.views import DebateView, RecordRow
+
+
+class ReplayScreen(SubScreen):
+    BINDINGS: ClassVar[list[BindingType]] = [*STEPPING]
+    ABOUT = "replay"
+
+    def __init__(self, link: DeskLink, view: DebateView) -> None:
+        super().__init__(link)
+        self._view = view
+        self._shown = 1
+        self._sourced = False
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(id="replay", classes="visit", can_focus=False) as page:
+            page.border_title = literal(f"{self._view.subject} · {self._view.request_id}")
+            speakers = Speakers()
+            for turn in self._view.turns:
+                block = TurnBlock(turn.role, speakers.of(turn.role), turn.round)
+                block.finish(turn)
+                yield block
+            yield PlainText(literal(self._view.ended or "", "bold"), id="ending")
+        yield KeyLine(id="keys")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._draw()
+
+    def action_step(self, turns: int) -> None:
+        self._to(self._shown + turns)
+
+    def action_edge(self, last: int) -> None:
+        self._to(len(self._view.turns) if last else 1)
+
+    def action_sources(self) -> None:
+        self._sourced = not self._sourced
+        self._draw()
+
+    def action_scroll_lines(self, step: int) -> None:
+        self._page.scroll_relative(y=step, animate=False)
+
+    @property
+    def _page(self) -> VerticalScroll:
+        return self.query_one("#replay", VerticalScroll)
+
+    def _to(self, shown: int) -> None:
+        shown = max(1, min(len(self._view.turns), shown))
+        if shown != self._shown:
+            self._shown = shown
+            self._draw()
+
+    def _draw(self) -> None:
+        blocks = list(self.query(TurnBlock))
+        for place, block in enumerate(blocks, 1):
+            block.display = place <= self._shown
+            block.draw(sourced=self._sourced, folded=False, needle="")
+        over = self._shown >= len(blocks)
+        self.query_one("#ending").display = over
+        self._page.border_subtitle = Content(
+            f"turn {self._shown} of {len(blocks)} · from its record: no model, no chain"
+        )
+        self.call_after_refresh(self._page.scroll_end, animate=False)
+
 
 _COLUMNS = (
     TableColumn("WHEN (UTC)", 1, 16),
@@ -61,8 +124,6 @@ class RecordsScreen(SubScreen):
                 self._fill()
                 return True
             case DebateChanged(view) if view.request_id == self._replaying:
-                from zuno_tui.screen.screens.replay import ReplayScreen
-
                 self._replaying = None
                 self.app.push_screen(ReplayScreen(self.link, view))
                 return True

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import singledispatch
 from typing import TYPE_CHECKING, TypeAlias
 
+from zuno_tui.catalog.feature import features
 from zuno_tui.desk.events import (
     ConfirmationAsked,
     DetailReady,
@@ -18,22 +19,21 @@ from zuno_tui.desk.events import (
     RangeReady,
     RecordsReady,
     SettingsReady,
-    TradeConfirmationAsked,
-    TradeOpened,
 )
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.desk.thread import DeskLink
 
     Clock: TypeAlias = Callable[[], float]
 
 
 @singledispatch
-def screen_for(_event: Event, _link: DeskLink, _clock: Clock) -> Screen[None] | None:
-    """The screen that shows what was told; None where the desk's panes do."""
-    return None
+def screen_for(event: Event, link: DeskLink, clock: Clock) -> Screen[None] | None:
+    """The screen that shows what was told, a feature's last; None where the desk's panes do."""
+    routes = (feature.screen_for for feature in features() if feature.screen_for is not None)
+    return next(filter(None, (route(event, link, clock) for route in routes)), None)
 
 
 @screen_for.register(HelpAsked)
@@ -97,22 +97,6 @@ def _outbox(event: OutboxReady, link: DeskLink, _clock: Clock) -> Screen[None]:
     from zuno_tui.screen.screens.outbox import OutboxScreen
 
     return OutboxScreen(link, event.rows)
-
-
-@screen_for.register(TradeOpened)
-def _trade(event: TradeOpened, link: DeskLink, _clock: Clock) -> Screen[None]:
-    from zuno_tui.screen.screens.trade import TradeScreen
-
-    return TradeScreen(link, event.view)
-
-
-@screen_for.register(TradeConfirmationAsked)
-def _trade_confirmation(
-    event: TradeConfirmationAsked, link: DeskLink, clock: Clock
-) -> Screen[None]:
-    from zuno_tui.screen.screens.trade_confirm import TradeConfirmScreen
-
-    return TradeConfirmScreen(link, event.approval, clock)
 
 
 @screen_for.register(SettingsReady)

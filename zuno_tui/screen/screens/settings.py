@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.containers import Vertical
 from textual.widgets import Input, OptionList
 
-from zuno_tui.commands.setting import ChangeSetting
-from zuno_tui.commands.wallet import UseWallet
+from zuno_tui.catalog.intents import ChangeSetting, UseWallet
 from zuno_tui.desk.events import Event, Said, SettingsReady
 from zuno_tui.screen.keys import PICKING, PREFERRING, SAVING
+from zuno_tui.screen.panes.fields import UrlMask
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.grouped_table import GroupedTable, heading_rows
-from zuno_tui.screen.panes.lines import KeyLine, MessageLine
 from zuno_tui.screen.panes.marked_list import MarkedList
-from zuno_tui.screen.panes.masked_url import UrlMask
-from zuno_tui.screen.panes.row_table import Cell, Row, RowTable
-from zuno_tui.screen.panes.table_layout import TableColumn
+from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
+from zuno_tui.screen.panes.text import KeyLine, MessageLine
 from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.screen.themes import COLOURLESS, THEME_NAMES
 
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.desk.thread import DeskLink
     from zuno_tui.present.views import SettingRow
 
 _COLUMNS = (

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.screen import Screen
 
 from zuno_tui.screen.keys import VISIT
-from zuno_tui.screen.panes.lines import KeyLine
+from zuno_tui.screen.panes.text import KeyLine
 from zuno_tui.screen.screens.asking import Asking, active_keys
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
 
-    from zuno_tui.commands.command import Intent
-    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.catalog.command import Intent
+    from zuno_tui.desk.thread import DeskLink
 
 
 class SubScreen(Screen[None]):

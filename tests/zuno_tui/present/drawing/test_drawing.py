@@ -8,16 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zuno_tui.present.drawing.chart import price_chart
-from zuno_tui.present.drawing.days import day_bars
-from zuno_tui.present.drawing.depth import depth_picture
-from zuno_tui.present.drawing.pieces import figure, plain
+from zuno_tui.present.charts import day_bars, depth_picture, figure, plain, price_chart
 from zuno_tui.present.views import ChartView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from zuno_tui.present.drawing.pieces import Line
+    from zuno_tui.present.charts import Line
 
 RISING = ChartView(
     tuple(float(step * 3600) for step in range(49)),

@@ -12,14 +12,19 @@ from agents.trade.terms import SectionName, SectionStatus, TradeDecision
 from tests.agents.trade.cases import HEDGED, NOW, context, question
 from tests.agents.trade.desks import Seen, argue, observer
 from tests.fakes.exchange import ExchangeDouble, Refusal
-from zuno_tui.present.drawing.pieces import plain
+from zuno_tui.features.trade.drawing import lamp_lines, verdict_lines
+from zuno_tui.features.trade.run_view import (
+    run_begun,
+    run_failed,
+    run_heard,
+    run_lines,
+    run_of_plan,
+)
+from zuno_tui.present.charts import plain
 from zuno_tui.present.output import cell_width
-from zuno_tui.present.trade.card import run_lines
-from zuno_tui.present.trade.drawing import lamp_lines, verdict_lines
-from zuno_tui.present.trade.run_view import run_begun, run_failed, run_heard, run_of_plan
 
 if TYPE_CHECKING:
-    from zuno_tui.present.trade.views import TradeRunView
+    from zuno_tui.features.trade.run_view import TradeRunView
 
 EXPERTS_HEARD = 4
 """How many cards are filled when the map is drawn."""

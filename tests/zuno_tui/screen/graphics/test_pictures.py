@@ -8,10 +8,8 @@ from io import BytesIO
 
 import pytest
 
-from zuno_tui.charts.raster import half_blocks, raster, shades
-from zuno_tui.screen.graphics.kitty import kitty_picture
-from zuno_tui.screen.graphics.sixel import sixel_picture
-from zuno_tui.screen.graphics.way import picture_way
+from zuno_tui.charts.drawing import half_blocks, raster, shades
+from zuno_tui.screen.graphics.picture import kitty_picture, picture_way, sixel_picture
 
 image = pytest.importorskip("PIL.Image", reason="pictures come with the extra `charts`")
 

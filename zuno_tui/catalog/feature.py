@@ -1,0 +1,147 @@
+"""What a feature adds to the app, which finds it in its folder and knows none by name."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from textual.screen import Screen
+
+    from agents.bus.replay import Record, ReplayReport
+    from agents.bus.run import SpokenTurn
+    from agents.monitor.rules.risks import HedgeSource
+    from chain.base.home import Home
+    from chain.contracts.networks import Network
+    from chain.positions.overview import Overview, Sources
+    from zuno_tui.app.agents_elsewhere import Gathering
+    from zuno_tui.app.session import Session
+    from zuno_tui.catalog.command import Intent
+    from zuno_tui.catalog.intents import Apply, Approve
+    from zuno_tui.desk.approvals import EmbeddedMarket
+    from zuno_tui.desk.context import DeskContext
+    from zuno_tui.desk.events import Event
+    from zuno_tui.desk.thread import DeskLink
+    from zuno_tui.present.answer import CommandAnswer
+    from zuno_tui.present.output import Json
+    from zuno_tui.settings import Settings
+
+_FOLDER = "zuno_tui.features"
+
+
+class Attachment(Struct, frozen=True):
+    """What hangs on positions besides the chain, like their hedges."""
+
+    name: str
+    """Its field in a document."""
+    lines: tuple[str, ...] = ()
+    """Under a list of positions."""
+    document: Json = None
+    """None where it is not known."""
+
+
+class RunAgain(Struct, frozen=True):
+    """A record that was run again."""
+
+    report: ReplayReport
+    transcript: Sequence[SpokenTurn]
+    plan_id: str | None
+    ending: str
+    """In a sentence."""
+
+
+class PlanFlow(Struct, frozen=True):
+    """Plans that are not about liquidity: who shows, approves, applies and replays them."""
+
+    package: str
+    """Where its rules are, as its records name them."""
+    show: Callable[[Session, str | None], CommandAnswer]
+    approve: Callable[[Session, str | None], Awaitable[CommandAnswer]]
+    apply: Callable[[Session, Namespace], int]
+    replay: Callable[[Record], Awaitable[RunAgain]]
+
+
+class DeskPart(Protocol):
+    """A feature while the desk is open."""
+
+    changed_at: float
+    """When what it shows last changed."""
+
+    @property
+    def plan_id(self) -> str | None:
+        """The plan that it showed last."""
+
+    def take(self, intent: Intent) -> bool:
+        """False where the intent is answered as a page, as its command declares."""
+
+    def show(self, plan_id: str | None = None) -> None: ...
+
+    def approve(self, intent: Approve, plan_id: str) -> None: ...
+
+    def ask(self, intent: Apply, plan_id: str) -> None:
+        """Show what would be sent, and wait for the typed word."""
+
+    def waits_for(self, approval_hash: str) -> bool: ...
+
+    def confirm(self, approval_hash: str, word: str) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Feature(Struct, frozen=True, kw_only=True):
+    """Everything here is imported when it is first needed; a command needs its file alone."""
+
+    name: str
+    """Of its folder, and of its view at the desk."""
+    flow: str = ""
+    """As its plans and its records name it."""
+    plan_flow: Callable[[], PlanFlow] | None = None
+    intents: tuple[type[Intent], ...] = ()
+    """Those that its part of the desk takes."""
+    desk_part: Callable[[DeskContext, EmbeddedMarket | None], DeskPart] | None = None
+    screen_for: Callable[[Event, DeskLink, Callable[[], float]], Screen[None] | None] | None = None
+    attachment: str = ""
+    """What it attaches to positions, as documents name it."""
+    attached: Callable[[Session, Sources, Sequence[Overview]], Awaitable[Attachment]] | None = None
+    remote_agents: Callable[[Session], AbstractAsyncContextManager[Gathering | str]] | None = None
+    """A debate's agents elsewhere, or why they cannot be had; empty where none are set up."""
+    agents_note: Callable[[Home], str] | None = None
+    """For the status line, before anybody was asked."""
+    watched_hedges: Callable[[Home, Settings, Network], HedgeSource] | None = None
+    """What the monitor asks about hedges."""
+
+
+@cache
+def features() -> tuple[Feature, ...]:
+    found = iter_modules(import_module(_FOLDER).__path__)
+    return tuple(import_module(f"{_FOLDER}.{one.name}.feature").FEATURE for one in found)
+
+
+def feature_of_flow(flow: str | None) -> Feature | None:
+    """None where it is a debate about liquidity."""
+    return next((feature for feature in features() if flow and feature.flow == flow), None)
+
+
+async def attachments(
+    session: Session, sources: Sources, overviews: Sequence[Overview]
+) -> tuple[Attachment, ...]:
+    """Of these positions, one of each kind that a feature attaches."""
+    return tuple(
+        [
+            await feature.attached(session, sources, overviews)
+            for feature in features()
+            if feature.attached is not None
+        ]
+    )
+
+
+def unknown_attachments() -> tuple[Attachment, ...]:
+    return tuple(Attachment(feature.attachment) for feature in features() if feature.attachment)

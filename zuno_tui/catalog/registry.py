@@ -1,0 +1,114 @@
+"""Every command, found by its file, a feature's too; lists of commands are made here alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING
+
+from zuno_tui.catalog.command import Command, Group, Intent, Suggestion, Verb
+from zuno_tui.catalog.feature import features
+
+if TYPE_CHECKING:
+    from zuno_tui.prompt.context import PhraseContext
+
+_MOST_WORDS = 6
+
+
+class CommandRegistry:
+    """What the command line, the prompt, its completion, the palette and the help are made of."""
+
+    def __init__(self, commands: Iterable[Command]) -> None:
+        self.commands = tuple(sorted(commands, key=_place))
+        every = tuple(_with_actions(self.commands))
+        self._by_intent = {command.intent: command for command in every}
+        self._by_verb = {verb.name: command for command in every for verb in command.verbs}
+        self._by_words = {
+            tuple(phrase.split()): verb
+            for command in every
+            for verb in command.verbs
+            for phrase in (verb.name, *verb.spoken)
+        }
+        self.verbs = tuple(verb for command in every for verb in command.verbs)
+
+    def on_command_line(self) -> Iterator[Command]:
+        return (command for command in self.commands if command.on_command_line)
+
+    def command_of(self, intent: Intent) -> Command:
+        return self._by_intent[type(intent)]
+
+    def verb_at_start(self, words: Sequence[str]) -> tuple[Verb, int] | None:
+        """The verb with most words that a phrase begins with, and how many they are."""
+        lowered = tuple(word.lower() for word in words[:_MOST_WORDS])
+        for count in range(len(lowered), 0, -1):
+            if (verb := self._by_words.get(lowered[:count])) is not None:
+                return verb, count
+        return None
+
+    def verb_named(self, name: str) -> Verb | None:
+        return self._by_words.get(tuple(name.lower().split()))
+
+    def phrases(self) -> dict[str, Verb]:
+        """Everything a phrase may begin with."""
+        return {" ".join(words): verb for words, verb in self._by_words.items()}
+
+    def does(self, verb: Verb) -> str:
+        return verb.does or self._by_verb[verb.name].does
+
+    def name_of(self, intent: Intent) -> str:
+        return self.command_of(intent).name
+
+    def purpose(self, verb_name: str) -> str:
+        return self.does(self._by_words[tuple(verb_name.split())])
+
+    def group_of(self, verb: Verb) -> Group:
+        return self._by_verb[verb.name].group
+
+    def key_of(self, verb: Verb) -> str:
+        """The id of its command's key at the desk; empty where it has none."""
+        return self._by_verb[verb.name].key
+
+    def suggestions(self, context: PhraseContext) -> Iterator[tuple[Suggestion, Command]]:
+        """What the palette offers now, each with the command it is of."""
+        for command in _with_actions(self.commands):
+            for suggestion in command.suggest(context):
+                yield suggestion, command
+
+
+@cache
+def registry() -> CommandRegistry:
+    found = (_command_in(module) for _, module in _modules())
+    return CommandRegistry(filter(None, found))
+
+
+def command_named(name: str) -> Command | None:
+    """By its file alone, so that running one command loads no other."""
+    wanted = name.replace("-", "_")
+    found = (_command_in(module) for file, module in _modules() if file == wanted)
+    return next((command for command in found if command and command.name == name), None)
+
+
+def _modules() -> Iterator[tuple[str, str]]:
+    """The files in which commands may be, each with its module's whole name."""
+    own = (f"zuno_tui.features.{feature.name}.commands" for feature in features())
+    for folder in ("zuno_tui.commands", *own):
+        found = iter_modules(import_module(folder).__path__)
+        yield from ((file.name, f"{folder}.{file.name}") for file in found if not file.ispkg)
+
+
+def _command_in(module: str) -> Command | None:
+    command = getattr(import_module(module), "COMMAND", None)
+    return command if isinstance(command, Command) else None
+
+
+def _place(command: Command) -> tuple[int, bool, str]:
+    """By what it is about; what leads to a signature comes after what only looks."""
+    return command.group, command.order is not None, command.name
+
+
+def _with_actions(commands: Iterable[Command]) -> Iterator[Command]:
+    for command in commands:
+        yield command
+        yield from command.actions

@@ -1,1 +1,0 @@
-"""`zuno telegram`: what is asked in a chat, answered from facts."""

@@ -1,0 +1,91 @@
+"""`zuno calibrate --hours FILE`: how often the card's probabilities would have come true."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.catalog.arguments import read_file_name
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, OneOf, Verb
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
+    from zuno_tui.prompt.remaining import Remaining
+
+_PERIOD = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
+
+
+def read_period(text: str) -> str:
+    if _PERIOD.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is no year, month or day, like 2021, 2021-06 or 2021-06-30")
+    return text
+
+
+class Calibrate(Intent, frozen=True):
+    command: ClassVar = ("calibrate",)
+    arguments: ClassVar = (
+        OneOf(
+            (
+                Argument(
+                    "--hours",
+                    "a CSV with time (when the hour began), open, high, low and close; .gz too",
+                    metavar="FILE",
+                    read=read_file_name,
+                ),
+            ),
+            required=True,
+        ),
+        Argument(
+            "--from",
+            "the first year, month or day that is judged, UTC",
+            metavar="DATE",
+            field="begin",
+            read=read_period,
+        ),
+        Argument("--to", "the last one", metavar="DATE", field="end", read=read_period),
+        Argument("--png", "draw the curve into this file", metavar="FILE", read=read_file_name),
+    )
+
+    hours: Path
+    begin: str | None = None
+    end: str | None = None
+    png: Path | None = None
+
+
+def _run(arguments: Namespace) -> int:
+    """Without the settings: a file is judged alike wherever it lies."""
+    from zuno_tui.features.lab.calibrate import calibrated
+    from zuno_tui.present.answer import print_answer
+
+    scored = calibrated(arguments.hours, arguments.begin, arguments.end, arguments.png)
+    return print_answer(scored, as_json=bool(arguments.json))
+
+
+async def _answer(_session: Session, intent: Calibrate) -> CommandAnswer:
+    import asyncio
+
+    from zuno_tui.features.lab.calibrate import calibrated
+
+    return await asyncio.to_thread(calibrated, intent.hours, intent.begin, intent.end, intent.png)
+
+
+def _read(said: Remaining) -> Calibrate:
+    if not said:
+        said.refuse("which file of hours.", "calibrate FILE")
+    return Calibrate(read_file_name(said.text))
+
+
+COMMAND = Command(
+    name="calibrate",
+    does="score the card's probabilities on a file of hours",
+    group=Group.HOUSE,
+    reaches_network=False,
+    intent=Calibrate,
+    run=_run,
+    answer=_answer,
+    verbs=(Verb("calibrate", _read, "calibrate FILE"),),
+)

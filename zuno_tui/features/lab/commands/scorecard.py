@@ -1,0 +1,52 @@
+"""`zuno scorecard`: every plan judged later, by what really happened on the chain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.catalog.command import Command, Group, Intent, Verb
+from zuno_tui.catalog.possible import always
+
+if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
+    from zuno_tui.prompt.remaining import Remaining
+
+
+class ShowScorecard(Intent, frozen=True):
+    command: ClassVar = ("scorecard",)
+
+
+async def _answer(session: Session, _asked: ShowScorecard) -> CommandAnswer:
+    from zuno_tui.features.lab.scorecard import scored_plans
+
+    return await scored_plans(session)
+
+
+def _read(said: Remaining) -> ShowScorecard:
+    said.end("all", "plans")
+    return ShowScorecard()
+
+
+COMMAND = Command(
+    name="scorecard",
+    does="what became of every plan, after 1, 7 and 30 days",
+    group=Group.PLAN,
+    intent=ShowScorecard,
+    answer=_answer,
+    verbs=(
+        Verb(
+            "scorecard",
+            _read,
+            spoken=(
+                "show scorecard",
+                "show the scorecard",
+                "score",
+                "track record",
+                "was the advice right",
+                "how good was the advice",
+            ),
+        ),
+    ),
+    suggest=always(ShowScorecard()),
+)

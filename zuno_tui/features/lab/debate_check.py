@@ -1,0 +1,374 @@
+"""`zuno debate-check`: recorded situations argued anew with the model and by the rules."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+from pydantic import ValidationError
+
+from agents.bus.envelope import Kind
+from agents.bus.record import MemorySink, RecordWriter, check_lines
+from agents.bus.replay import Record, RecordBrokenError, read_record
+from agents.bus.run import Listener
+from agents.bus.transport import Ambient
+from agents.lp.debate import LP_FLOW, debate_start, hold_debate
+from agents.lp.payloads import PlanReady, summarise
+from agents.lp.services import RecordedEyes, recorded_context
+from agents.model.budget import NANO
+from agents.model.speaking import SILENCE
+from agents.scorecard.debate_check import (
+    BetterSide,
+    CheckedSituation,
+    CountedShare,
+    DebateCheck,
+    DebateRun,
+    PlanDecision,
+    better_side,
+    debate_check,
+)
+from agents.scorecard.score import ScoreStore
+from chain.base.redaction import Redactor
+from chain.base.units import UNKNOWN, percent
+from zuno_tui.app.debate_setup import debate_limits, live_model, with_keys
+from zuno_tui.app.model import chosen_settings
+from zuno_tui.app.replay import record_path
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.exit_codes import DONE, FAILED
+from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.plan_card import plan_pools, range_words
+from zuno_tui.settings import SettingsError
+
+if TYPE_CHECKING:
+    from agents.bus.replay import Record
+    from agents.lp.plan import Plan
+    from agents.model.budget import DebateBudget
+    from agents.model.interface import Model
+    from chain.base.store import Store
+    from zuno_tui.app.session import Session
+    from zuno_tui.settings.debates import DebateSettings
+
+
+async def argue_again(
+    record: Record, settings: DebateSettings, model: Model | None, budget: DebateBudget | None
+) -> DebateRun:
+    """No chain is read, and nothing is kept of it."""
+    sink = MemorySink()
+    began = time.monotonic()
+    ended = await hold_debate(
+        debate_start(record),
+        RecordedEyes(record),
+        model,
+        RecordWriter(sink, record.request_id, record.versions, Redactor(), flow=LP_FLOW.name),
+        ambient=Ambient(time.time, lambda: record.request_id),
+        request_id=record.request_id,
+        limits=debate_limits(settings),
+    )
+    seconds = time.monotonic() - began
+    said = tuple(turn.thought.text for turn in ended.transcript if turn.thought.tag == SILENCE)
+    if budget is None:
+        return DebateRun(ended.plan, seconds, silences=said)
+    spent = budget.report().debate
+    replies = _replies(sink.lines)
+    return DebateRun(
+        ended.plan,
+        seconds,
+        spent.tokens,
+        None if spent.unpriced_tokens else spent.nano_usd,
+        len(replies),
+        sum(replies),
+        said,
+    )
+
+
+def _replies(lines: Sequence[bytes]) -> list[bool]:
+    """Of each question to a model, whether its reply could be used."""
+    bodies = (line.body for line in check_lines(lines).lines)
+    return [
+        body["payload"]["raw"] is not None  # type: ignore[index]
+        for body in bodies
+        if body.get("kind") == Kind.MODEL_REPLY
+    ]
+
+
+_COLUMNS = ("record", "about", "the rules", "with the model", "right", "tokens", "seconds", "cost")
+
+
+class SkippedRecord(NamedTuple):
+    name: str
+    reason: str
+
+
+def decision_words(plan: Plan | None, store: Store | None = None) -> str:
+    """`hold`, `exit` or the move with its range in prices."""
+    if plan is None:
+        return "no plan"
+    if plan.choice.kind != "move":
+        return plan.choice.kind
+    return f"{plan.recommended.kind} {range_words(plan.recommended, plan_pools(plan, store))}"
+
+
+def report_lines(
+    check: DebateCheck, situations: Sequence[CheckedSituation], store: Store
+) -> Iterator[str]:
+    rows = [_row(one, store) for one in situations]
+    yield from table([OutputColumn(title) for title in _COLUMNS], rows)
+    yield (
+        f"agreement with the rules: {_share(check.agreed)}; "
+        f"to the very range: {_share(check.agreed_exactly)}"
+    )
+    again = "" if check.flipped.of else "; with --times 2 it is asked again"
+    yield (
+        f"flips, asked again about the same facts: {_share(check.flipped)}; "
+        f"to another range: {_share(check.flipped_range)}{again}"
+    )
+    yield (
+        f"who was right where they differ: model {check.better[BetterSide.MODEL]}, rules "
+        f"{check.better[BetterSide.RULES]}, not known {check.better[BetterSide.UNKNOWN]}"
+    )
+    debates = max(1, check.debates)
+    yield (
+        f"{check.debates} debates with the model: {check.tokens:,} tokens, "
+        f"{_money(check.nano_usd)}, {check.seconds:.1f} s; each {check.tokens / debates:,.0f} "
+        f"tokens and {check.seconds / debates:.1f} s"
+    )
+    yield f"{check.situations} by the rules: no tokens, {check.rules_seconds:.1f} s"
+
+
+def check_remarks(
+    check: DebateCheck, situations: Sequence[CheckedSituation], skipped: Sequence[SkippedRecord]
+) -> Iterator[str]:
+    for one in skipped:
+        yield f"{one.name} was left out: {one.reason}"
+    if check.settled.count:
+        yield (
+            f"In {check.settled.count} of {check.settled.of} debates the rule had decided before "
+            "anybody argued: no model is asked then, and they are counted in no share."
+        )
+    if check.silent.count:
+        reasons = [why for one in situations for run in one.runs for why in run.silences[:1]]
+        first = f" The first reason: {reasons[0]}" if reasons else ""
+        yield (
+            f"In {check.silent.count} of {check.silent.of} debates no model answered what it was "
+            f"asked: they are counted in no share.{first}"
+        )
+
+
+def check_document(
+    check: DebateCheck, situations: Sequence[CheckedSituation], skipped: Sequence[SkippedRecord]
+) -> Json:
+    return {
+        "situations": [_situation(one) for one in situations],
+        "agreement": _share_json(check.agreed),
+        "agreementToTheRange": _share_json(check.agreed_exactly),
+        "flips": _share_json(check.flipped),
+        "flipsOfTheRange": _share_json(check.flipped_range),
+        "settled": _share_json(check.settled),
+        "silent": _share_json(check.silent),
+        "right": dict(check.better),
+        "debates": check.debates,
+        "tokens": check.tokens,
+        "usd": _usd(check.nano_usd),
+        "seconds": round(check.seconds, 3),
+        "rulesSeconds": round(check.rules_seconds, 3),
+        "skipped": [{"record": one.name, "reason": one.reason} for one in skipped],
+    }
+
+
+def _row(one: CheckedSituation, store: Store) -> tuple[str, ...]:
+    decided = dict.fromkeys(decision_words(run.plan, store) for run in one.spoken)
+    sides = dict.fromkeys(better_side(one, run).value for run in one.spoken)
+    costs = [run.nano_usd for run in one.runs]
+    return (
+        one.request_id,
+        one.subject,
+        decision_words(one.rules.plan, store),
+        "; ".join(decided) or ("no answer" if any(run.questions for run in one.runs) else "–"),
+        ", ".join(sides) or "–",
+        f"{sum(run.tokens for run in one.runs):,}",
+        f"{sum(run.seconds for run in one.runs):.1f}",
+        _money(None if None in costs else sum(cost or 0 for cost in costs)),
+    )
+
+
+def _situation(one: CheckedSituation) -> Json:
+    return {
+        "requestId": one.request_id,
+        "about": one.subject,
+        "rules": _decision(one.rules.decision),
+        "recordedPlan": None if one.recorded is None else one.recorded.plan_id,
+        "judgedAfterDays": None if one.score is None else one.score.days,
+        "runs": [_run(one, run) for run in one.runs],
+    }
+
+
+def _run(one: CheckedSituation, run: DebateRun) -> Json:
+    return {
+        "decision": _decision(run.decision),
+        "agrees": run.decision == one.rules.decision if run.answers else None,
+        "right": better_side(one, run).value if run.answers else None,
+        "questions": run.questions,
+        "answers": run.answers,
+        "silences": list(run.silences),
+        "tokens": run.tokens,
+        "usd": _usd(run.nano_usd),
+        "seconds": round(run.seconds, 3),
+    }
+
+
+def _decision(decision: PlanDecision | None) -> Json:
+    if decision is None:
+        return None
+    if decision.tick_lower is None:
+        return {"kind": decision.kind}
+    return {
+        "kind": decision.kind,
+        "poolId": decision.pool_id,
+        "tickLower": decision.tick_lower,
+        "tickUpper": decision.tick_upper,
+    }
+
+
+def _share(share: CountedShare) -> str:
+    part = share.part
+    return UNKNOWN if part is None else f"{percent(part)} ({share.count} of {share.of})"
+
+
+def _share_json(share: CountedShare) -> Json:
+    return {"count": share.count, "of": share.of, "part": share.part}
+
+
+def _money(nano_usd: int | None) -> str:
+    return "cost unknown" if nano_usd is None else f"${nano_usd / NANO:.4f}"
+
+
+def _usd(nano_usd: int | None) -> float | None:
+    return None if nano_usd is None else nano_usd / NANO
+
+
+_NO_MODEL = (
+    "No model is set, and a debate check compares one with the rules. Choose one: zuno model"
+)
+
+
+class DebateCheckOptions(Struct, frozen=True):
+    record: str | None
+    """This one alone; None for the latest."""
+    situations: int
+    times: int
+    records: Path | None
+    """A folder instead of the home's."""
+
+
+class _Usable(Struct, frozen=True):
+    path: Path
+    record: Record
+    chain_id: int
+
+
+async def checked_debates(session: Session, asked: DebateCheckOptions) -> CommandAnswer:
+    settings = chosen_settings(session)
+    if settings.model is None:
+        raise SettingsError(_NO_MODEL)
+    settings = replace(settings, model=await with_keys(settings.model))
+    usable, skipped = _chosen(session, asked)
+    if not usable:
+        folder = asked.records or session.home.records
+        words = f"No record in {folder} holds facts to argue from. Hold a debate: zuno recommend ID"
+        document = check_document(debate_check(()), (), skipped)
+        return CommandAnswer((), document, remarks=(words,), code=FAILED)
+    with session.open_store() as store:
+        situations = [await _checked(session, settings, store, one, asked.times) for one in usable]
+        lines = tuple(report_lines(debate_check(situations), situations, store))
+    check = debate_check(situations)
+    return CommandAnswer(
+        lines=lines,
+        document=check_document(check, situations, skipped),
+        remarks=tuple(check_remarks(check, situations, skipped)),
+        code=FAILED if check.silent.of and check.silent.part == 1 else DONE,
+    )
+
+
+def _chosen(
+    session: Session, asked: DebateCheckOptions
+) -> tuple[list[_Usable], tuple[SkippedRecord, ...]]:
+    """The latest records that can be argued about, and why others cannot."""
+    usable: list[_Usable] = []
+    skipped: list[SkippedRecord] = []
+    for path in _paths(session, asked):
+        if len(usable) == asked.situations:
+            break
+        found = _usable(path)
+        if isinstance(found, SkippedRecord):
+            skipped.append(found)
+        else:
+            usable.append(found)
+    return usable, tuple(skipped)
+
+
+def _paths(session: Session, asked: DebateCheckOptions) -> Iterator[Path]:
+    if asked.record is not None:
+        yield record_path(session, asked.record)
+        return
+    folder = asked.records or session.home.records
+    if asked.records is not None and not folder.is_dir():
+        raise SettingsError(f"There is no folder {folder}.")
+    found = folder.glob("*.jsonl")
+    yield from sorted(found, key=lambda path: (path.stat().st_mtime, path.name), reverse=True)
+
+
+def _usable(path: Path) -> _Usable | SkippedRecord:
+    try:
+        record = read_record(path)
+        seen = recorded_context(record)
+    except RecordBrokenError as error:
+        return SkippedRecord(path.name, str(error))
+    except (ValidationError, OSError) as error:
+        reason = f"what it holds cannot be read by this version ({type(error).__name__})"
+        return SkippedRecord(path.name, reason)
+    if record.flow not in (None, "lp"):
+        return SkippedRecord(path.name, "it is of another flow")
+    if seen is None:
+        return SkippedRecord(path.name, "it ended before anything was observed")
+    return _Usable(path, record, seen.chain_id)
+
+
+async def _checked(
+    session: Session, settings: DebateSettings, store: Store, one: _Usable, times: int
+) -> CheckedSituation:
+    record = one.record
+    recorded = _recorded_plan(record)
+    rules = await argue_again(record, settings, None, None)
+    runs = []
+    for number in range(1, times + 1):
+        async with live_model(settings, store, Listener()) as (model, budget):
+            run = await argue_again(record, settings, model, budget)
+        runs.append(run)
+        session.narrate(
+            f"{record.request_id}, {number} of {times}: {decision_words(run.plan, store)}; "
+            f"the rules: {decision_words(rules.plan, store)}"
+        )
+    scores = ScoreStore(store, one.chain_id, time.time).scores()
+    judged = [score for score in scores if recorded and score.plan_id == recorded.plan_id]
+    return CheckedSituation(
+        record.request_id,
+        summarise(one.path).subject,
+        recorded,
+        rules,
+        tuple(runs),
+        max(judged, key=lambda score: score.days, default=None),
+    )
+
+
+def _recorded_plan(record: Record) -> Plan | None:
+    for body in reversed(record.messages()):
+        if body.get("kind") == "plan_ready":
+            try:
+                return PlanReady.model_validate(body.get("payload"), strict=False).plan
+            except ValidationError:
+                return None
+    return None

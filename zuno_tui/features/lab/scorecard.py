@@ -1,0 +1,375 @@
+"""`zuno scorecard`: plans of this home, judged where a horizon is over, and told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from agents.bus.plan_store import PlanStore
+from agents.scorecard.judging import (
+    Judged,
+    PastPlans,
+    SkippedPlan,
+    SkipReason,
+    judge_due,
+    past_plans,
+)
+from agents.scorecard.score import (
+    AdviceScore,
+    BeatCount,
+    DebateScore,
+    ScoreStore,
+    ScoreSummary,
+    StayScore,
+    summarise,
+)
+from chain.base.units import UNKNOWN, percent, time_text, usd
+from chain.rpc.errors import RpcError
+from zuno_tui.app.plans import applied_plans
+from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.exit_codes import DONE, NETWORK
+from zuno_tui.present.output import Json, OutputColumn, table
+
+if TYPE_CHECKING:
+    from agents.scorecard.score import HorizonScore
+    from chain.positions.overview import Sources
+    from zuno_tui.app.session import Session
+
+
+_MOST_PLANS = 12
+_NONE = "–"
+_APPLIED = {True: "yes", False: "no", None: _NONE}
+_HORIZON_NAMES = {1: "24 h", 7: "7 d", 30: "30 d"}
+
+_ADVICE = (
+    OutputColumn("ADVICE"),
+    OutputColumn("BY"),
+    OutputColumn("AFTER", "right"),
+    OutputColumn("PLANS", "right"),
+    OutputColumn("APPLIED", "right"),
+    OutputColumn("BEAT HOLD", "right"),
+    OutputColumn("BEAT EXIT", "right"),
+    OutputColumn("BEAT WIDE", "right"),
+    OutputColumn("MEDIAN DIFFERENCE", "right"),
+)
+_STAYS = (
+    OutputColumn("STAYS", "right"),
+    OutputColumn("RANGES", "right"),
+    OutputColumn("SAID", "right"),
+    OutputColumn("STAYED", "right"),
+)
+_PLANS = (
+    OutputColumn("PLAN"),
+    OutputColumn("ADVICE"),
+    OutputColumn("APPLIED"),
+    OutputColumn("AFTER", "right"),
+    OutputColumn("OVER HOLD", "right"),
+    OutputColumn("OVER EXIT", "right"),
+    OutputColumn("OVER WIDE", "right"),
+)
+
+
+class ScoredPlans(NamedTuple):
+    network: str
+    chain_id: int
+    judged: Judged
+    skipped: tuple[SkippedPlan, ...]
+    applied: frozenset[str]
+    """Plans that were carried out, by this home's journal."""
+
+    def is_applied(self, one: HorizonScore) -> bool | None:
+        """None where there is nothing to apply."""
+        return one.plan_id in self.applied if one.kind.acts else None
+
+
+def scorecard_lines(scored: ScoredPlans) -> Iterator[str]:
+    scores = scored.judged.scores
+    if not scores:
+        yield _nothing_judged(scored)
+        return
+    summary = summarise(scores, scored.applied)
+    yield from table(_ADVICE, [_advice_row(one) for one in summary.advice])
+    yield ""
+    yield from _stay_lines(summary)
+    yield _fee_line(summary)
+    for debates in summary.debates:
+        yield _debate_line(debates)
+    yield ""
+    newest = sorted(scores, key=lambda one: (one.made_at, one.days))[-_MOST_PLANS:]
+    yield from table(_PLANS, [_plan_row(one, applied=scored.is_applied(one)) for one in newest])
+
+
+def scorecard_remarks(scored: ScoredPlans) -> Iterator[str]:
+    """What is still to come, and what could not be judged."""
+    not_yet = scored.judged.not_yet
+    if not_yet and scored.judged.scores:
+        yield f"{_horizons(len(not_yet))} not over yet; {_next_words(scored)}."
+    elsewhere = sum(one.reason is SkipReason.OTHER_NETWORK for one in scored.skipped)
+    if elsewhere:
+        plans = "1 plan was" if elsewhere == 1 else f"{elsewhere} plans were"
+        yield f"{plans} made on another network and judged there: zuno --network NAME scorecard"
+    for one in scored.skipped:
+        if one.reason is not SkipReason.OTHER_NETWORK:
+            yield f"{one.plan_id} is not judged: {one.reason.value}."
+
+
+def _nothing_judged(scored: ScoredPlans) -> str:
+    if not scored.judged.not_yet:
+        return "No plan of this network can be judged."
+    plans = len({one.plan_id for one in scored.judged.not_yet})
+    many = "1 plan was" if plans == 1 else f"{plans} plans were"
+    return f"{many} made and none is a day old yet; {_next_words(scored)}."
+
+
+def _horizons(count: int) -> str:
+    return "1 horizon is" if count == 1 else f"{count} horizons are"
+
+
+def _next_words(scored: ScoredPlans) -> str:
+    soonest = min(scored.judged.not_yet, key=lambda one: one.over_at)
+    return f"the next is over at {time_text(soonest.over_at)} ({soonest.plan_id})"
+
+
+def _advice_row(one: AdviceScore) -> list[str]:
+    return [
+        one.kind.value,
+        one.decided_by,
+        _HORIZON_NAMES[one.days],
+        str(one.plans),
+        _NONE if one.applied is None else str(one.applied),
+        _beaten(one.hold),
+        _beaten(one.exit),
+        _beaten(one.wide),
+        _typical(one),
+    ]
+
+
+def _beaten(count: BeatCount) -> str:
+    return f"{count.beat} of {count.judged}" if count.judged else _NONE
+
+
+def _typical(one: AdviceScore) -> str:
+    """Against the first of these that is another option than the choice."""
+    for name, count in (("HOLD", one.hold), ("EXIT", one.exit), ("WIDE", one.wide)):
+        if count.median is not None:
+            dollars = "" if count.median_usd is None else f", {usd(count.median_usd)}"
+            return f"{_signed(count.median)}{dollars} to {name}"
+    return UNKNOWN
+
+
+def _signed(part: float | None) -> str:
+    if part is None:
+        return _NONE
+    return f"{'+' if part > 0 else '−' if part < 0 else ''}{100 * abs(part):.2f} %"
+
+
+def _stay_lines(summary: ScoreSummary) -> Iterator[str]:
+    rows = [
+        [
+            _HORIZON_NAMES[one.days],
+            str(each.windows),
+            percent(each.said),
+            percent(each.stayed),
+        ]
+        for one in summary.stays
+        for each in one.bins
+    ]
+    if rows:
+        yield from table(_STAYS, rows)
+        yield ""
+    for one in summary.stays:
+        yield (
+            f"stays {_HORIZON_NAMES[one.days]}: {one.stayed} of {one.ranges} ranges did; "
+            f"Brier score {one.brier:.3f}, off by {100 * one.ece:.1f} points on average"
+        )
+
+
+def _fee_line(summary: ScoreSummary) -> str:
+    fees = summary.fees
+    if not fees.judged:
+        return "fees of a day: none could be judged"
+    return (
+        f"fees of a day: {fees.inside} of {fees.judged} inside their 10–90 % "
+        f"({fees.below} below, {fees.above} above)"
+    )
+
+
+def _debate_line(one: DebateScore) -> str:
+    unknown = f", {one.unknown} unknown" if one.unknown else ""
+    return (
+        f"debating against the rules alone after {_HORIZON_NAMES[one.days]}: {one.better} better, "
+        f"{one.worse} worse, {one.same} the same{unknown}"
+    )
+
+
+def _plan_row(one: HorizonScore, *, applied: bool | None) -> list[str]:
+    return [
+        one.plan_id,
+        f"{one.kind.value} by {one.decided_by}",
+        _APPLIED[applied],
+        _HORIZON_NAMES[one.days],
+        _signed(one.over_hold),
+        _signed(one.over_exit),
+        _signed(one.over_wide),
+    ]
+
+
+def scorecard_document(scored: ScoredPlans) -> Json:
+    judged = scored.judged
+    summary = summarise(judged.scores, scored.applied)
+    return {
+        "network": scored.network,
+        "chainId": scored.chain_id,
+        "plans": summary.plans,
+        "advice": [_advice_document(one) for one in summary.advice],
+        "stays": {_HORIZON_NAMES[one.days]: _stay_document(one) for one in summary.stays},
+        "fees": {
+            "judged": summary.fees.judged,
+            "inside": summary.fees.inside,
+            "below": summary.fees.below,
+            "above": summary.fees.above,
+        },
+        "debates": [_debate_document(one) for one in summary.debates],
+        "scores": [_score_document(one, applied=scored.is_applied(one)) for one in judged.scores],
+        "new": judged.new,
+        "notYet": [
+            {"planId": one.plan_id, "days": one.days, "overAt": one.over_at}
+            for one in judged.not_yet
+        ],
+        "skipped": [
+            {"planId": one.plan_id, "code": one.reason.name.lower(), "reason": one.reason.value}
+            for one in scored.skipped
+        ],
+    }
+
+
+def _advice_document(one: AdviceScore) -> Mapping[str, Json]:
+    return {
+        "kind": one.kind.value,
+        "decidedBy": one.decided_by,
+        "days": one.days,
+        "plans": one.plans,
+        "applied": one.applied,
+        "hold": _count_document(one.hold),
+        "exit": _count_document(one.exit),
+        "wide": _count_document(one.wide),
+    }
+
+
+def _count_document(count: BeatCount) -> Json:
+    return {
+        "beat": count.beat,
+        "judged": count.judged,
+        "median": count.median,
+        "medianUsd": count.median_usd,
+    }
+
+
+def _stay_document(one: StayScore) -> Json:
+    return {
+        "ranges": one.ranges,
+        "stayed": one.stayed,
+        "brier": one.brier,
+        "ece": one.ece,
+        "bins": [
+            {"ranges": each.windows, "said": each.said, "stayed": each.stayed} for each in one.bins
+        ],
+    }
+
+
+def _debate_document(one: DebateScore) -> Json:
+    return {
+        "days": one.days,
+        "better": one.better,
+        "worse": one.worse,
+        "same": one.same,
+        "unknown": one.unknown,
+        "median": one.median,
+    }
+
+
+def _score_document(one: HorizonScore, *, applied: bool | None) -> Json:
+    return {
+        "planId": one.plan_id,
+        "kind": one.kind.value,
+        "decidedBy": one.decided_by,
+        "applied": applied,
+        "days": one.days,
+        "madeAt": one.made_at,
+        "block": one.read_at.number,
+        "worthBefore": one.worth_before,
+        "unit1Usd": one.unit1_usd,
+        "worths": {
+            "choice": one.worths.choice,
+            "hold": one.worths.hold,
+            "exit": one.worths.exit,
+            "wide": one.worths.wide,
+            "rules": one.worths.rules,
+        },
+        "overHold": one.over_hold,
+        "overExit": one.over_exit,
+        "overWide": one.over_wide,
+        "overRules": one.over_rules,
+        "rulesSame": one.rules_same,
+        "stays": [{"said": stay.said, "stayed": stay.stayed} for stay in one.stays],
+        "fees": [
+            {"low": fee.low, "high": fee.high, "earned": fee.earned, "inside": fee.is_inside}
+            for fee in one.fees
+        ],
+    }
+
+
+_NO_PLAN = "No plan was made here yet, so there is nothing to judge. Ask for one: zuno recommend ID"
+
+
+async def scored_plans(session: Session) -> CommandAnswer:
+    past = past_plans(PlanStore(session.home.plans), session.network.chain_id)
+    if not past.plans and not past.skipped and not _has_scores(session):
+        empty = ScoredPlans(
+            session.network.name, session.network.chain_id, _nothing(), (), frozenset()
+        )
+        return CommandAnswer(lines=(_NO_PLAN,), document=scorecard_document(empty))
+    async with session.sources() as sources:
+        judged, failure = await _judged(session, sources, past)
+    lost = [SkippedPlan(one, SkipReason.NOT_ON_CHAIN) for one in judged.not_on_chain]
+    scored = ScoredPlans(
+        session.network.name,
+        session.network.chain_id,
+        judged,
+        (*past.skipped, *lost),
+        applied_plans(session),
+    )
+    remarks = tuple(scorecard_remarks(scored))
+    if failure is not None:
+        remarks = (*remarks, f"What is due could not be judged now: {failure}")
+    return CommandAnswer(
+        heading=(f"{session.network.title} · what became of the plans made here",),
+        lines=tuple(scorecard_lines(scored)),
+        document=scorecard_document(scored),
+        remarks=remarks,
+        code=DONE if failure is None else NETWORK,
+    )
+
+
+async def _judged(
+    session: Session, sources: Sources, past: PastPlans
+) -> tuple[Judged, RpcError | None]:
+    """What is due judged now; what was judged before is told even where nobody answers."""
+    try:
+        judged = await judge_due(sources, past.plans, watch=reading_progress(session.narrate))
+    except RpcError as error:
+        kept = ScoreStore(sources.store, session.network.chain_id, sources.clock).scores()
+        return Judged(tuple(kept), 0, (), ()), error
+    return judged, None
+
+
+def _has_scores(session: Session) -> bool:
+    if not session.home.database.exists():
+        return False
+    with session.open_store() as store:
+        return bool(ScoreStore(store, session.network.chain_id, lambda: 0.0).scores())
+
+
+def _nothing() -> Judged:
+    return Judged((), 0, (), ())

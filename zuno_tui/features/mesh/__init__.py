@@ -1,0 +1,1 @@
+"""The mesh: agents in processes and on machines of their own."""

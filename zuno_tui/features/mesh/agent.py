@@ -1,0 +1,258 @@
+"""`zuno agent ROLE`: listens for desks, plays its role, and writes down what it heard and sent."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from agents.bus.envelope import CLI, Envelope, Role
+from agents.bus.host import AgentHost
+from agents.bus.record import running_versions
+from agents.bus.transport import Ambient
+from agents.bus.worker import StageFailedError
+from agents.lp.debate import LP_FLOW
+from agents.lp.observe import ChainObserver
+from agents.lp.services import DebateServices, Eyes
+from agents.mesh.joining import joined
+from agents.mesh.peers import Member, MeshFileError, Peer
+from agents.mesh.transport import AgentTransport
+from agents.model.budget import Budget
+from agents.model.connection import ModelConnections
+from agents.monitor.heartbeat import Supervisor
+from chain.base.home import Home
+from chain.base.locks import locked_if_free
+from chain.base.store import Store
+from chain.contracts.networks import Network, UnknownNetworkError, network_named
+from chain.positions.overview import Sources
+from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
+from chain.rpc.client import RpcClient
+from zuno_tui.present.exit_codes import DONE, FAILED
+from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
+from zuno_tui.settings.debates import DebateSettings, debate_settings
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from agents.bus.envelope import FlowTerms
+    from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
+    from agents.mesh.endpoint import MeshEndpoint
+    from agents.model.interface import Model
+    from agents.numbers.profiles import RiskProfile
+    from zuno_tui.settings import Settings
+    from zuno_tui.settings.debates import DebateSettings
+
+
+@asynccontextmanager
+async def agent_services(
+    home: Home, settings: Settings, debates: DebateSettings
+) -> AsyncIterator[Callable[[str, FlowTerms], DebateServices]]:
+    """Makes what a request is worked on with, for as long as the block lasts."""
+    home.prepare()
+    store, _ = Store.open(home.database, now=time.time())
+    with store:
+        async with ModelConnections() as connections:
+
+            def model(tokens: int | None) -> Model | None:
+                if debates.model is None:
+                    return None
+                from agents.model.abilities import AbilityMemory
+                from agents.model.client import OpenAIModel
+
+                own = debates.limits.debate_tokens
+                both = [one for one in (own, tokens) if one is not None]
+                limits = replace(debates.limits, debate_tokens=min(both) if both else None)
+                return OpenAIModel(
+                    debates.model,
+                    connections,
+                    Budget(limits, debates.prices, store, clock=time.time).debate(),
+                    AbilityMemory(store, time.time),
+                    clock=time.time,
+                )
+
+            def services(_request_id: str, terms: FlowTerms) -> DebateServices:
+                eyes: Eyes = AgentEyes(settings, _network(settings, terms.about), store)
+                return DebateServices(eyes, model(terms.tokens))
+
+            yield services
+
+
+class AgentEyes:
+    """Sees the chain by the agent's own endpoints."""
+
+    def __init__(self, settings: Settings, network: Network, store: Store) -> None:
+        self._settings = settings
+        self._network = network
+        self._store = store
+
+    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+        async with self._sources() as sources:
+            return await ChainObserver(sources).observe_position(token_id, profile)
+
+    async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
+        async with self._sources() as sources:
+            return await ChainObserver(sources).survey(goal, owner, profile)
+
+    async def position_past(self, token_id: int) -> PositionPast:
+        async with self._sources() as sources:
+            return await ChainObserver(sources).position_past(token_id)
+
+    @asynccontextmanager
+    async def _sources(self) -> AsyncIterator[Sources]:
+        settings, network = self._settings, self._network
+        endpoints = settings.endpoints_for(network)
+        if not endpoints:
+            raise StageFailedError(
+                f"The Scout has no endpoint for {network.title}. Its settings.toml takes one "
+                f"under [rpc]."
+            )
+        async with RpcClient(network, endpoints) as client:
+            if network.testnet:
+                yield Sources(client, network, self._store, None, time.time)
+                return
+            chosen = CoinGeckoSettings(settings.coingecko_url, settings.coingecko_key)
+            async with CoinGecko(chosen) as coingecko:
+                yield Sources(client, network, self._store, coingecko, time.time)
+
+
+def _network(settings: Settings, name: str) -> Network:
+    """The one a desk asks about; without its word, the agent's own."""
+    try:
+        return network_named(name) if name else settings.chosen_network()
+    except UnknownNetworkError as error:
+        raise StageFailedError(str(error)) from None
+
+
+DEFAULT_FOLDER = ".zuno-mesh"
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_LOCK = "agent.lock"
+_PATIENCE = 30.0
+"""Seconds that an agent waits for its NATS server, which may be starting too."""
+
+
+def agent_folder(arguments: Namespace) -> Path:
+    """Its own home, which is never the desk's."""
+    chosen: Path | None = arguments.home
+    folder = chosen or Path.home() / DEFAULT_FOLDER / str(arguments.role)
+    return folder.expanduser().absolute()
+
+
+def run(arguments: Namespace) -> int:
+    folder = agent_folder(arguments)
+    home = Home(folder, folder / "cache")
+    home.require_own()
+    if home.keystore.exists():
+        raise MeshFileError(
+            f"{folder} holds a wallet's keystore, and an agent has no business near one. "
+            "Give it a folder of its own: zuno mesh init"
+        )
+    flags = Flags(arguments.network, arguments.rpc, None, None)
+    settings = load_settings(home.settings, os.environ, flags)
+    debates = debate_settings(
+        settings, os.environ, profile=None, deterministic=arguments.deterministic
+    )
+    if debates.model is not None and any(one.keyring_name for one in debates.model.each()):
+        raise SettingsError(
+            "An agent does not open the system's keyring. "
+            'Give its model\'s key by the environment: key = "env:NAME"',
+            "model.key",
+        )
+    with locked_if_free(folder / _LOCK) as free:
+        if not free:
+            sys.stderr.write(f"Another process plays {arguments.role} from {folder} already.\n")
+            return FAILED
+        return asyncio.run(_play(Role(arguments.role), home, settings, debates))
+
+
+async def _play(role: Role, home: Home, settings: Settings, debates: DebateSettings) -> int:
+    versions = running_versions(LP_FLOW.package)
+    asks = "" if debates.model is None else debates.model.of(role).model
+    endpoint, me, member = joined(home.root, versions, asks=asks, patience=_PATIENCE)
+    if me.role != role:
+        raise MeshFileError(
+            f"The key in {home.root} is bound to {me.role}, not to {role}. "
+            f"Run: zuno agent {me.role} --home {home.root}"
+        )
+    stop = asyncio.Event()
+    for number in _ENDING:
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    supervisor = Supervisor.from_environment(os.environ)
+    async with endpoint, agent_services(home, settings, debates) as services:
+        transport = AgentTransport(
+            endpoint, LP_FLOW.registry, role, clock=time.time, log=_log_message
+        )
+        host = AgentHost(
+            LP_FLOW,
+            role,
+            transport,
+            services,
+            ambient=Ambient(time.time, lambda: "unused"),
+            on_crash=_log_crash,
+        )
+        playing = asyncio.create_task(host.run(), name=f"play {role}")
+        greeting = asyncio.create_task(_greet(endpoint, me), name="greet")
+        _log(_introduction(role, me, member, versions))
+        supervisor.ready(f"plays {role}")
+        waiting = asyncio.create_task(stop.wait(), name="stop")
+        await asyncio.wait((playing, waiting), return_when=asyncio.FIRST_COMPLETED)
+        supervisor.stopping()
+        for task in (greeting, playing, waiting):
+            task.cancel()
+        await asyncio.gather(greeting, playing, waiting, return_exceptions=True)
+        _log({"event": "stopped", "dropped": dict(endpoint.dropped)})
+    return DONE
+
+
+async def _greet(endpoint: MeshEndpoint, me: Peer) -> None:
+    """Tell everybody that this process is new, so that nobody waits for the one before it."""
+    others = tuple(peer for peer in endpoint.book.peers if peer != me)
+    met = await endpoint.met(others, seconds=10.0)
+    agents = [peer for peer in met if peer.role != CLI]
+    _log({"event": "met", "peers": [peer.name for peer in agents]})
+
+
+def _introduction(
+    role: Role, me: Peer, member: Member, versions: dict[str, str]
+) -> dict[str, object]:
+    return {
+        "event": "ready",
+        "role": role,
+        "name": me.name,
+        "key": me.key,
+        "engine": member.engine,
+        **versions,
+    }
+
+
+def _log_message(way: str, envelope: Envelope, peer: Peer) -> None:
+    _log(
+        {
+            "event": way,
+            "kind": envelope.kind,
+            "request": envelope.request_id,
+            "from": envelope.sender,
+            "to": envelope.recipient,
+            "peer": peer.name,
+            "bytes": len(envelope.wire),
+            "hash": envelope.content_id[:16],
+        }
+    )
+
+
+def _log_crash(role: Role, error: Exception) -> None:
+    # The error's text may hold a URL or a key: only its kind is written down.
+    _log({"event": "crashed", "role": role, "error": type(error).__name__})
+
+
+def _log(line: dict[str, object]) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode({"time": round(time.time(), 3), **line}) + b"\n")
+    sys.stdout.buffer.flush()

@@ -1,0 +1,149 @@
+"""`zuno mesh`: who of the mesh is visible; `init` writes one, `up` runs it on this machine."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.possible import always
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
+    from zuno_tui.prompt.remaining import Remaining
+
+_LOWEST_PORT, _HIGHEST_PORT = 1024, 65_000
+_MOST_CRITICS = 5
+
+
+def _read_port(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise ValueError(f"{text!r} is not a port, like 9600")
+    if not _LOWEST_PORT <= int(text) <= _HIGHEST_PORT:
+        raise ValueError(f"a port is a number from {_LOWEST_PORT} to {_HIGHEST_PORT}")
+    return int(text)
+
+
+def _read_count(text: str) -> int:
+    if not re.fullmatch(r"[1-9]", text) or int(text) > _MOST_CRITICS:
+        raise ValueError(f"{text!r} is not a number from 1 to {_MOST_CRITICS}")
+    return int(text)
+
+
+def _read_list(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+_DIR = Argument("--dir", "where the members' folders are", metavar="DIR", field="dir", read=Path)
+
+
+class ShowMesh(Intent, frozen=True):
+    command: ClassVar = ("mesh",)
+
+
+class InitMesh(Intent, frozen=True):
+    command: ClassVar = ("mesh", "init")
+    arguments: ClassVar = (
+        Argument("--engine", "what carries the messages", choices=("axl", "nats"), default="axl"),
+        _DIR,
+        Argument(
+            "--hosts",
+            "which member is on which machine, like scout=10.0.0.2,critic=10.0.0.4",
+            metavar="LIST",
+            read=_read_list,
+            write=",".join,
+            default=(),
+        ),
+        Argument("--port", "the first port of the nodes", metavar="N", read=_read_port),
+        Argument("--server", "the NATS server", metavar="URL"),
+        Argument("--critics", "how many Critics", metavar="N", read=_read_count, default=1),
+        Argument(
+            "--public-peers",
+            "AXL nodes of strangers to link with, comma-separated; none unless named",
+            metavar="LIST",
+            read=_read_list,
+            write=",".join,
+            default=(),
+        ),
+    )
+
+    engine: str = "axl"
+    dir: Path | None = None
+    hosts: tuple[str, ...] = ()
+    port: int | None = None
+    server: str | None = None
+    critics: int = 1
+    public_peers: tuple[str, ...] = ()
+
+
+class RunMesh(Intent, frozen=True):
+    command: ClassVar = ("mesh", "up")
+    arguments: ClassVar = (_DIR,)
+
+    dir: Path | None = None
+
+
+async def _answer(session: Session, _asked: ShowMesh) -> CommandAnswer:
+    from zuno_tui.features.mesh.mesh import mesh_status
+
+    return await mesh_status(session)
+
+
+def _init(arguments: Namespace) -> int:
+    from zuno_tui.features.mesh.mesh import run_init
+
+    return run_init(arguments)
+
+
+def _up(arguments: Namespace) -> int:
+    from zuno_tui.features.mesh.mesh import run_up
+
+    return run_up(arguments)
+
+
+def _read(said: Remaining) -> ShowMesh:
+    said.end("status", "all", "who", "is", "there")
+    return ShowMesh()
+
+
+COMMAND = Command(
+    name="mesh",
+    does="who of the mesh is there: round trips, loss, versions",
+    group=Group.HOUSE,
+    intent=ShowMesh,
+    reaches_network=False,
+    answer=_answer,
+    verbs=(
+        Verb(
+            "mesh",
+            _read,
+            spoken=(
+                *("peers", "agents", "show mesh", "show peers", "show agents", "mesh status"),
+                *("the mesh", "who is there", "where are the agents", "who are the agents"),
+            ),
+        ),
+    ),
+    suggest=always(ShowMesh()),
+    actions=(
+        Command(
+            name="init",
+            does="write the keys, the node settings and the peer file of a new mesh",
+            group=Group.HOUSE,
+            intent=InitMesh,
+            reaches_network=False,
+            run=_init,
+        ),
+        Command(
+            name="up",
+            does="run the nodes and agents of the mesh on this machine, and keep them running",
+            group=Group.HOUSE,
+            intent=RunMesh,
+            reaches_network=False,
+            run=_up,
+        ),
+    ),
+)

@@ -1,0 +1,162 @@
+"""The desk's chart as a PNG: candles, cumulated volume delta, funding and the liquidation map."""
+
+from __future__ import annotations
+
+import asyncio
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.figure import Figure
+
+from agents.model.interface import PromptImage
+from agents.trade.indicators import largest_pools
+from chain.base.home import write_atomically
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from agents.trade.services import ChartFacts
+
+_RISES, _FALLS = "#2a9d6f", "#d1495b"
+_BODY = 0.35
+"""Of an hour, half the width of a candle."""
+_HOUR = 3600
+_EDGE = 0.02
+
+
+def trade_chart(facts: ChartFacts) -> bytes:
+    """The same facts give the same bytes with the same version of matplotlib."""
+    figure = Figure(figsize=(11, 8))
+    FigureCanvasAgg(figure)
+    # Measured margins: a layout that is solved for takes as long as all the rest.
+    grid = figure.add_gridspec(
+        3,
+        2,
+        height_ratios=(4, 1.3, 1),
+        width_ratios=(5, 1),
+        left=0.07,
+        right=0.985,
+        top=0.95,
+        bottom=0.07,
+        hspace=0.08,
+        wspace=0.03,
+    )
+    candles = figure.add_subplot(grid[0, 0])
+    delta = figure.add_subplot(grid[1, 0], sharex=candles)
+    funding = figure.add_subplot(grid[2, 0], sharex=candles)
+    pools = figure.add_subplot(grid[0, 1], sharey=candles)
+    _draw_candles(candles, facts)
+    _draw_delta(delta, facts)
+    _draw_funding(funding, facts)
+    _draw_pools(pools, facts)
+    for axes in (candles, delta):
+        axes.tick_params(labelbottom=False)
+    drawn = BytesIO()
+    figure.savefig(drawn, format="png", dpi=100, metadata={"Software": None})
+    return drawn.getvalue()
+
+
+def _hours(facts: ChartFacts) -> list[float]:
+    """Before the last candle, so that the picture needs no clock."""
+    last = facts.candles[-1].time if facts.candles else 0
+    return [(candle.time - last) / _HOUR for candle in facts.candles]
+
+
+def _draw_candles(axes: Axes, facts: ChartFacts) -> None:
+    hours = _hours(facts)
+    for up, colour in ((True, _RISES), (False, _FALLS)):
+        chosen = [
+            (at, candle)
+            for at, candle in zip(hours, facts.candles, strict=True)
+            if (candle.close >= candle.open) is up
+        ]
+        wicks = [((at, one.low), (at, one.high)) for at, one in chosen]
+        bodies = [
+            (
+                (at - _BODY, one.open),
+                (at - _BODY, one.close),
+                (at + _BODY, one.close),
+                (at + _BODY, one.open),
+            )
+            for at, one in chosen
+        ]
+        axes.add_collection(LineCollection(wicks, colors=colour, linewidths=0.8))
+        axes.add_collection(
+            PolyCollection(bodies, facecolors=colour, edgecolors=colour, linewidths=0.6)
+        )
+    axes.axhline(facts.mark, color="0.2", linewidth=0.8, linestyle="--")
+    _draw_levels(axes, facts, hours[0] if hours else 0.0)
+    if facts.candles:
+        pools = [one.price for one in largest_pools(facts.pools, facts.mark) if one is not None]
+        low = min((*(candle.low for candle in facts.candles), *pools))
+        high = max((*(candle.high for candle in facts.candles), *pools))
+        edge = (high - low or high) * _EDGE
+        axes.set_ylim(low - edge, high + edge)
+        axes.set_xlim(hours[0] - 1, 1)
+    axes.set_title(f"{facts.symbol} · 1 h · mark {facts.mark:,.2f}")
+
+
+def _draw_levels(axes: Axes, facts: ChartFacts, left: float) -> None:
+    """A line each; of names that would lie on each other the lower one."""
+    drawn = [one for one in facts.levels if not one.name.startswith(("swing", "liquidation"))]
+    apart = (drawn[-1].price - drawn[0].price) * _EDGE if drawn else 0.0
+    named = float("-inf")
+    for level in drawn:
+        axes.axhline(level.price, color="0.75", linewidth=0.6, zorder=0)
+        if level.price - named >= apart:
+            words = f"{level.name} {level.price:,.2f}"
+            axes.annotate(words, (left, level.price), fontsize=6, color="0.4")
+            named = level.price
+
+
+def _draw_delta(axes: Axes, facts: ChartFacts) -> None:
+    axes.plot(_hours(facts), facts.volume_delta, color="#3d5a80", linewidth=1.2)
+    axes.axhline(0, color="0.7", linewidth=0.6)
+    axes.set_ylabel("CVD, coins", fontsize=8)
+
+
+def _draw_funding(axes: Axes, facts: ChartFacts) -> None:
+    last = facts.candles[-1].time if facts.candles else 0
+    for time, rate in facts.funding:
+        colour = _RISES if rate >= 0 else _FALLS
+        axes.bar((time - last) / _HOUR, rate * 100, width=4, color=colour)
+    if not facts.funding:
+        axes.text(0.5, 0.5, "no funding is known", transform=axes.transAxes, ha="center")
+    axes.axhline(0, color="0.7", linewidth=0.6)
+    axes.set_ylabel("funding, %", fontsize=8)
+    axes.set_xlabel("hours before the last candle")
+
+
+def _draw_pools(axes: Axes, facts: ChartFacts) -> None:
+    """Estimated from volume and usual leverage: nobody publishes where others are liquidated."""
+    below, above = largest_pools(facts.pools, facts.mark)
+    for pool in facts.pools:
+        colour = _FALLS if pool.price < facts.mark else _RISES
+        strong = pool in (below, above)
+        height = facts.mark * 0.0025
+        axes.barh(pool.price, pool.coins, height=height, color=colour, alpha=1 if strong else 0.5)
+    axes.tick_params(labelleft=False)
+    axes.set_title("liquidations, estimated", fontsize=8)
+    axes.set_xlabel("coins", fontsize=8)
+
+
+class PngArtist:
+    """Keeps the picture as a file, too: reports show it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._drawn: dict[str, bytes] = {}
+
+    async def draw(self, facts: ChartFacts) -> str:
+        png = await asyncio.to_thread(trade_chart, facts)
+        digest = sha256(png).hexdigest()
+        self._drawn[digest] = png
+        await asyncio.to_thread(write_atomically, self._path, png)
+        return digest
+
+    def picture(self, digest: str) -> PromptImage:
+        return PromptImage(digest, self._drawn[digest])

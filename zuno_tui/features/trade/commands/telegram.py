@@ -1,0 +1,39 @@
+"""`zuno telegram`: the bot that answers questions in the chats that are set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.catalog.command import Argument, Command, Group, Intent
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+class AnswerChats(Intent, frozen=True):
+    command: ClassVar = ("telegram",)
+    arguments: ClassVar = (
+        Argument("--once", "answer what waits, and end", switch=True, default=False),
+    )
+
+    once: bool = False
+
+
+def _run(arguments: Namespace) -> int:
+    from zuno_tui.features.trade.chat import run
+
+    return run(arguments)
+
+
+COMMAND = Command(
+    name="telegram",
+    does="answer questions in the Telegram chats that are set, from facts alone",
+    notes=(
+        "It answers /status, /report, /positions, /why, /help and plain questions, only in "
+        "[telegram] chat and answer_to, and sends reports that wait. It starts no run, approves "
+        "nothing and sends no order. It runs beside zuno monitor, until told to end."
+    ),
+    group=Group.WATCH,
+    intent=AnswerChats,
+    run=_run,
+)

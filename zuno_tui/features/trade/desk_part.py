@@ -1,0 +1,345 @@
+"""The trade desk's runs at the desk: argued, approved, confirmed by a typed word, sent once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from agents.trade.limits import DeskLimits
+from agents.trade.payloads import TradePlanReady
+from agents.trade.terms import TradeMode
+from zuno_tui.app.market import MarketClockError
+from zuno_tui.desk.debates import DebateHearing
+from zuno_tui.desk.events import ConfirmationEnded, Said
+from zuno_tui.desk.jobs import fault_words
+from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
+from zuno_tui.features.trade.gate import ApprovedTrade, apply_trade, approve_trade, waiting_trade
+from zuno_tui.features.trade.intents import ASKED, Hedge, Trade
+from zuno_tui.features.trade.lessons import keep_run, keep_sent
+from zuno_tui.features.trade.plans import stored_trade
+from zuno_tui.features.trade.report import report_run
+from zuno_tui.features.trade.run_view import (
+    TradeApprovalView,
+    TradeRunView,
+    run_begun,
+    run_failed,
+    run_heard,
+    run_of_plan,
+)
+from zuno_tui.features.trade.trade import TRADE_WORD, progress_words, read_hedged, waiting_lines
+from zuno_tui.features.trade.trading import argue_trade, open_trading
+from zuno_tui.present.views import DebateView
+
+if TYPE_CHECKING:
+    from agents.bus.envelope import Payload
+    from agents.trade.plan import TradePlan
+    from chain.exchange.orders.order import OrderProgress
+    from zuno_tui.catalog.command import Intent
+    from zuno_tui.catalog.intents import Apply, Approve
+    from zuno_tui.desk.approvals import EmbeddedMarket
+    from zuno_tui.desk.context import DeskContext
+
+RUN, SENDING = "trade", "send"
+_PATIENCE = 900.0
+_READ_PATIENCE = 60.0
+_DECIDING = float(DeskLimits().plan_seconds)
+
+
+class _Waiting(Struct, frozen=True):
+    plan: TradePlan
+    hash: str
+    until: float
+    """By the wall's clock: nobody sends what was shown to somebody an hour ago."""
+
+
+class _RunSubject(Struct, frozen=True):
+    """What a run is about."""
+
+    name: str
+    mode: str
+    emergency: bool
+    twin: str
+    coin: str = ""
+    """Empty where the position tells."""
+    token_id: int | None = None
+
+
+class Trades:
+    def __init__(self, desk_context: DeskContext, market: EmbeddedMarket | None = None) -> None:
+        self._desk_context = desk_context
+        self._market = market
+        """In the demo, whose market leaves a person no time to decide."""
+        self._deciding: asyncio.TimerHandle | None = None
+        self._view: TradeRunView | None = None
+        self.changed_at = 0.0
+        self._asked: _Waiting | None = None
+
+    @property
+    def plan_id(self) -> str | None:
+        """The plan of the run that was shown last."""
+        return None if self._view is None else self._view.plan_id or None
+
+    def close(self) -> None:
+        if self._deciding is not None:
+            self._deciding.cancel()
+
+    def take(self, intent: Intent) -> bool:
+        """Starts a run; what asks how things stand is a page."""
+        match intent:
+            case Trade(subject) if subject not in ASKED:
+                about = _RunSubject(
+                    subject, intent.mode, intent.emergency, intent.twin, coin=subject
+                )
+            case Hedge(token_id):
+                name = f"hedge of #{token_id}"
+                about = _RunSubject(
+                    name, intent.mode, intent.emergency, intent.twin, token_id=token_id
+                )
+            case _:
+                return False
+        self._start(about)
+        return True
+
+    def show(self, plan_id: str | None = None) -> None:
+        """The run that is under way or was shown last, else the newest that was kept."""
+        view = self._view
+        if view is None or plan_id not in (None, view.plan_id):
+            plan, document = stored_trade(self._desk_context.session, plan_id)
+            view = self._pictured(run_of_plan(plan, str(document.get("requestId", ""))))
+        self._opened(view)
+
+    def approve(self, intent: Approve, plan_id: str) -> None:
+        self._desk_context.jobs.start(
+            "approve",
+            f"Looking at the orders of {plan_id} again",
+            lambda _: self._approve(plan_id, intent.twin),
+            seconds=_READ_PATIENCE,
+        )
+
+    def ask(self, _asked: Apply, plan_id: str) -> None:
+        """Show once more what would be sent, and wait for the word."""
+        self._desk_context.jobs.start(
+            "confirm",
+            "Reading what is approved",
+            lambda _: self._ask(plan_id),
+            seconds=_READ_PATIENCE,
+        )
+
+    def waits_for(self, approval_hash: str) -> bool:
+        return self._asked is not None and self._asked.hash == approval_hash
+
+    def confirm(self, approval_hash: str, word: str) -> None:
+        asked, self._asked = self._asked, None
+        if asked is None or asked.hash != approval_hash:
+            return
+        if word != TRADE_WORD or self._desk_context.clock() > asked.until:
+            self._end(approval_hash, "That was not the word, or it came too late. Nothing is sent.")
+            return
+        started = self._desk_context.jobs.start(
+            SENDING,
+            f"Sending the orders of {asked.plan.plan_id}",
+            lambda _: self._send(asked),
+            seconds=_PATIENCE + sum(one.slices * one.slice_seconds for one in asked.plan.orders),
+            # Parts that wait for their time may be ended before it.
+            cancellable=_is_sliced(asked.plan),
+        )
+        if not started:
+            self._end(approval_hash, "Another trade is being sent. Nothing of this one is.")
+
+    def _start(self, about: _RunSubject) -> None:
+        self._desk_context.jobs.start(
+            RUN,
+            f"The trade desk argues about {about.name}",
+            lambda _: self._argue(about),
+            seconds=_PATIENCE,
+        )
+
+    async def _argue(self, about: _RunSubject) -> None:
+        desk_context = self._desk_context
+        request_id = desk_context.opening.new_request_id()
+        self._opened(run_begun(request_id, about.name, about.mode))
+        hearing = DebateHearing(desk_context, DebateView(request_id, f"trade: {about.name}"))
+        listener = hearing.listener()
+        listener.on_message = self._heard
+        session = desk_context.session
+        try:
+            await self._give_time()
+            async with open_trading(session) as trading:
+                hedge = None
+                if about.token_id is not None:
+                    sources = desk_context.sources
+                    hedge = await read_hedged(session, sources, trading, about.token_id)
+                done = await argue_trade(
+                    session,
+                    trading,
+                    about.coin if hedge is None else hedge.coin,
+                    TradeMode(about.mode),
+                    hedge,
+                    emergency=about.emergency,
+                    request_id=request_id,
+                    listener=listener,
+                    on_crash=hearing.on_crash,
+                )
+        except asyncio.CancelledError:
+            self._failed(hearing, "it was ended before there was a plan")
+            await self._decided()
+            raise
+        except Exception as error:
+            self._failed(hearing, fault_words(error))
+            await self._decided()
+            raise
+        plan, failure = done.ended.plan, done.ended.failure
+        if plan is None or not plan.orders:
+            await self._decided()
+        if plan is None:
+            at = "" if failure is None else f"it ended at {failure.stage}: {failure.reason}"
+            self._failed(hearing, at)
+            desk_context.tell(Said(f"The trade desk came to no plan: {at}", "bad", about.twin))
+            return
+        view = self._pictured(run_of_plan(plan, request_id))
+        self._changed(view)
+        if done.document is not None:
+            await report_run(session, plan, done.document)
+            keep_run(session, plan, done.document)
+        headline = "" if view.verdict is None else view.verdict.headline
+        hearing.end(f"{plan.plan_id} says {headline}.")
+        words = f"{plan.plan_id}: {headline}"
+        desk_context.tell(Said(words, "bad" if plan.by_failure else "good", about.twin))
+
+    async def _approve(self, plan_id: str, twin: str) -> None:
+        plan, _ = stored_trade(self._desk_context.session, plan_id)
+        async with open_trading(self._desk_context.session) as trading:
+            waiting = await approve_trade(trading, plan)
+        self._follow(plan_id, f"apply {plan_id}", ("Approved for ten minutes; nothing is sent.",))
+        words = f"{waiting.plan.plan_id}: approved for ten minutes. To send it: apply"
+        self._desk_context.tell(Said(words, "good", twin))
+
+    async def _ask(self, plan_id: str) -> None:
+        plan, _ = stored_trade(self._desk_context.session, plan_id)
+        async with open_trading(self._desk_context.session) as trading:
+            waiting = await waiting_trade(trading, plan, None)
+            left = waiting.expires_at - trading.clock()
+        view = _approval_view(waiting, left)
+        self._asked = _Waiting(plan, view.hash, self._desk_context.clock() + left)
+        self._desk_context.tell(TradeConfirmationAsked(view))
+
+    async def _send(self, asked: _Waiting) -> None:
+        try:
+            async with open_trading(self._desk_context.session) as trading:
+                # A word takes its time, and the market does not wait for it.
+                waiting = await waiting_trade(trading, asked.plan, asked.hash)
+                sent = await apply_trade(trading, waiting, self._telling(asked.plan))
+        except asyncio.CancelledError:
+            self._end(asked.hash, "It was ended. What was not sent by then is not sent any more.")
+            raise
+        except Exception as error:
+            self._end(asked.hash, fault_words(error))
+            raise
+        await self._decided()
+        lines = tuple(progress_words(one, asked.plan.coin) for one in sent)
+        self._follow(asked.plan.plan_id, "", (f"Sent to {waiting.approval.venue}.", *lines))
+        refused = any(one.state.value == "refused" for one in sent)
+        self._end(asked.hash, "; ".join(lines))
+        _, document = stored_trade(self._desk_context.session, asked.plan.plan_id)
+        await report_run(self._desk_context.session, asked.plan, document, lines)
+        keep_sent(self._desk_context.session, asked.plan.plan_id, sent)
+        self._desk_context.tell(
+            Said(
+                f"{asked.plan.plan_id}: {'; '.join(lines)}",
+                "bad" if refused else "good",
+                f"zuno apply {asked.plan.plan_id}",
+            )
+        )
+
+    def _telling(self, plan: TradePlan) -> Callable[[OrderProgress], None]:
+        """Shows how each part stands where sending them takes its time."""
+        told: list[str] = []
+        if not _is_sliced(plan):
+            return lambda _: None
+
+        def on_sent(one: OrderProgress) -> None:
+            told.append(progress_words(one, plan.coin))
+            self._follow(plan.plan_id, "", ("Sending.", *told))
+
+        return on_sent
+
+    async def _give_time(self) -> None:
+        if self._market is None:
+            return
+        await self._market.give_time()
+        if self._deciding is not None:
+            self._deciding.cancel()
+        self._deciding = asyncio.get_running_loop().call_later(_DECIDING, self._late)
+
+    async def _decided(self) -> None:
+        """The demo's market goes on at its own speed; a chain that is gone has none."""
+        if self._deciding is not None:
+            self._deciding.cancel()
+            self._deciding = None
+        if self._market is not None:
+            with suppress(MarketClockError):
+                await self._market.go_on()
+
+    def _late(self) -> None:
+        """Nobody decided while the plan was good."""
+        self._deciding = None
+        self._desk_context.jobs.start(
+            "market", "The market goes on", lambda _: self._decided(), seconds=_READ_PATIENCE
+        )
+
+    def _pictured(self, view: TradeRunView) -> TradeRunView:
+        """With the chart that was drawn beside its record."""
+        path = self._desk_context.session.home.records / f"{view.request_id}.png"
+        return replace(view, chart=str(path)) if view.request_id and path.exists() else view
+
+    def _follow(self, plan_id: str, next_phrase: str, progress: tuple[str, ...]) -> None:
+        """What became of the plan, where it is the one that is shown."""
+        if self._view is not None and self._view.plan_id == plan_id:
+            self._changed(replace(self._view, next_phrase=next_phrase, progress=progress))
+
+    def _heard(self, payload: Payload) -> None:
+        # The plan itself is told when it is kept: before that nobody can approve it.
+        if self._view is not None and not isinstance(payload, TradePlanReady):
+            after = run_heard(self._view, payload)
+            if after is not self._view:
+                self._changed(after)
+
+    def _failed(self, hearing: DebateHearing, reason: str) -> None:
+        hearing.end("It ended without a plan.")
+        if self._view is not None:
+            self._changed(run_failed(self._view, reason))
+
+    def _opened(self, view: TradeRunView) -> None:
+        self._view, self.changed_at = view, self._desk_context.clock()
+        self._desk_context.tell(TradeOpened(view))
+
+    def _changed(self, view: TradeRunView) -> None:
+        self._view, self.changed_at = view, self._desk_context.clock()
+        self._desk_context.tell(TradeChanged(view))
+
+    def _end(self, approval_hash: str, words: str) -> None:
+        self._desk_context.tell(ConfirmationEnded(approval_hash, words))
+
+
+def _approval_view(waiting: ApprovedTrade, left: float) -> TradeApprovalView:
+    headline, *orders, _ = waiting_lines(waiting)
+    plan = run_of_plan(waiting.plan, "")
+    return TradeApprovalView(
+        plan_id=waiting.plan.plan_id,
+        hash=waiting.approval.hash,
+        venue=waiting.approval.venue,
+        headline=headline,
+        orders=tuple(line.strip() for line in orders),
+        lines=() if plan.verdict is None else plan.verdict.lines,
+        word=TRADE_WORD,
+        seconds_left=left,
+    )
+
+
+def _is_sliced(plan: TradePlan) -> bool:
+    return any(one.type == "sliced" for one in plan.orders)

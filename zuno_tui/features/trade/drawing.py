@@ -1,0 +1,289 @@
+"""A run of the trade desk in lines: its verdict, chips, ladder, lamps, cards and conflicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
+from textwrap import wrap
+from typing import TYPE_CHECKING, NamedTuple
+
+from zuno_tui.present.charts import Line, StyledText, bar
+from zuno_tui.present.output import cell_width
+
+if TYPE_CHECKING:
+    from zuno_tui.features.trade.run_view import (
+        ExpertCard,
+        LadderRow,
+        LampState,
+        SourceLamp,
+        TradeRunView,
+        TradeVerdict,
+        VerdictKind,
+    )
+    from zuno_tui.present.views import Tone
+
+_LAMPS: dict[LampState, StyledText] = {
+    "waiting": StyledText("·", "dim"),
+    "fresh": StyledText("●", "good"),
+    "stale": StyledText("◐", "warn"),
+    "missing": StyledText("○", "dim"),
+}
+_VERDICTS: dict[VerdictKind, tuple[str, Tone]] = {
+    "acts": ("▶", "good"),
+    "holds": ("■", "plain"),
+    "failed": ("✗", "bad"),
+}
+_BIASES: dict[str, tuple[str, Tone]] = {
+    "BULLISH": ("▲", "good"),
+    "BEARISH": ("▼", "bad"),
+    "NEUTRAL": ("◆", "plain"),
+    "": ("…", "dim"),
+}
+_LEANINGS: dict[str, Tone] = {"risk_on": "good", "neutral": "plain", "risk_off": "warn"}
+_LAMP_CELLS = 24
+_CARDS_BESIDE = 64
+"""The width from which two cards stand beside each other."""
+_CARD_GAP = 3
+_BAR = 8
+_WHY_BESIDE = 100
+_STAGE, _DECISION, _ALLOCATION, _LEVERAGE, _WORTH = 14, 16, 15, 7, 16
+
+
+def verdict_lines(view: TradeRunView, width: int) -> list[Line]:
+    if view.verdict is None:
+        return [(StyledText(f"… {view.working or 'waiting'}", "dim"),)]
+    told = view.verdict
+    glyph, tone = _VERDICTS[told.kind]
+    lines = _words(f"{glyph} {told.headline}", width, tone, indent=2)
+    lines += _words(_reason(told), width, tone if told.kind == "failed" else "plain", indent=2)
+    for line in told.lines:
+        lines += _words(f"  {line}", width, indent=4)
+    for order in told.orders:
+        lines += _words(f"  → {order}", width, indent=4)
+    if told.against:
+        lines += _words(f"  against it: {told.against}", width, "dim", indent=4)
+    for line in view.progress:
+        lines += _words(f"  {line}", width, "good", indent=4)
+    return lines
+
+
+def _reason(told: TradeVerdict) -> str:
+    reason = told.reason.rstrip(".")
+    if told.kind == "failed":
+        return f"  Nothing was judged: {reason}."
+    return f"  {reason[:1].upper()}{reason[1:]}."
+
+
+def chip_lines(view: TradeRunView, width: int) -> list[Line]:
+    """The regime with its budget, and what triage found."""
+    regime = view.regime
+    pending = "…" if view.verdict is None else "unknown"
+    if regime is None:
+        chips: list[StyledText] = [StyledText(f"[regime {pending}]", "dim")]
+    else:
+        tone = _LEANINGS[regime.leaning]
+        chips = [
+            StyledText(f"[{regime.name}]", tone),
+            StyledText(f"[risk budget {regime.budget}]", tone),
+        ]
+    if view.anomalies is None:
+        chips.append(StyledText(f"[triage {pending}]", "dim"))
+    elif not view.anomalies:
+        chips.append(StyledText("[nothing unusual]", "dim"))
+    else:
+        chips += [StyledText(f"[▲ {one.replace('_', ' ')}]", "warn") for one in view.anomalies]
+    if view.mark:
+        chips.append(StyledText(f"[mark {view.mark}]", "plain"))
+    lines = list(_flowed(chips, width))
+    if regime is not None:
+        words = f"{regime.why}. {regime.trust}"
+        lines += _words(f"{words[:1].upper()}{words[1:]}", width, "dim", indent=2)
+    return lines
+
+
+def ladder_lines(view: TradeRunView, width: int) -> list[Line]:
+    """Judge, expected value, budget, risk officer and guard, each with before and after."""
+    title = _cells(("stage", "decision", "of equity", "lever", "worth"))
+    lines: list[Line] = [(StyledText(title.rstrip(), "dim"),)]
+    pending = "…" if view.verdict is None else "never asked"
+    for row in view.ladder:
+        lines += _ladder_row(row, width, pending)
+    return lines
+
+
+def _ladder_row(row: LadderRow, width: int, pending: str) -> Iterator[Line]:
+    if not row.decision:
+        yield (StyledText(f"{row.stage:<{_STAGE}} {pending}", "dim"),)
+        return
+    tone: Tone = "bad" if row.stopped else "warn" if row.took else "plain"
+    mark = "✗" if row.stopped else "↓" if row.took else "✓"
+    words = _cells((row.stage, row.decision, row.allocation, row.leverage, row.worth))
+    why = row.why or ("" if row.took else "as it was" if row.stage != "judge" else "")
+    if width >= _WHY_BESIDE:
+        yield StyledText(f"{words} {mark} ", tone), StyledText(why, "dim")
+        return
+    yield (StyledText(f"{words} {mark}", tone),)
+    if row.why:
+        yield from _words(f"{' ' * _STAGE} {row.why}", width, "dim", indent=_STAGE + 1)
+
+
+def _cells(cells: Sequence[str]) -> str:
+    stage, decision, allocation, leverage, worth = cells
+    return (
+        f"{stage:<{_STAGE}} {decision:<{_DECISION}} {allocation:>{_ALLOCATION}} "
+        f"{leverage:>{_LEVERAGE}} {worth:>{_WORTH}}"
+    )
+
+
+def lamp_lines(view: TradeRunView, width: int) -> list[Line]:
+    """Twelve lamps with their ages, in as many columns as there is room for."""
+    columns = max(1, min(4, (width + 1) // (_LAMP_CELLS + 1)))
+    gap = StyledText("  " if width >= columns * (_LAMP_CELLS + 2) - 2 else " ")
+    rows = -(-len(view.lamps) // columns)
+    lines = []
+    for row in range(rows):
+        pieces: list[StyledText] = []
+        for lamp in view.lamps[row::rows]:
+            if pieces:
+                pieces.append(gap)
+            pieces += _lamp(lamp)
+        lines.append(tuple(pieces))
+    return lines
+
+
+def _lamp(lamp: SourceLamp) -> tuple[StyledText, StyledText]:
+    age = "missing" if lamp.state == "missing" else "" if lamp.state == "waiting" else lamp.age
+    words = f" {lamp.title:<14} {age:>7}"
+    return _LAMPS[lamp.state], StyledText(words, "plain" if lamp.state == "fresh" else "dim")
+
+
+def expert_lines(view: TradeRunView, width: int) -> list[Line]:
+    """Four cards, two beside each other where there is room."""
+    pending = "… not heard yet" if view.verdict is None else "never asked"
+    if width < _CARDS_BESIDE:
+        return _stacked(_card(card, width, pending) for card in view.experts)
+    half = (width - _CARD_GAP) // 2
+    cards = [_card(card, half, pending) for card in view.experts]
+    return _stacked(_beside(left, right, half) for left, right in _pairs(cards))
+
+
+def _card(card: ExpertCard, width: int, pending: str) -> list[Line]:
+    glyph, tone = _BIASES[card.bias]
+    title = f"{card.title.upper()} "
+    if not card.bias or card.confidence is None:
+        return [(StyledText(title), StyledText(pending, "dim"))]
+    leaning, sure = f"{glyph} {card.bias} ", f"{card.confidence:.0%}"
+    room = width - len(title) - len(leaning) - len(sure) - 1
+    drawn = f"{bar(card.confidence, _BAR)} " if room >= _BAR else ""
+    lines: list[Line] = [
+        (StyledText(title), StyledText(leaning, tone), StyledText(f"{drawn}{sure}", "dim"))
+    ]
+    if card.sees:
+        lines += _words(f"sees {card.sees}", width, "warn")
+    lines += _words(card.says, width)
+    if card.levels:
+        lines += _words(card.levels, width, "dim")
+    if not card.by_rules:
+        lines.append((StyledText("a model's words", "dim"),))
+    return lines
+
+
+def conflict_lines(view: TradeRunView, width: int) -> list[Line]:
+    found = view.conflicts
+    if found is None:
+        pending = "… not drawn yet" if view.verdict is None else "never drawn"
+        return [(StyledText(pending, "dim"),)]
+    glyph, tone = _BIASES[found.dominant]
+    lines: list[Line] = [
+        (
+            StyledText(f"{glyph} {found.dominant}", tone),
+            StyledText(f" on balance; surest is {found.strongest}", "dim"),
+        )
+    ]
+    for agreed in found.agreed:
+        lines += _words(f"= {agreed}", width, indent=2)
+    for one in found.conflicts:
+        lines += _words(f"✗ {one.between}", width, "warn", indent=2)
+        lines += _words(f"  {one.first}", width, indent=4)
+        lines += _words(f"  {one.second}", width, indent=4)
+        lines += _words(f"  tie: {one.tiebreaker}", width, "dim", indent=4)
+    if not found.conflicts:
+        lines += _words("nobody contradicts anybody", width, "dim")
+    return [*lines, *_words(f"? {found.question}", width, indent=2)]
+
+
+class RunSection(NamedTuple):
+    """A part of the run under its heading."""
+
+    title: str
+    beside: str
+    draw: Callable[[int], list[Line]]
+    """In so many cells."""
+
+
+def sections(view: TradeRunView) -> tuple[RunSection, ...]:
+    """All of it below the verdict and the chips."""
+    fresh = sum(lamp.state == "fresh" for lamp in view.lamps)
+    return (
+        RunSection("LADDER", "what each stage left", lambda width: ladder_lines(view, width)),
+        RunSection(
+            "SOURCES",
+            f"{fresh} of {len(view.lamps)} fresh; with their ages",
+            lambda width: lamp_lines(view, width),
+        ),
+        RunSection("EXPERTS", "", lambda width: expert_lines(view, width)),
+        RunSection("CONFLICT MAP", "", lambda width: conflict_lines(view, width)),
+    )
+
+
+def _words(text: str, width: int, tone: Tone = "plain", indent: int = 0) -> list[Line]:
+    lead = text[: len(text) - len(text.lstrip(" "))]
+    lines = wrap(
+        text.strip(),
+        max(10, width),
+        initial_indent=lead,
+        subsequent_indent=" " * indent,
+        break_on_hyphens=False,
+    )
+    return [(StyledText(line, tone),) for line in lines]
+
+
+def _flowed(chips: Iterable[StyledText], width: int) -> Iterator[Line]:
+    """Chips beside each other, and on a new line where they do not fit."""
+    line: list[StyledText] = []
+    taken = 0
+    for chip in chips:
+        cells = cell_width(chip.text)
+        if line and taken + 1 + cells > width:
+            yield tuple(line)
+            line, taken = [], 0
+        if line:
+            line.append(StyledText(" "))
+            taken += 1
+        line.append(chip)
+        taken += cells
+    if line:
+        yield tuple(line)
+
+
+def _stacked(blocks: Iterable[list[Line]]) -> list[Line]:
+    lines: list[Line] = []
+    for block in blocks:
+        if lines:
+            lines.append((StyledText(""),))
+        lines += block
+    return lines
+
+
+def _pairs(cards: Sequence[list[Line]]) -> Iterator[tuple[list[Line], list[Line]]]:
+    for place in range(0, len(cards), 2):
+        yield cards[place], cards[place + 1] if place + 1 < len(cards) else []
+
+
+def _beside(left: list[Line], right: list[Line], half: int) -> list[Line]:
+    lines = []
+    for one, other in zip_longest(left, right, fillvalue=()):
+        taken = sum(cell_width(piece.text) for piece in one)
+        gap = StyledText(" " * (half - taken + _CARD_GAP))
+        lines.append((*one, gap, *other) if other else one)
+    return lines

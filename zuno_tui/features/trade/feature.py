@@ -1,0 +1,97 @@
+"""The trade desk, as the rest of the app finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from zuno_tui.catalog.feature import Attachment, DeskPart, Feature, PlanFlow, RunAgain
+from zuno_tui.features.trade.intents import Hedge, Trade
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from agents.bus.replay import Record
+    from agents.monitor.rules.risks import HedgeSource
+    from chain.base.home import Home
+    from chain.contracts.networks import Network
+    from chain.positions.overview import Overview, Sources
+    from zuno_tui.app.session import Session
+    from zuno_tui.desk.approvals import EmbeddedMarket
+    from zuno_tui.desk.context import DeskContext
+    from zuno_tui.desk.events import Event
+    from zuno_tui.desk.thread import DeskLink
+    from zuno_tui.settings import Settings
+
+_HEDGES = "hedges"
+
+
+def _plan_flow() -> PlanFlow:
+    from zuno_tui.features.trade.trade import apply_run, approved, shown
+
+    return PlanFlow("agents.trade", shown, approved, apply_run, _run_again)
+
+
+async def _run_again(record: Record) -> RunAgain:
+    from agents.trade.flow import replay_desk
+
+    report, ended = await replay_desk(record)
+    plan = ended.plan
+    words = (
+        "It ended without a plan."
+        if plan is None
+        else f"{plan.plan_id} says {plan.decision.value}."
+    )
+    return RunAgain(report, ended.transcript, None if plan is None else plan.plan_id, words)
+
+
+def _desk_part(desk_context: DeskContext, market: EmbeddedMarket | None) -> DeskPart:
+    from zuno_tui.features.trade.desk_part import Trades
+
+    return Trades(desk_context, market)
+
+
+def _screen_for(event: Event, link: DeskLink, clock: Callable[[], float]) -> Screen[None] | None:
+    from zuno_tui.features.trade.events import TradeConfirmationAsked, TradeOpened
+
+    if not isinstance(event, TradeOpened | TradeConfirmationAsked):
+        return None
+    from zuno_tui.features.trade.screen import TradeConfirmScreen, TradeScreen
+
+    if isinstance(event, TradeOpened):
+        return TradeScreen(link, event.view)
+    return TradeConfirmScreen(link, event.approval, clock)
+
+
+async def _attached(
+    session: Session, sources: Sources, overviews: Sequence[Overview]
+) -> Attachment:
+    if not session.home.trades.exists():
+        return Attachment(_HEDGES, (), [])
+    from zuno_tui.features.trade.hedges import (
+        hedge_result_lines,
+        hedge_results_document,
+        read_hedge_results,
+    )
+
+    found = await read_hedge_results(session, sources, overviews)
+    return Attachment(_HEDGES, hedge_result_lines(found), hedge_results_document(found))
+
+
+def _watched_hedges(home: Home, settings: Settings, network: Network) -> HedgeSource:
+    from zuno_tui.features.trade.watched_hedges import HomeHedges
+
+    return HomeHedges(home, settings, network)
+
+
+FEATURE = Feature(
+    name="trade",
+    flow="trade",
+    plan_flow=_plan_flow,
+    intents=(Trade, Hedge),
+    desk_part=_desk_part,
+    screen_for=_screen_for,
+    attachment=_HEDGES,
+    attached=_attached,
+    watched_hedges=_watched_hedges,
+)

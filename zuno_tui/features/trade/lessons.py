@@ -1,0 +1,162 @@
+"""What ended trades teach: written down when they end, and handed to the next question."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanDocument
+from agents.memory.embedding import installed_embedder
+from agents.memory.lesson_writing import kind_records, worded
+from agents.memory.memory import EndedTrade, ExitKind, PostMortem, TradeMemory, TradeSetup, written
+from agents.trade.data_set import DataSet, DataSetRow, EndedRow, OrderRow, SentRow, run_row
+from agents.trade.facts import DeskRecord, Lesson, SetupRecord
+from chain.exchange.orders.closing import TradeClosing, closings
+from chain.exchange.orders.order import OrderProgress, OrderType
+from chain.exchange.orders.venue import current_orders
+from zuno_tui.features.trade.plans import stored_trade
+
+if TYPE_CHECKING:
+    from agents.model.interface import Model
+    from agents.trade.plan import TradePlan
+    from zuno_tui.app.session import Session
+    from zuno_tui.features.trade.gate import Trading
+
+
+def keep_run(session: Session, plan: TradePlan, document: PlanDocument) -> None:
+    _keep(session, run_row(plan, str(document.get("requestId", ""))))
+
+
+def keep_sent(session: Session, plan_id: str, sent: Sequence[OrderProgress]) -> None:
+    _keep(session, SentRow(plan_id, int(time.time()), tuple(map(_order_row, sent))))
+
+
+def keep_ended(session: Session, plan_id: str, ended: EndedTrade) -> None:
+    row = EndedRow(plan_id, ended.closed_at, ended.how, ended.entry, ended.exit, ended.pnl_pct)
+    _keep(session, row)
+
+
+def _order_row(one: OrderProgress) -> OrderRow:
+    return OrderRow(
+        one.order.client_id,
+        one.order.side.value,
+        one.order.type.value,
+        one.order.quantity,
+        one.order.price,
+        one.order.reduce_only,
+        one.state.value,
+        one.filled,
+        one.average,
+        one.fees,
+    )
+
+
+def _keep(session: Session, row: DataSetRow) -> None:
+    """A trade is no worse for a line that could not be kept."""
+    try:
+        DataSet(session.home.memory).add(row)
+    except OSError as error:
+        session.narrate(f"The data set was not written: {error.strerror}.")
+
+
+_HOW: dict[OrderType, ExitKind] = {
+    OrderType.STOP: "stop",
+    OrderType.TAKE_PROFIT: "take_profit",
+}
+
+
+@contextmanager
+def trade_memory(session: Session) -> Iterator[TradeMemory]:
+    memory = TradeMemory(session.home.memory, installed_embedder())
+    try:
+        yield memory
+    finally:
+        memory.close()
+
+
+async def learn(
+    session: Session, trading: Trading, memory: TradeMemory, model: Model | None = None
+) -> int:
+    """Write a post-mortem of every trade that has ended since; how many were new."""
+    plans = await current_orders(trading.journal, trading.venue)
+    hedges = trading.journal.hedges(trading.venue.name)
+    positions = {plan_id: start.key for plan_id, start in hedges.items()}
+    known = {one.memory_id for one in memory.all()}
+    new = 0
+    for closing in closings(plans, positions):
+        if closing.plan_id in known:
+            continue
+        plan = _plan(session, closing.plan_id)
+        if plan is None:
+            continue
+        ended = ended_of(closing)
+        if memory.keep(await worded(written(setup_of(plan), ended), model)):
+            keep_ended(session, plan.plan_id, ended)
+            new += 1
+    return new
+
+
+def setup_records(ended: Sequence[PostMortem]) -> tuple[SetupRecord, ...]:
+    return tuple(SetupRecord(**one._asdict()) for one in kind_records(ended))
+
+
+def setup_of(plan: TradePlan) -> TradeSetup:
+    return TradeSetup(
+        plan.plan_id,
+        plan.symbol,
+        plan.mode.value,
+        plan.objective.value,
+        plan.decision.value,
+        "" if plan.regime is None else plan.regime.regime.value,
+        tuple(one.value for one in plan.anomalies),
+        tuple(f"{one.expert.value} {one.bias.value}" for one in plan.findings),
+        None if plan.odds is None else plan.odds.win_pct,
+    )
+
+
+def ended_of(closing: TradeClosing) -> EndedTrade:
+    cost = (closing.entry or 0.0) * closing.quantity
+    known = closing.pnl_usd is not None and cost > 0
+    return EndedTrade(
+        int(closing.closed_at),
+        closing.entry,
+        closing.exit,
+        _HOW.get(closing.exit_type, "close"),
+        (closing.pnl_usd or 0.0) / cost * 100 if known else None,
+    )
+
+
+def recalled(memory: TradeMemory, symbol: str, setup: str) -> tuple[Lesson, ...]:
+    return tuple(
+        Lesson(
+            memory_id=one.post_mortem.memory_id,
+            time=one.post_mortem.time,
+            symbol=one.post_mortem.symbol,
+            setup=one.post_mortem.setup,
+            outcome=one.post_mortem.outcome,
+            constraint=one.post_mortem.constraint,
+            score=one.score or 0.0,
+        )
+        for one in memory.similar(symbol, setup)
+    )
+
+
+def desk_record(ended: list[PostMortem]) -> DeskRecord:
+    """How often trades with odds won, and how far the odds were off."""
+    told = [
+        (one.win_pct / 100, one.won)
+        for one in ended
+        if one.win_pct is not None and one.won is not None
+    ]
+    brier = sum((odds - won) ** 2 for odds, won in told) / len(told) if told else None
+    return DeskRecord(resolved=len(told), won=sum(won for _, won in told), brier=brier)
+
+
+def _plan(session: Session, plan_id: str) -> TradePlan | None:
+    """A plan that was let go of or changed teaches nothing."""
+    try:
+        return stored_trade(session, plan_id)[0]
+    except (DamagedPlanError, NoSuchPlanError):
+        return None

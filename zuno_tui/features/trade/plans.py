@@ -1,0 +1,37 @@
+"""Plans of the trade desk that were kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanDocument, PlanStore
+from agents.trade import FLOW
+from agents.trade.facts import PastDecision
+from agents.trade.plan_document import trade_plan_in
+
+if TYPE_CHECKING:
+    from agents.trade.plan import TradePlan
+    from zuno_tui.app.session import Session
+
+
+def stored_trade(session: Session, plan_id: str | None) -> tuple[TradePlan, PlanDocument]:
+    """The trade plan of this id, or the newest."""
+    document = PlanStore(session.home.plans).find(plan_id, FLOW)
+    return trade_plan_in(document), document
+
+
+def last_decision(session: Session, symbol: str) -> PastDecision | None:
+    """The newest plan on this contract, for consistency; one that cannot be read is none."""
+    try:
+        plan, _ = stored_trade(session, None)
+    except (DamagedPlanError, NoSuchPlanError):
+        return None
+    if plan.symbol != symbol or plan.regime is None:
+        return None
+    return PastDecision(
+        plan_id=plan.plan_id,
+        time=plan.made_at,
+        decision=plan.decision,
+        regime=plan.regime.regime,
+        mark=plan.mark,
+    )

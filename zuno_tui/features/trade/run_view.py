@@ -1,0 +1,539 @@
+"""A run of the trade desk as the screen, the chat and a report show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from agents.trade.payloads import (
+    ContextGathered,
+    DecisionDraft,
+    ExpertSpoke,
+    FlowDeskStart,
+    RegimeClassified,
+    RiskVerdict,
+    SnapshotTaken,
+    SynthesisReady,
+    TradePlanReady,
+    TriageDone,
+)
+from agents.trade.terms import ExpertName, SectionName, SectionStatus, TradeDecision
+from chain.base.clean_text import clean_text
+from zuno_tui.features.trade.drawing import chip_lines, sections, verdict_lines
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.charts import plain
+from zuno_tui.present.exit_codes import DONE, FAILED
+from zuno_tui.present.transcript import line_width
+from zuno_tui.present.words import age_text
+
+if TYPE_CHECKING:
+    from agents.bus.envelope import Payload
+    from agents.bus.plan_store import PlanDocument
+    from agents.trade.facts import ContextSection
+    from agents.trade.findings import AnyFinding, ConflictMap, KeyLevels, RegimeCall
+    from agents.trade.plan import HedgePlan, LadderStep, PlannedOrder, TradeOdds, TradePlan
+
+
+LampState = Literal["waiting", "fresh", "stale", "missing"]
+VerdictKind = Literal["acts", "holds", "failed"]
+"""A HOLD because something needed was missing is `failed`, never `holds`."""
+
+EXPERT_TITLES = ("liquidity", "microstructure", "macro", "geometry")
+STAGE_TITLES = ("judge", "expected value", "budget", "risk officer", "leverage guard")
+SOURCE_TITLES = (
+    "narrative",
+    "ingestion",
+    "funding",
+    "cvd",
+    "liquidations",
+    "memory",
+    "news",
+    "lessons",
+    "microstructure",
+    "macro",
+    "options",
+    "fear greed",
+)
+
+
+class SourceLamp(Struct, frozen=True):
+    """One of the twelve kinds of context."""
+
+    title: str
+    state: LampState = "waiting"
+    age: str = ""
+    """How old it was when it was read; empty where nothing was."""
+    source: str = ""
+    says: str = ""
+
+
+class RegimeChip(Struct, frozen=True):
+    name: str
+    budget: str
+    leaning: Literal["risk_on", "neutral", "risk_off"]
+    why: str
+    trust: str
+
+
+class ExpertCard(Struct, frozen=True):
+    title: str
+    bias: Literal["", "BULLISH", "BEARISH", "NEUTRAL"] = ""
+    """Empty before the expert has spoken."""
+    confidence: float | None = None
+    sees: str = ""
+    """What is unusual to it."""
+    says: str = ""
+    levels: str = ""
+    by_rules: bool = False
+
+
+class ConflictLine(Struct, frozen=True):
+    between: str
+    first: str
+    second: str
+    tiebreaker: str
+
+
+class ConflictMapView(Struct, frozen=True):
+    dominant: Literal["BULLISH", "BEARISH", "NEUTRAL"]
+    strongest: str
+    agreed: tuple[str, ...]
+    conflicts: tuple[ConflictLine, ...]
+    question: str
+    note: str
+
+
+class LadderRow(Struct, frozen=True):
+    """What one stage left; where it took something, before and after."""
+
+    stage: str
+    decision: str = ""
+    """Empty before the stage has judged."""
+    allocation: str = ""
+    leverage: str = ""
+    worth: str = ""
+    why: str = ""
+    took: bool = False
+    stopped: bool = False
+    """Whether this stage made a HOLD of it."""
+
+
+class TradeVerdict(Struct, frozen=True):
+    kind: VerdictKind
+    headline: str
+    reason: str
+    lines: tuple[str, ...] = ()
+    """Hedge, odds and account."""
+    orders: tuple[str, ...] = ()
+    against: str = ""
+
+
+class TradeRunView(Struct, frozen=True):
+    request_id: str
+    subject: str
+    mode: str
+    venue: str
+    coin: str = ""
+    token_id: int | None = None
+    """The position that is hedged."""
+    mark: str = ""
+    read_at: int | None = None
+    """By the clock of the venue."""
+    working: str = ""
+    """Who is at it; empty when it is over."""
+    regime: RegimeChip | None = None
+    anomalies: tuple[str, ...] | None = None
+    """None before triage."""
+    lamps: tuple[SourceLamp, ...] = tuple(SourceLamp(title) for title in SOURCE_TITLES)
+    experts: tuple[ExpertCard, ...] = tuple(ExpertCard(title) for title in EXPERT_TITLES)
+    conflicts: ConflictMapView | None = None
+    ladder: tuple[LadderRow, ...] = tuple(LadderRow(title) for title in STAGE_TITLES)
+    verdict: TradeVerdict | None = None
+    plan_id: str = ""
+    made_at: float | None = None
+    next_phrase: str = ""
+    """What leads on from here, to be typed; empty where nothing does."""
+    progress: tuple[str, ...] = ()
+    """What became of its approval and its orders."""
+    chart: str = ""
+    """The file of its picture; empty where none was drawn."""
+
+
+class TradeApprovalView(Struct, frozen=True):
+    """What the typed word would send."""
+
+    plan_id: str
+    hash: str
+    venue: str
+    headline: str
+    orders: tuple[str, ...]
+    lines: tuple[str, ...]
+    word: str
+    seconds_left: float
+
+
+_LINE = 300
+_WIDTH = 110
+"""Of lines that nobody sees in a terminal."""
+
+
+def trade_answer(plan: TradePlan, document: PlanDocument) -> CommandAnswer:
+    return CommandAnswer(
+        lines=tuple(trade_lines(plan)),
+        document=document,  # type: ignore[arg-type]
+        remarks=_next_step(plan),
+        code=FAILED if plan.by_failure else DONE,
+    )
+
+
+def trade_lines(plan: TradePlan) -> Iterator[str]:
+    return run_lines(run_of_plan(plan, ""), line_width() or _WIDTH)
+
+
+def run_lines(view: TradeRunView, width: int) -> Iterator[str]:
+    """All that the screen shows, in the same words."""
+    yield run_title(view)
+    yield from (plain(line).rstrip() for line in verdict_lines(view, width))
+    yield from (plain(line).rstrip() for line in chip_lines(view, width))
+    for section in sections(view):
+        yield ""
+        yield f"{section.title}  {section.beside}".rstrip()
+        yield from (plain(line).rstrip() for line in section.draw(width))
+
+
+def message_lines(view: TradeRunView) -> Iterator[str]:
+    """The run as a telephone shows it: the verdict, what it rests on, and how to find it again."""
+    yield run_title(view)
+    yield from (plain(line).strip() for line in verdict_lines(view, _LINE))
+    if view.regime is not None:
+        found = (
+            ", ".join(one.replace("_", " ") for one in view.anomalies or ()) or "nothing unusual"
+        )
+        yield f"{view.regime.name}, risk budget {view.regime.budget}; {found}; mark {view.mark}"
+    for card in view.experts:
+        if card.bias and card.confidence is not None:
+            yield f"{card.title}: {card.bias} {card.confidence:.0%}"
+    dark = [lamp.title for lamp in view.lamps if lamp.state in ("stale", "missing")]
+    if dark:
+        yield f"dark: {', '.join(dark)}"
+
+
+def run_title(view: TradeRunView) -> str:
+    return " · ".join(filter(None, (view.plan_id, view.subject, view.mode, view.venue)))
+
+
+def _next_step(plan: TradePlan) -> tuple[str, ...]:
+    if plan.decision is TradeDecision.HOLD:
+        return ()
+    return (f"Nothing is sent. To approve it: zuno approve {plan.plan_id}",)
+
+
+def fact_lines(view: TradeRunView) -> Iterator[str]:
+    yield from _decided(view)
+    if view.regime is not None:
+        regime = view.regime
+        yield f"regime: {regime.name}, risk budget {regime.budget}: {regime.why}. {regime.trust}"
+    if view.anomalies is not None:
+        found = ", ".join(one.replace("_", " ") for one in view.anomalies) or "nothing unusual"
+        yield f"triage, anomalies: {found}"
+    for card in view.experts:
+        if card.confidence is not None:
+            more = "; ".join(filter(None, (card.sees, card.says, card.levels)))
+            yield f"{card.title} expert: {card.bias} {card.confidence:.0%}: {more}"
+    if view.conflicts is not None:
+        found = view.conflicts.dominant
+        yield f"experts on balance: {found}, surest is {view.conflicts.strongest}"
+        for one in view.conflicts.conflicts:
+            yield f"conflict, {one.between}: {one.tiebreaker}"
+        yield f"open question: {view.conflicts.question}"
+    for row in view.ladder:
+        if row.decision:
+            parts = (row.decision, row.allocation, row.leverage, row.worth, row.why)
+            yield f"ladder, {row.stage}: {', '.join(filter(None, parts))}"
+    for lamp in view.lamps:
+        yield " ".join(filter(None, (f"source {lamp.title}: {lamp.state}", lamp.age, lamp.says)))
+
+
+def _decided(view: TradeRunView) -> Iterator[str]:
+    told = view.verdict
+    if told is None:
+        return
+    yield f"decision: {told.headline}: {told.reason}"
+    yield from told.lines
+    yield from (f"order, {order}" for order in told.orders)
+    if told.against:
+        yield f"against it: {told.against}"
+    if view.mark:
+        yield f"mark price: {view.mark}"
+
+
+EXPERT_TITLE = dict(zip(ExpertName, EXPERT_TITLES, strict=True))
+_SOURCE_TITLE = dict(zip(SectionName, SOURCE_TITLES, strict=True))
+_LAMPS: dict[SectionStatus, LampState] = {
+    SectionStatus.OK: "fresh",
+    SectionStatus.STALE: "stale",
+    SectionStatus.UNAVAILABLE: "missing",
+}
+
+
+def run_begun(request_id: str, subject: str, mode: str) -> TradeRunView:
+    return TradeRunView(request_id, subject, mode, "", working="reading the market")
+
+
+def run_heard(view: TradeRunView, payload: Payload) -> TradeRunView:
+    """The run after one more message of its flow; what tells nothing new leaves it as it was."""
+    if isinstance(payload, TradePlanReady):
+        return run_of_plan(payload.plan, view.request_id)
+    news = _news(view, payload)
+    return replace(view, **news) if news else view
+
+
+def _news(view: TradeRunView, payload: Payload) -> dict[str, object]:
+    """What a message changes; of those that carry earlier ones along, the latest part alone."""
+    news: dict[str, object] = {}
+    match payload:
+        case FlowDeskStart(question=asked):
+            token_id = None if asked.hedge is None else asked.hedge.token_id
+            news = {"venue": asked.account.venue, "coin": asked.coin, "token_id": token_id}
+        case SnapshotTaken(market=market):
+            news = {"mark": f"{market.mark:,.2f}", "read_at": market.time}
+            news["working"] = "naming the regime"
+        case ContextGathered(context=context):
+            news = {"lamps": lamps(context.sections, view.read_at)}
+        case RiskVerdict(ladder=ladder):
+            news = {"ladder": ladder_rows(ladder), "working": "guarding the leverage"}
+        case DecisionDraft(ladder=ladder):
+            news = {"ladder": ladder_rows(ladder), "working": "holding it to the risk rules"}
+        case SynthesisReady(conflicts=conflicts):
+            news = {"conflicts": conflict_map_view(conflicts), "working": "judging"}
+        case TriageDone(triage=triage):
+            found = tuple(one.value for one in triage.anomalies)
+            news = {"anomalies": found, "working": "hearing four experts"}
+        case RegimeClassified(regime=regime):
+            news = {"regime": regime_chip(regime), "working": "looking for what is unusual"}
+        case ExpertSpoke(finding=finding):
+            card = expert_card(finding)
+            cards = (card if one.title == card.title else one for one in view.experts)
+            news = {"experts": tuple(cards)}
+        case _:
+            pass
+    return news
+
+
+def run_failed(view: TradeRunView, reason: str) -> TradeRunView:
+    """It came to no plan: that is no HOLD either."""
+    return replace(view, working="", verdict=TradeVerdict("failed", "NO DECISION", reason))
+
+
+def run_of_plan(plan: TradePlan, request_id: str) -> TradeRunView:
+    return TradeRunView(
+        request_id=request_id,
+        subject=subject_words(plan),
+        mode=plan.mode.value,
+        venue=plan.venue,
+        coin=plan.coin,
+        token_id=plan.token_id,
+        mark=f"{plan.mark:,.2f}" if plan.mark else "",
+        read_at=plan.market_time,
+        regime=None if plan.regime is None else regime_chip(plan.regime),
+        anomalies=None if plan.regime is None else tuple(one.value for one in plan.anomalies),
+        lamps=lamps(plan.sections, plan.market_time),
+        experts=_cards(plan.findings),
+        conflicts=None if plan.conflicts is None else conflict_map_view(plan.conflicts),
+        ladder=ladder_rows(plan.ladder),
+        verdict=verdict(plan),
+        plan_id=plan.plan_id,
+        made_at=float(plan.made_at),
+        next_phrase=f"approve {plan.plan_id}" if plan.orders else "",
+    )
+
+
+def subject_words(plan: TradePlan) -> str:
+    if plan.hedge is None:
+        return plan.symbol
+    position = plan.hedge.position
+    return f"hedge of #{position.token_id} {position.pair} with {plan.symbol}"
+
+
+def lamps(sections: Sequence[ContextSection], read_at: int | None) -> tuple[SourceLamp, ...]:
+    return tuple(
+        SourceLamp(
+            _SOURCE_TITLE[one.name],
+            _LAMPS[one.status],
+            _age(one, read_at),
+            clean_text(one.source),
+            clean_text(one.text),
+        )
+        for one in sections
+    )
+
+
+def _age(section: ContextSection, read_at: int | None) -> str:
+    if section.as_of is None or read_at is None or section.status is SectionStatus.UNAVAILABLE:
+        return ""
+    return age_text(max(0, read_at - section.as_of))
+
+
+def regime_chip(regime: RegimeCall) -> RegimeChip:
+    return RegimeChip(
+        regime.regime.value,
+        f"{regime.risk_budget_pct:g} %",
+        regime.risk_bias,
+        clean_text(regime.rationale),
+        clean_text(regime.trust_directive),
+    )
+
+
+def _cards(findings: Sequence[AnyFinding]) -> tuple[ExpertCard, ...]:
+    spoken = {card.title: card for card in map(expert_card, findings)}
+    return tuple(spoken.get(title, ExpertCard(title)) for title in EXPERT_TITLES)
+
+
+def expert_card(finding: AnyFinding) -> ExpertCard:
+    return ExpertCard(
+        EXPERT_TITLE[finding.expert],
+        finding.bias.value,
+        finding.confidence,
+        "" if finding.anomaly == "none" else finding.anomaly.replace("_", " "),
+        clean_text(finding.rationale),
+        _levels(finding.key_levels) if finding.expert is ExpertName.GEOMETRY else "",
+        finding.fallback,
+    )
+
+
+def _levels(levels: KeyLevels) -> str:
+    known = (
+        ("support", levels.immediate_support),
+        ("resistance", levels.immediate_resistance),
+        ("most traded", levels.volume_poc),
+    )
+    return ", ".join(f"{name} {price:,.2f}" for name, price in known if price is not None)
+
+
+def conflict_map_view(found: ConflictMap) -> ConflictMapView:
+    return ConflictMapView(
+        found.dominant_signal.value,
+        EXPERT_TITLE[found.highest_confidence_expert],
+        tuple(clean_text(one) for one in found.consensus_signals),
+        tuple(
+            ConflictLine(
+                " against ".join(EXPERT_TITLE[name] for name in one.between),
+                clean_text(one.expert_a_claim),
+                clean_text(one.expert_b_claim),
+                clean_text(one.tiebreaker),
+            )
+            for one in found.conflicts
+        ),
+        clean_text(found.key_uncertainty),
+        clean_text(found.regime_note),
+    )
+
+
+def ladder_rows(steps: Sequence[LadderStep]) -> tuple[LadderRow, ...]:
+    """Five rows in any case; a stage that has not judged yet is empty."""
+    before: LadderStep | None = None
+    rows = []
+    for title, step in zip_longest(STAGE_TITLES, steps[: len(STAGE_TITLES)]):
+        rows.append(LadderRow(title) if step is None else _row(title, step, before))
+        before = step or before
+    return tuple(rows)
+
+
+def _row(title: str, step: LadderStep, before: LadderStep | None) -> LadderRow:
+    last = step if before is None else before
+    return LadderRow(
+        title,
+        _change(last.decision.value, step.decision.value),
+        _change(f"{last.allocation_pct:.3g} %", f"{step.allocation_pct:.3g} %"),
+        _change(f"{last.leverage:g}×", f"{step.leverage:g}×"),
+        _change(f"${last.notional_usd:,.0f}", f"${step.notional_usd:,.0f}"),
+        ", ".join(note.replace("_", " ") for note in step.notes),
+        took=(step.decision, step.allocation_pct, step.leverage)
+        != (last.decision, last.allocation_pct, last.leverage),
+        stopped=step.decision is TradeDecision.HOLD and last.decision is not TradeDecision.HOLD,
+    )
+
+
+def _change(before: str, after: str) -> str:
+    return after if before == after else f"{before} → {after}"
+
+
+def verdict(plan: TradePlan) -> TradeVerdict:
+    kind: VerdictKind = "holds" if plan.decision is TradeDecision.HOLD else "acts"
+    return TradeVerdict(
+        "failed" if plan.by_failure else kind,
+        decision_words(plan),
+        clean_text(plan.reason),
+        (*_hedge_lines(plan.hedge), *_odds_lines(plan.odds, plan), *_account_line(plan)),
+        tuple(order_words(order, plan.coin) for order in plan.orders),
+        "" if plan.reasoning is None else clean_text(plan.reasoning.counter_scenario),
+    )
+
+
+def decision_words(plan: TradePlan) -> str:
+    """A HOLD that something missing brought about is told apart from one that was judged."""
+    if plan.by_failure:
+        return f"{plan.decision.value} BY FAILURE"
+    size = f" {plan.quantity:g} {plan.coin} (${plan.notional_usd:,.2f})" if plan.quantity else ""
+    words = f"{plan.decision.value}{size}"
+    if plan.missing:
+        return f"{words} (degraded: {len(plan.missing)}/{len(SOURCE_TITLES)} sources dark)"
+    return words
+
+
+def _hedge_lines(hedge: HedgePlan | None) -> Iterator[str]:
+    if hedge is None:
+        return
+    position = hedge.position
+    yield (
+        f"delta {position.delta:.4g} {position.coin}, gamma {position.gamma:.3g}, short "
+        f"{hedge.held:g} {position.coin} now"
+    )
+    cost = hedge.cost_usd_a_day
+    words = (
+        "unknown" if cost is None else f"{'costs' if cost > 0 else 'pays'} ${abs(cost):.2f} a day"
+    )
+    yield (
+        f"hedge {hedge.ratio:.0%}: {hedge.wanted:g} {position.coin} wanted, {hedge.reached:g} "
+        f"reached; net delta {hedge.net_delta:.4g} {position.coin}; funding {words}"
+    )
+
+
+def _odds_lines(odds: TradeOdds | None, plan: TradePlan) -> Iterator[str]:
+    if odds is None:
+        return
+    if plan.entry is not None:
+        yield (
+            f"entry {plan.entry:,.2f}, stop {plan.stop:,.2f}, take profit {plan.take_profit:,.2f}"
+        )
+    yield (
+        f"odds {odds.win_pct:.0f} % ({odds.record.resolved} of the desk's trades have ended; it "
+        f"claims {odds.claimed_pct:.0f} %), break-even {odds.break_even_pct:.0f} %, without drift "
+        f"{odds.fair_pct:.0f} %; +{odds.profit_pct:.2f} % or −{odds.loss_pct:.2f} %, "
+        f"expected {odds.expected_pct:+.2f} % after costs"
+    )
+
+
+def _account_line(plan: TradePlan) -> Iterator[str]:
+    if plan.leverage_before is None or plan.leverage_after is None or plan.equity is None:
+        return
+    yield (
+        f"account ${plan.equity:,.2f}, leverage {plan.leverage_before:.2f}× before, "
+        f"{plan.leverage_after:.2f}× after"
+    )
+
+
+def order_words(order: PlannedOrder, coin: str) -> str:
+    price = "at any price" if order.price is None else f"at {order.price:,.2f}"
+    words = f"{order.purpose.replace('_', ' ')}: {order.side} {order.quantity:g} {coin} {price}"
+    if order.type == "maker":
+        words += f" or better, resting, for {(order.expires_seconds or 0) // 60} minutes"
+    if order.type == "sliced":
+        words += f", {order.slices} parts {order.slice_seconds // 60} minutes apart"
+    if order.type == "limit_taker":
+        words += ", or better, at once"
+    return f"{words}, reduce-only" if order.reduce_only else words

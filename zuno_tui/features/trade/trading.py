@@ -1,0 +1,269 @@
+"""Opening the trade desk: its market, its venue and its journal; arguing, and keeping the plan."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from agents.bus.plan_store import PlanDocument, PlanStore
+from agents.bus.record import FileSink, RecordWriter, running_versions
+from agents.bus.transport import Ambient
+from agents.memory.lesson_writing import feedback, kind_records
+from agents.trade.facts import DeskQuestion, DeskSettings, HedgeFacts
+from agents.trade.flow import TRADE_FLOW, DeskEnd, hold_desk
+from agents.trade.limits import DeskLimits
+from agents.trade.observe.news import MemoryIngestion, NarrativeReader, NewsReader
+from agents.trade.observe.observer import MarketObserver
+from agents.trade.observe.sections import (
+    FearGreedReader,
+    LiquidationsReader,
+    MacroReader,
+    OptionsReader,
+    SectionReader,
+)
+from agents.trade.plan_document import trade_document
+from agents.trade.terms import Objective, SectionName, TradeMode
+from chain.base.locks import locked_if_free
+from chain.base.redaction import Redactor
+from chain.exchange.orders.ccxt_client import VenuePackageError
+from chain.exchange.orders.venue import reconcile
+from chain.exchange.public.binance import BASE_URL, BinancePublic
+from chain.exchange.public.book_stream import BookStream
+from chain.exchange.public.deribit import DeribitPublic
+from chain.exchange.public.fear_greed import FearGreedIndex
+from chain.exchange.public.fred import Fred
+from chain.exchange.public.market import contract_symbol
+from chain.exchange.public.okx import OkxPublic
+from zuno_tui.features.trade.gate import Trading
+from zuno_tui.features.trade.lessons import (
+    desk_record,
+    learn,
+    recalled,
+    setup_records,
+    trade_memory,
+)
+from zuno_tui.features.trade.models import OpenModels, open_models
+from zuno_tui.features.trade.plans import last_decision
+from zuno_tui.features.trade.venue import exchange_address, open_venue
+
+if TYPE_CHECKING:
+    from agents.bus.envelope import Role
+    from agents.bus.run import Listener
+    from agents.memory.memory import TradeMemory
+    from agents.model.interface import Model
+    from chain.exchange.orders.other_venues import OtherVenues
+    from zuno_tui.app.session import Session
+
+
+@asynccontextmanager
+async def outside_readers(
+    session: Session, narrative: Model | None = None, *, emergency: bool = False
+) -> AsyncIterator[dict[SectionName, SectionReader]]:
+    """The embedded chain's world has none of its own, and asks only whom the person has set."""
+    table = session.settings.trade
+    async with AsyncExitStack() as closing:
+        readers: dict[SectionName, SectionReader] = {}
+        if table.news:
+            news = NewsReader(table.news, time.time, emergency=emergency)
+            closing.push_async_callback(news.close)
+            readers[SectionName.NEWS] = news
+        if narrative is not None:
+            readers[SectionName.NARRATIVE] = NarrativeReader(narrative, time.time)
+        if session.network.clock != "head":
+            options, fear, okx = DeribitPublic(), FearGreedIndex(), OkxPublic()
+            for one in (options, fear, okx):
+                closing.push_async_callback(one.close)
+            readers[SectionName.OPTIONS] = OptionsReader(options, time.time)
+            readers[SectionName.FEAR_GREED] = FearGreedReader(fear, time.time)
+            readers[SectionName.LIQUIDATIONS] = LiquidationsReader(okx, time.time)
+            key = fred_key(session)
+            if key is not None:
+                macro = Fred(key)
+                closing.push_async_callback(macro.close)
+                readers[SectionName.MACRO] = MacroReader(macro, time.time)
+        yield readers
+
+
+@asynccontextmanager
+async def other_venues(session: Session) -> AsyncIterator[OtherVenues | None]:
+    """None in the embedded chain's world, and where ccxt is not installed."""
+    if session.network.clock == "head" or session.settings.trade.url is not None:
+        yield None
+        return
+    from chain.exchange.orders.other_venues import OtherVenues
+
+    try:
+        venues = OtherVenues()
+    except VenuePackageError:
+        yield None
+        return
+    try:
+        yield venues
+    finally:
+        await venues.close()
+
+
+def book_stream(session: Session, market: BinancePublic) -> BookStream | None:
+    """Of Binance itself; servers of its shapes, the embedded chain's among them, stream nothing."""
+    if exchange_address(session).base_url != BASE_URL:
+        return None
+    return BookStream(market.name, market.snapshot)
+
+
+def fred_key(session: Session) -> str | None:
+    place = session.settings.trade.fred_key
+    return None if place is None else os.environ.get(place.removeprefix("env:")) or None
+
+
+def sample_seconds(session: Session) -> float:
+    """Between two looks at a book; the embedded chain's moves with its blocks alone."""
+    return 0.0 if session.network.clock == "head" else 1.0
+
+
+def desk_settings(session: Session) -> DeskSettings:
+    limits, table = DeskLimits(), session.settings.trade
+    return DeskSettings(
+        binance_usd=table.order_usd or limits.binance_usd,
+        account_leverage=table.account_leverage or limits.account_leverage,
+    )
+
+
+@asynccontextmanager
+async def open_trading(session: Session) -> AsyncIterator[Trading]:
+    """Opens the venue, and asks it first about everything that was left between."""
+    async with open_venue(session) as opened:
+        # Whoever is sending right now knows best what has become of it.
+        with locked_if_free(session.home.trades_lock) as nobody_sends:
+            left = await reconcile(opened.journal, opened.venue) if nobody_sends else ()
+        for entry in left:
+            session.narrate(
+                f"Order {entry.order.client_id} was cut off: it is {entry.state.value}."
+            )
+        yield Trading(
+            opened.market,
+            opened.venue,
+            opened.journal,
+            opened.fees,
+            desk_settings(session),
+            time.time,
+            session.home.trades_lock,
+        )
+
+
+class ArguedTrade(Struct, frozen=True):
+    ended: DeskEnd
+    document: PlanDocument | None
+
+
+async def argue_trade(
+    session: Session,
+    trading: Trading,
+    coin: str,
+    mode: TradeMode,
+    hedge: HedgeFacts | None = None,
+    *,
+    emergency: bool = False,
+    request_id: str | None = None,
+    listener: Listener | None = None,
+    on_crash: Callable[[Role, Exception], None] | None = None,
+) -> ArguedTrade:
+    """Argue on the record and keep the plan that comes of it."""
+    request_id = request_id or f"req_{secrets.token_hex(8)}"
+    path = session.home.records / f"{request_id}.jsonl"
+    async with AsyncExitStack() as opened:
+        models = await opened.enter_async_context(open_models(session, listener))
+        memory = opened.enter_context(trade_memory(session))
+        await learn(session, trading, memory, models.lessons)
+        question = await _question(
+            session, trading, memory, models, _Subject(coin, mode, hedge, emergency=emergency)
+        )
+        now = float(question.account.time)
+        elsewhere = await opened.enter_async_context(other_venues(session))
+        async with outside_readers(session, models.narrative, emergency=emergency) as readers:
+            record = RecordWriter(
+                FileSink(path),
+                request_id,
+                running_versions(TRADE_FLOW.package),
+                Redactor((*_secrets(session), *models.secrets)),
+                flow=TRADE_FLOW.name,
+            )
+            try:
+                ended = await hold_desk(
+                    question,
+                    MarketObserver(
+                        trading.market,
+                        readers,
+                        ingestion=MemoryIngestion(memory, time.time, models.filing),
+                        stream=book_stream(session, trading.market),
+                        elsewhere=elsewhere,
+                        sample_seconds=sample_seconds(session),
+                    ),
+                    record,
+                    ambient=Ambient(lambda: now, lambda: request_id),
+                    request_id=request_id,
+                    model=models.model,
+                    names=models.names,
+                    artist=models.artist(path, reported=_is_sent(session)),
+                    limits=models.limits,
+                    tokens=models.tokens,
+                    listener=listener,
+                    on_crash=on_crash,
+                )
+            finally:
+                record.close()
+    if ended.plan is None:
+        return ArguedTrade(ended, None)
+    document = trade_document(ended, record.last_hash)
+    PlanStore(session.home.plans).keep(document)
+    return ArguedTrade(ended, document)
+
+
+def _is_sent(session: Session) -> bool:
+    """Whether somebody is sent a report of the run."""
+    return session.settings.trade.send_reports and session.settings.telegram.token is not None
+
+
+class _Subject(NamedTuple):
+    coin: str
+    mode: TradeMode
+    hedge: HedgeFacts | None
+    emergency: bool
+
+
+async def _question(
+    session: Session, trading: Trading, memory: TradeMemory, models: OpenModels, about: _Subject
+) -> DeskQuestion:
+    """What is asked, with everything that the home alone can tell."""
+    symbol = contract_symbol(about.coin)
+    previous = last_decision(session, symbol)
+    objective = Objective.TRADE if about.hedge is None else Objective.HEDGE
+    regime = "" if previous is None else previous.regime.value
+    past = memory.all()
+    return DeskQuestion(
+        asked_at=int(time.time()),
+        symbol=symbol,
+        coin=symbol.removesuffix("USDT"),
+        mode=about.mode,
+        objective=objective,
+        account=await trading.account(),
+        settings=trading.settings,
+        hedge=about.hedge,
+        emergency=about.emergency,
+        previous=previous,
+        lessons=recalled(memory, symbol, f"{symbol} {about.mode.value} {objective.value} {regime}"),
+        record=desk_record(past),
+        kinds=setup_records(past),
+        feedback=await feedback(kind_records(past), models.feedback),
+    )
+
+
+def _secrets(session: Session) -> tuple[str, ...]:
+    """Everything known to be secret, so that none of it can reach the record."""
+    urls = [url for chosen in session.settings.endpoints.values() for url in chosen]
+    return tuple(secret for secret in (*urls, fred_key(session)) if secret)

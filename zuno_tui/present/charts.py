@@ -1,0 +1,508 @@
+"""Charts in characters: prices, days, depth and active liquidity."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
+from zuno_tui.present.views import ChartView
+from zuno_tui.present.words import percent
+
+if TYPE_CHECKING:
+    from chain.pools.depth import Depth
+    from chain.positions.identity import PositionIdentity
+    from chain.tokens.pair import Pair
+    from zuno_tui.present.views import Tone
+
+    DrawnTone = Tone | Literal["shade", "good shade"]
+
+    """Shades fill an area; words are never drawn in them."""
+
+
+WIDTH = 14
+_OUTSIDE = 2
+"""Cells left on each side for a price that has gone beyond the edge."""
+
+
+def range_gauge(progress: float, width: int = WIDTH, *, ascii_only: bool = False) -> str:
+    """`├───●─────┤` with the price at `progress`, 0 the lower edge and 1 the upper one."""
+    line, left, right, mark = ("-", "[", "]", "o") if ascii_only else ("─", "├", "┤", "●")
+    inner = width - 2 * _OUTSIDE
+    cells = [" "] * _OUTSIDE + [left, *line * (inner - 2), right] + [" "] * _OUTSIDE
+    cells[_place(progress, inner)] = mark
+    return "".join(cells)
+
+
+def _place(progress: float, inner: int) -> int:
+    if progress < 0:
+        return 0
+    if progress >= 1:
+        return inner + 2 * _OUTSIDE - 1
+    # The edges themselves stay drawn: a price just inside stands beside them, not on them.
+    return _OUTSIDE + 1 + min(inner - 3, int(progress * (inner - 2)))
+
+
+def wide_gauge(progress: float, low: str, high: str, width: int) -> str:
+    """`2,893 ├──────●─────┤ 3,301` over all of a line, the price beyond an edge outside it."""
+    inner = max(5, width - len(low) - len(high) - 2 - 2 * _OUTSIDE)
+    cells = [" "] * _OUTSIDE + ["├", *"─" * (inner - 2), "┤"] + [" "] * _OUTSIDE
+    if progress < 0:
+        cells[0] = "●"
+    elif progress >= 1:
+        cells[-1] = "●"
+    else:
+        cells[_OUTSIDE + 1 + min(inner - 3, int(progress * (inner - 2)))] = "●"
+    return f"{low} {''.join(cells)} {high}"
+
+
+# No full block: lines above each other must not run together.
+_STEPS = "▁▂▃▄▅▆▇"
+
+
+def sparkline(values: Sequence[float], cells: int) -> str:
+    """The newest values as steps between their least and their most; nothing of fewer than two."""
+    if len(values) < 2:
+        return ""
+    shown = _thinned(values, cells)
+    low, spread = min(shown), (max(shown) - min(shown)) or 1.0
+    last = len(_STEPS) - 1
+    return "".join(_STEPS[round((value - low) / spread * last)] for value in shown)
+
+
+def _thinned(values: Sequence[float], cells: int) -> Sequence[float]:
+    if len(values) <= cells:
+        return values
+    return [values[round(place * (len(values) - 1) / (cells - 1))] for place in range(cells)]
+
+
+_EIGHTHS = ("", *"▏▎▍▌▋▊▉")
+
+
+def survival_bar(part: float | None, cells: int) -> str:
+    """`██████░░ 84%`: the chance to stay in range; a dash where there is no range."""
+    return "–" if part is None else f"{bar(part, cells)} {percent(part):>5}"
+
+
+def bar(part: float, cells: int) -> str:
+    """Rounded down, as 97% must not look like certainty, but full where the figure beside it is."""
+    full, eighths = divmod(int(part * cells * 8), 8)
+    if float(f"{100 * part:.3g}") >= 100:
+        full, eighths = cells, 0
+    return f"{'█' * full}{_EIGHTHS[eighths]}".ljust(cells, "·")
+
+
+class StyledText(NamedTuple):
+    text: str
+    tone: DrawnTone = "plain"
+
+
+Line = tuple[StyledText, ...]
+
+
+def plain(line: Iterable[StyledText]) -> str:
+    return "".join(piece.text for piece in line)
+
+
+def merged(pieces: Iterable[StyledText]) -> Line:
+    """Neighbours of one tone joined, so that a line of cells costs a few pieces."""
+    joined: list[StyledText] = []
+    for piece in pieces:
+        if joined and joined[-1].tone == piece.tone:
+            joined[-1] = StyledText(joined[-1].text + piece.text, piece.tone)
+        elif piece.text:
+            joined.append(piece)
+    return tuple(joined)
+
+
+def figure(value: float) -> str:
+    """A price or an amount in five digits, as short as it can be said: `3,094.9`, `0.00012`."""
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size >= 1e15 or size < 1e-9:
+        return f"{value:.3g}"
+    whole = len(str(int(size))) if size >= 1 else 0
+    if whole:
+        return f"{value:,.{max(0, 5 - whole)}f}"
+    text = f"{value:.12f}".rstrip("0")
+    lead = len(text) - len(text.lstrip("-0."))
+    return text[: lead + 4]
+
+
+def signed_figure(value: float) -> str:
+    """A gain or a loss in whole numbers where it is large: `+1,204`, `−3.2`."""
+    if value == 0:
+        return "0"
+    size = f"{abs(value):,.0f}" if abs(value) >= 100 else f"{abs(value):.3g}"
+    return f"{'−' if value < 0 else '+'}{size}"
+
+
+_BLANK = 0x2800
+# A braille cell is two dots wide and four high; the bit of each, column by column, from the top.
+_DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
+_WIDE, _HIGH = 2, 4
+_MARGIN = 0.06
+_FARTHEST = 3.0
+"""How many times the prices' own spread a range's edge may lie away and still be drawn to scale."""
+_SHORTEST = 3
+
+
+class _Scale(NamedTuple):
+    low: float
+    high: float
+    rows: int
+
+    def dot(self, price: float) -> int:
+        """Which of the dots from the top; prices outside stay at the edge."""
+        part = (self.high - price) / (self.high - self.low)
+        return max(0, min(self.rows * _HIGH - 1, int(part * self.rows * _HIGH)))
+
+    def row(self, price: float) -> int | None:
+        if not self.low <= price <= self.high:
+            return None
+        return self.dot(price) // _HIGH
+
+
+def price_chart(
+    view: ChartView, width: int, height: int, within: tuple[float, float] | None = None
+) -> list[Line]:
+    """`height` lines of `width` cells: the price's way, the range's edges, figures at the right.
+
+    Drawn from one price to another where both are given: a picture that is to stand still.
+    """
+    rows = max(_SHORTEST, height - 1)
+    scale = _scale(view, rows) if within is None else _Scale(*within, rows)
+    labels = _labels(view, scale)
+    gutter = max(len(text) for text, _ in labels.values()) + 1
+    columns = max(_SHORTEST, width - gutter)
+    cells = _cells(view.prices, scale, columns)
+    edges = {scale.row(view.low), scale.row(view.high)} - {None}
+    inside = _between(scale, view)
+    lines = [
+        merged(
+            [
+                *_row(cells[row], edge=row in edges, inside=row in inside),
+                StyledText(f" {labels.get(row, ('', 'dim'))[0]}", labels.get(row, ("", "dim"))[1]),
+            ]
+        )
+        for row in range(rows)
+    ]
+    return [*lines, (StyledText(_time_axis(view.times, columns), "dim"),)]
+
+
+def result_chart(
+    times: Sequence[float], values: tuple[float, ...], width: int, height: int
+) -> list[Line]:
+    """Gains and losses through time: the line is nothing gained and nothing lost."""
+    rows = max(_SHORTEST, height - 1)
+    low, high = min(0.0, *values), max(0.0, *values)
+    margin = _MARGIN * ((high - low) or 1.0)
+    scale = _Scale(low - margin, high + margin, rows)
+    zero, now = scale.dot(0.0) // _HIGH, scale.dot(values[-1]) // _HIGH
+    labels = {
+        scale.dot(high) // _HIGH: signed_figure(high),
+        scale.dot(low) // _HIGH: signed_figure(low),
+        zero: "0",
+        now: f"{signed_figure(values[-1])} now",
+    }
+    gutter = max(map(len, labels.values())) + 1
+    columns = max(_SHORTEST, width - gutter)
+    cells = _cells(values, scale, columns)
+    won: Tone = "bad" if values[-1] < 0 else "good"
+    lines = []
+    for row in range(rows):
+        if row == zero:
+            drawn = _zero_row(cells[row], scale.dot(0.0) % _HIGH)
+        else:
+            drawn = _row(cells[row], edge=False, inside=row < zero)
+        tone: Tone = won if row == now else "dim"
+        lines.append(merged([*drawn, StyledText(f" {labels.get(row, '')}", tone)]))
+    return [*lines, (StyledText(_time_axis(times, columns), "dim"),)]
+
+
+def _scale(view: ChartView, rows: int) -> _Scale:
+    lowest, highest = min(view.prices), max(view.prices)
+    spread = (highest - lowest) or abs(highest) * 0.01 or 1.0
+    far = _FARTHEST * spread
+    near = [edge for edge in (view.low, view.high) if lowest - far <= edge <= highest + far]
+    low, high = min([lowest, *near]), max([highest, *near])
+    margin = _MARGIN * ((high - low) or spread)
+    return _Scale(low - margin, high + margin, rows)
+
+
+def _between(scale: _Scale, view: ChartView) -> range:
+    top = 0 if view.high > scale.high else scale.dot(view.high) // _HIGH
+    bottom = scale.rows - 1 if view.low < scale.low else scale.dot(view.low) // _HIGH
+    return range(top, bottom + 1)
+
+
+# While a range is moved over the same prices, only its edges change.
+@lru_cache(maxsize=4)
+def _cells(prices: tuple[float, ...], scale: _Scale, columns: int) -> list[list[int]]:
+    """The dots of every cell: in each column a stroke from its lowest price to its highest."""
+    cells = [[0] * columns for _ in range(scale.rows)]
+    strokes = [(scale.dot(high), scale.dot(low)) for low, high in _spans(prices, columns * _WIDE)]
+    for column, (top, bottom) in enumerate(_connected(strokes)):
+        for dot in range(top, bottom + 1):
+            cells[dot // _HIGH][column // _WIDE] |= _DOTS[column % _WIDE][dot % _HIGH]
+    return cells
+
+
+def _spans(prices: Sequence[float], columns: int) -> Iterator[tuple[float, float]]:
+    """The lowest and highest price of each column; few prices are held until the next."""
+    count = len(prices)
+    for column in range(columns):
+        first = column * count // columns
+        part = prices[first : max(first + 1, (column + 1) * count // columns)]
+        yield min(part), max(part)
+
+
+def _connected(strokes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Each stroke drawn out until it touches the one before it."""
+    yield strokes[0]
+    for (top_before, bottom_before), (top, bottom) in pairwise(strokes):
+        if top > bottom_before:
+            yield bottom_before + 1, bottom
+        elif bottom < top_before:
+            yield top, top_before - 1
+        else:
+            yield top, bottom
+
+
+def _row(dots: Sequence[int], *, edge: bool, inside: bool) -> Iterator[StyledText]:
+    tone: Tone = "good" if inside else "bad"
+    for drawn, run in groupby(dots, bool):
+        if drawn:
+            yield StyledText("".join(chr(_BLANK + bits) for bits in run), tone)
+        else:
+            yield StyledText(("─" if edge else " ") * len(list(run)), "dim")
+
+
+def _zero_row(dots: Sequence[int], zero: int) -> Iterator[StyledText]:
+    """The line of nothing gained goes through where results are drawn, as dots of its own."""
+    across = _DOTS[0][zero] | _DOTS[1][zero]
+    below = sum(column[dot] for column in _DOTS for dot in range(zero + 1, _HIGH))
+    for bits in dots:
+        tone: Tone = "dim" if not bits else "bad" if bits & below else "good"
+        yield StyledText(chr(_BLANK + (bits | across)), tone)
+
+
+def _labels(view: ChartView, scale: _Scale) -> dict[int, tuple[str, Tone]]:
+    """A figure beside each row that has one; the price of now is never hidden by an edge."""
+    labels: dict[int, tuple[str, Tone]] = {}
+    top, bottom = 0, scale.rows - 1
+    labels[top] = (figure(scale.high), "dim")
+    labels[bottom] = (figure(scale.low), "dim")
+    for price, word in ((view.low, "low"), (view.high, "high")):
+        row = scale.row(price)
+        if row is not None:
+            labels[row] = (f"{figure(price)} {word}", "plain")
+    now = scale.row(view.prices[-1])
+    if now is not None:
+        labels[now] = (f"{figure(view.prices[-1])} now", "warn")
+    return labels
+
+
+def _time_axis(times: Sequence[float], columns: int) -> str:
+    span = _span(times[-1] - times[0])
+    return f"{span} ago".ljust(columns - len("now")) + "now"
+
+
+def _span(seconds: float) -> str:
+    """Rounded, where an age would be cut: 167 hours of swaps are a week's."""
+    for name, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.2g} {name}"
+    return f"{seconds:.0f} s"
+
+
+_FULL, _HALF = "━", "╸"
+_FIGURE = 9
+_SHORTEST_DAYS = 4
+_CENT = 0.01
+
+
+def day_bars(days: Sequence[tuple[str, float, float]], width: int) -> list[Line]:
+    """A line a day: its name, a bar and a figure for fees, the same for LVR, and the net."""
+    label = max(len(day) for day, _, _ in days)
+    room = max(_SHORTEST_DAYS, (width - label - 3 * (_FIGURE + 1) - 4) // 2)
+    most = max((max(fees, lvr) for _, fees, lvr in days), default=0.0) or 1.0
+    head = (
+        " " * (label + 2)
+        + f"{'FEES':<{room}} {'':>{_FIGURE}}  {'LVR':<{room}} {'':>{_FIGURE}}"
+        + f"{'NET':>{_FIGURE + 1}}"
+    )
+    lines: list[Line] = [(StyledText(head, "dim"),)]
+    for day, fees, lvr in days:
+        net = fees - lvr
+        tone: Tone = "good" if net >= 0 else "bad"
+        lines.append(
+            (
+                StyledText(f"{day:<{label}}  ", "dim"),
+                StyledText(_bar(fees / most, room), "good"),
+                StyledText(f" {_amount(fees):>{_FIGURE}}  "),
+                StyledText(_bar(lvr / most, room), "warn"),
+                StyledText(f" {_amount(lvr):>{_FIGURE}}"),
+                StyledText(f"{_signed(net):>{_FIGURE + 1}}", tone),
+            )
+        )
+    return lines
+
+
+def _bar(part: float, room: int) -> str:
+    """As thin as a line: bars of one day do not touch those of the next."""
+    full, rest = divmod(max(0, min(room * 2, round(part * room * 2))), 2)
+    return (_FULL * full + _HALF * rest).ljust(room)
+
+
+def _amount(value: float) -> str:
+    """Two decimals, as money has; what they would call nothing is said to be less."""
+    return f"{value:,.2f}" if value == 0 or value >= _CENT else "<0.01"
+
+
+def _signed(value: float) -> str:
+    return f"−{_amount(-value)}" if value < 0 else f"+{_amount(value)}"
+
+
+_DEPTH_EIGHTHS = " ▁▂▃▄▅▆▇█"
+_FEWEST = 8
+
+
+class _Span(NamedTuple):
+    """The prices from one end of the picture to the other."""
+
+    first: float
+    last: float
+    columns: int
+
+    def place(self, price: float) -> int:
+        part = (price - self.first) / ((self.last - self.first) or 1.0)
+        return max(0, min(self.columns - 1, int(part * self.columns)))
+
+    def covers(self, low: float, high: float) -> bool:
+        return high >= self.first and low <= self.last
+
+
+def depth_picture(
+    points: Sequence[tuple[float, float]],
+    *,
+    low: float,
+    high: float,
+    price: float,
+    width: int,
+    height: int,
+) -> list[Line]:
+    """Columns of active liquidity; under them `├───●──┤`, the range with the price in it.
+
+    The area is dark, so that the eye finds the edges of the range and the price.
+    """
+    span = _Span(points[0][0], points[-1][0], max(_FEWEST, width))
+    rows = max(1, height - 2)
+    depths = _resampled(points, span)
+    most = max(depths) or 1.0
+    tones = _tones(span, low, high, price)
+    levels = [round(depth / most * rows * 8) for depth in depths]
+    lines = [_coloured(_columns(levels, 8 * (rows - 1 - row)), tones) for row in range(rows)]
+    return [*lines, _range_line(span, low, high, price), _axis(span)]
+
+
+def _columns(levels: Sequence[int], floor: int) -> str:
+    return "".join(_DEPTH_EIGHTHS[max(0, min(8, level - floor))] for level in levels)
+
+
+def _coloured(cells: str, tones: Sequence[DrawnTone]) -> Line:
+    """One piece for each run of a tone."""
+    pieces, start = [], 0
+    for tone, run in groupby(tones):
+        end = start + len(list(run))
+        pieces.append(StyledText(cells[start:end], tone))
+        start = end
+    return tuple(pieces)
+
+
+def _resampled(points: Sequence[tuple[float, float]], span: _Span) -> list[float]:
+    """The liquidity at evenly spaced prices; between two points it is that of the lower one."""
+    depths, at = [], 0
+    for column in range(span.columns):
+        price = span.first + (span.last - span.first) * (column + 0.5) / span.columns
+        while at + 1 < len(points) and points[at + 1][0] <= price:
+            at += 1
+        depths.append(points[at][1])
+    return depths
+
+
+def _tones(span: _Span, low: float, high: float, price: float) -> list[DrawnTone]:
+    tones: list[DrawnTone] = ["shade"] * span.columns
+    if span.covers(low, high):
+        left, right = span.place(low), span.place(high)
+        tones[left : right + 1] = ["good shade"] * (right - left + 1)
+        if low >= span.first:
+            tones[left] = "good"
+        if high <= span.last:
+            tones[right] = "good"
+    tones[span.place(price)] = "warn"
+    return tones
+
+
+def _range_line(span: _Span, low: float, high: float, price: float) -> Line:
+    cells = [" "] * span.columns
+    if span.covers(low, high):
+        left, right = span.place(low), span.place(high)
+        cells[left : right + 1] = ["─"] * (right - left + 1)
+        cells[left] = "├" if low >= span.first else "‹"
+        cells[right] = "┤" if high <= span.last else "›"
+    at = span.place(price)
+    mark = StyledText("●" if low <= price < high else "○", "warn")
+    return merged([StyledText("".join(cells[:at])), mark, StyledText("".join(cells[at + 1 :]))])
+
+
+def _axis(span: _Span) -> Line:
+    left, right = figure(span.first), figure(span.last)
+    return (StyledText(left + right.rjust(span.columns - len(left)), "dim"),)
+
+
+_STRETCHES = 96
+
+
+def liquidity_points(pair: Pair, depth: Depth, reach: int) -> tuple[tuple[float, float], ...]:
+    """Price and the liquidity active there, the lowest price first; none without decimals."""
+    tick = depth.state.tick
+    lowest = max(tick - reach, depth.lowest, MIN_TICK)
+    highest = min(tick + reach, depth.highest, MAX_TICK)
+    steps = [step for step in depth.steps() if step[0] < step[1]]
+    starts = [start for start, _, _ in steps]
+    points = []
+    for place in range(_STRETCHES + 1):
+        at = lowest + (highest - lowest) * place // _STRETCHES
+        price = pair.price(sqrt_price_at_tick(at))
+        if price is None:
+            return ()
+        _, end, liquidity = steps[max(0, bisect_right(starts, at) - 1)]
+        points.append((price.value, float(liquidity if at < end else 0)))
+    return tuple(sorted(points))
+
+
+def range_chart(
+    pair: Pair, identity: PositionIdentity, points: Sequence[tuple[int, int]]
+) -> ChartView | None:
+    """Times and square-root prices, oldest first; None where decimals are unknown."""
+    ticks = identity.tick_lower, identity.tick_upper
+    edges = [price_figure(pair, sqrt_price_at_tick(tick)) for tick in ticks]
+    known = sorted(edge for edge in edges if edge is not None)
+    if len(known) != len(ticks) or not points:
+        return None
+    return ChartView(
+        times=tuple(float(time) for time, _ in points),
+        prices=tuple(price_figure(pair, price) or 0.0 for _, price in points),
+        low=known[0],
+        high=known[1],
+    )
+
+
+def price_figure(pair: Pair, sqrt_price: int) -> float | None:
+    price = pair.price(sqrt_price)
+    return None if price is None else price.value

@@ -1,0 +1,522 @@
+"""Every change of a position: in rows, in lines and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct
+
+from chain.base.quantity import Known, Quantity, Unknown
+from chain.bookkeeping.ledger import EntryKind, LedgerAccount
+from chain.contracts.addresses import checksummed
+from chain.prices.price import WorthUnit
+from chain.tokens.pair import pair_of
+from chain.tokens.token import decimal_text
+from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.portfolio import wallet_words
+from zuno_tui.present.words import fee_text, money, number, signed_money, worth
+
+if TYPE_CHECKING:
+    from chain.bookkeeping.ledger import LedgerEntry
+    from chain.bookkeeping.results import StoryResult
+    from chain.bookkeeping.wallet_history import WalletHistory
+    from chain.tokens import Token
+    from zuno_tui.present.portfolio import PortfolioEntry
+
+
+class HistoryChapter(Struct, frozen=True):
+    """One wallet on one network."""
+
+    entry: PortfolioEntry
+    history: WalletHistory | None
+    """None where it could not be read; the entry or `trouble` says why."""
+    trouble: str = ""
+
+    def story_of(self, position: int | None) -> str:
+        """The name of the story a position belongs to; empty where it is of none."""
+        found = (one.story for one in self.stories if position in one.story.token_ids)
+        return next((one.name for one in found), "")
+
+    @property
+    def stories(self) -> tuple[StoryResult, ...]:
+        return () if self.history is None else self.history.results
+
+
+class HistoryFilter(Struct, frozen=True):
+    """Which of it is told; times are Unix seconds, the last one not included."""
+
+    position: int | None = None
+    since: int | None = None
+    until: int | None = None
+
+    @property
+    def tells_all(self) -> bool:
+        return self == HistoryFilter()
+
+
+class WholeHistory(Struct, frozen=True):
+    chapters: tuple[HistoryChapter, ...]
+    told: HistoryFilter = HistoryFilter()
+
+    @property
+    def whole(self) -> bool:
+        return all(
+            one.entry.whole and one.history is not None and not one.history.gaps
+            for one in self.chapters
+        )
+
+    def results(self) -> Iterator[tuple[HistoryChapter, StoryResult]]:
+        for chapter in self.chapters:
+            for result in chapter.stories:
+                if self.told.position in (None, *result.story.token_ids):
+                    yield chapter, result
+
+
+USD_PLACES = 6
+_UNIT = 10**USD_PLACES
+
+
+class HistoryRow(Struct, frozen=True):
+    chapter: HistoryChapter
+    entry: LedgerEntry
+    usd: Fraction | None
+    """Rounded so that all rows of a wallet on a network sum to what it is worth."""
+
+    @property
+    def story(self) -> str:
+        return self.chapter.story_of(self.entry.position)
+
+    @property
+    def pool(self) -> str:
+        return pool_words(self.chapter, self.entry.position)
+
+
+def history_rows(whole: WholeHistory) -> Iterator[HistoryRow]:
+    """Those that are to be told, wallet by wallet, oldest first."""
+    for chapter in whole.chapters:
+        for row in _rows(chapter):
+            if _is_told(whole, row):
+                yield row
+
+
+def _rows(chapter: HistoryChapter) -> Iterator[HistoryRow]:
+    exact = Fraction(0)
+    told = 0
+    for entry in () if chapter.history is None else chapter.history.entries:
+        if isinstance(entry.usd, Unknown):
+            yield HistoryRow(chapter, entry, None)
+            continue
+        # Each sum is rounded, not each part: the last of them is the whole, to the last place.
+        exact += entry.usd.value
+        rounded = round(exact * _UNIT)
+        yield HistoryRow(chapter, entry, Fraction(rounded - told, _UNIT))
+        told = rounded
+
+
+def _is_told(whole: WholeHistory, row: HistoryRow) -> bool:
+    told, entry = whole.told, row.entry
+    if told.since is not None and entry.time < told.since:
+        return False
+    if told.until is not None and entry.time >= told.until:
+        return False
+    if told.position is None:
+        return True
+    stories = (one.story.token_ids for one in row.chapter.stories)
+    story = next((one for one in stories if told.position in one), (told.position,))
+    return entry.position in story
+
+
+def pool_words(chapter: HistoryChapter, position: int | None) -> str:
+    if chapter.history is None or position is None:
+        return ""
+    facts = chapter.history.facts
+    life = next((one for one in facts.lives if one.identity.token_id == position), None)
+    if life is None:
+        return ""
+    key = life.identity.pool_key
+    tokens = facts.tokens[key.currency0], facts.tokens[key.currency1]
+    prices = (one.sqrt_price for one in life.changes)
+    price = next((one.value for one in prices if isinstance(one, Known)), 1 << 96)
+    pair = pair_of(facts.network, *tokens, price)
+    return f"{pair.name} {'dynamic' if key.has_dynamic_fee else fee_text(key.fee)}"
+
+
+def exact_amount(amount: int, token: Token) -> str:
+    """Whole tokens to the last unit; smallest units where its decimals are unknown."""
+    return str(amount) if token.decimals is None else decimal_text(amount, token.decimals)
+
+
+def dollars(value: Fraction | None) -> str:
+    """With six decimals, empty where unknown."""
+    if value is None:
+        return ""
+    scaled = round(value * _UNIT)
+    whole, rest = divmod(abs(scaled), _UNIT)
+    return f"{'-' if scaled < 0 else ''}{whole}.{rest:0{USD_PLACES}d}"
+
+
+def price_text(price: Quantity[Fraction]) -> str:
+    """Twelve significant digits, written out."""
+    if isinstance(price, Unknown):
+        return ""
+    return f"{float(price.value):.12g}" if price.value >= 1 else f"{float(price.value):.15f}"
+
+
+def price_source(price: Quantity[Fraction]) -> str:
+    return f"unknown: {price.reason}" if isinstance(price, Unknown) else price.source
+
+
+def moment_text(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def wallet_address(chapter: HistoryChapter) -> str:
+    return checksummed(chapter.entry.wallet)
+
+
+CsvFormat: TypeAlias = Literal["csv", "koinly", "cointracking"]
+
+LEDGER_COLUMNS = (
+    "date",
+    "network",
+    "chain_id",
+    "wallet",
+    "label",
+    "kind",
+    "account",
+    "position",
+    "story",
+    "pool",
+    "token",
+    "token_address",
+    "amount",
+    "price_usd",
+    "price_source",
+    "usd",
+    "transaction",
+    "block",
+)
+KOINLY_COLUMNS = (
+    "Date",
+    "Sent Amount",
+    "Sent Currency",
+    "Received Amount",
+    "Received Currency",
+    "Fee Amount",
+    "Fee Currency",
+    "Net Worth Amount",
+    "Net Worth Currency",
+    "Label",
+    "Description",
+    "TxHash",
+)
+COINTRACKING_COLUMNS = (
+    "Type",
+    "Buy Amount",
+    "Buy Currency",
+    "Sell Amount",
+    "Sell Currency",
+    "Fee",
+    "Fee Currency",
+    "Exchange",
+    "Trade-Group",
+    "Comment",
+    "Date",
+    "Tx-ID",
+)
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+# Koinly sets its tags for liquidity itself and takes none, and its pool tags are not for liquidity.
+_KOINLY_LABELS = {
+    EntryKind.COLLECT: "reward",
+    EntryKind.WRAP: "swap",
+    EntryKind.GAS: "cost",
+}
+_COINTRACKING_TYPES = {
+    EntryKind.MINT: "Expense (non taxable)",
+    EntryKind.INCREASE: "Expense (non taxable)",
+    EntryKind.DECREASE: "Income (non taxable)",
+    EntryKind.COLLECT: "Reward / Bonus",
+    EntryKind.SWAP: "Trade",
+    EntryKind.WRAP: "Swap (non taxable)",
+    EntryKind.GAS: "Other Fee",
+}
+_EXCHANGED = (EntryKind.SWAP, EntryKind.WRAP)
+
+
+def history_csv(whole: WholeHistory, form: CsvFormat) -> str:
+    rows = history_rows(whole)
+    if form == "csv":
+        return _text(LEDGER_COLUMNS, map(_ledger_cells, rows))
+    moved = _movements(row for row in rows if row.entry.account is LedgerAccount.WALLET)
+    if form == "koinly":
+        return _text(KOINLY_COLUMNS, map(_koinly_cells, moved))
+    return _text(COINTRACKING_COLUMNS, map(_cointracking_cells, moved))
+
+
+def harmless(text: str) -> str:
+    """A cell of somebody else's words, which no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+
+
+def _text(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    written = io.StringIO()
+    writer = csv.writer(written)
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return written.getvalue()
+
+
+def _ledger_cells(row: HistoryRow) -> tuple[str, ...]:
+    entry, place = row.entry, row.chapter.entry
+    return (
+        moment_text(entry.time),
+        place.network.name,
+        str(place.network.chain_id),
+        wallet_address(row.chapter),
+        harmless(place.label),
+        entry.kind.value,
+        entry.account.value,
+        "" if entry.position is None else str(entry.position),
+        row.story,
+        harmless(row.pool),
+        harmless(entry.token.label),
+        entry.token.address,
+        exact_amount(entry.amount, entry.token),
+        price_text(entry.price),
+        harmless(price_source(entry.price)),
+        dollars(row.usd),
+        entry.transaction,
+        str(entry.block),
+    )
+
+
+def _movements(rows: Iterable[HistoryRow]) -> Iterator[tuple[HistoryRow, ...]]:
+    """What a tax program takes as one: both sides of an exchange, everything else alone."""
+    waiting: HistoryRow | None = None
+    for row in rows:
+        if not row.entry.transaction:
+            continue
+        if row.entry.kind not in _EXCHANGED:
+            yield (row,)
+        elif waiting is None:
+            waiting = row
+        else:
+            yield waiting, row
+            waiting = None
+
+
+def _sides(movement: tuple[HistoryRow, ...]) -> tuple[HistoryRow | None, HistoryRow | None]:
+    """What left the wallet, and what came."""
+    left = next((one for one in movement if one.entry.amount < 0), None)
+    came = next((one for one in movement if one.entry.amount > 0), None)
+    return left, came
+
+
+def _amount(row: HistoryRow | None) -> tuple[str, str]:
+    if row is None:
+        return "", ""
+    entry = row.entry
+    return exact_amount(abs(entry.amount), entry.token), harmless(entry.token.label)
+
+
+def _koinly_cells(movement: tuple[HistoryRow, ...]) -> tuple[str, ...]:
+    first = movement[0]
+    left, came = _sides(movement)
+    valued = next((one for one in (left, came) if one is not None and one.usd is not None), None)
+    worth = None if valued is None or valued.usd is None else abs(valued.usd)
+    return (
+        f"{moment_text(first.entry.time)} UTC",
+        *_amount(left),
+        *_amount(came),
+        "",
+        "",
+        dollars(worth),
+        "" if worth is None else "USD",
+        _KOINLY_LABELS.get(first.entry.kind, ""),
+        _description(first),
+        first.entry.transaction,
+    )
+
+
+def _cointracking_cells(movement: tuple[HistoryRow, ...]) -> tuple[str, ...]:
+    first = movement[0]
+    left, came = _sides(movement)
+    return (
+        _COINTRACKING_TYPES[first.entry.kind],
+        *_amount(came),
+        *_amount(left),
+        "",
+        "",
+        f"Uniswap v4 {first.chapter.entry.network.name}",
+        first.story,
+        _description(first),
+        moment_text(first.entry.time),
+        first.entry.transaction,
+    )
+
+
+def _description(row: HistoryRow) -> str:
+    entry = row.entry
+    about = "" if entry.position is None else f" #{entry.position} {row.pool}"
+    wallet = row.chapter.entry.label or wallet_address(row.chapter)
+    return harmless(f"{entry.kind.value}{about} of {wallet} on {row.chapter.entry.network.name}")
+
+
+_ROW_COLUMNS = (
+    OutputColumn("TIME (UTC)"),
+    OutputColumn("NETWORK"),
+    OutputColumn("WALLET"),
+    OutputColumn("#", "right"),
+    OutputColumn("WHAT"),
+    OutputColumn("WHERE"),
+    OutputColumn("AMOUNT", "right"),
+    OutputColumn("TOKEN"),
+    OutputColumn("VALUE THEN", "right"),
+)
+_STORY_COLUMNS = (
+    OutputColumn("STORY"),
+    OutputColumn("POOL"),
+    OutputColumn("NETWORK"),
+    OutputColumn("WALLET"),
+    OutputColumn("PAID IN", "right"),
+    OutputColumn("PAID OUT", "right"),
+    OutputColumn("FEES", "right"),
+    OutputColumn("GAS", "right"),
+    OutputColumn("NOW", "right"),
+    OutputColumn("REALISED", "right"),
+    OutputColumn("UNREALISED", "right"),
+    OutputColumn("RESULT", "right"),
+)
+_PLACES = 6
+_USD = WorthUnit.USD
+_NOTHING = Fraction(0)
+
+
+def history_heading(whole: WholeHistory) -> tuple[str, ...]:
+    return (_sum_words(whole), *_missing(whole))
+
+
+def history_lines(whole: WholeHistory) -> tuple[str, ...]:
+    rows = [_row_cells(one) for one in history_rows(whole)]
+    results = [_story_cells(*one) for one in whole.results()]
+    return (
+        *(table(_ROW_COLUMNS, rows) if rows else ["Nothing happened."]),
+        *(["", *table(_STORY_COLUMNS, results)] if results else []),
+    )
+
+
+def history_document(whole: WholeHistory) -> dict[str, Json]:
+    rows = list(history_rows(whole))
+    return {
+        "unit": _USD.value,
+        "whole": whole.whole,
+        "total": round(sum(float(row.usd or 0) for row in rows), _PLACES),
+        "portfolio": _portfolio_total(whole),
+        "missing": list(_missing(whole)),
+        "stories": [_story_document(*one) for one in whole.results()],
+        "entries": [_row_document(row) for row in rows],
+    }
+
+
+def _sum_words(whole: WholeHistory) -> str:
+    rows = list(history_rows(whole))
+    if not whole.told.tells_all:
+        return f"{len(rows)} entries are told of the part that was asked for"
+    total = sum((row.usd or _NOTHING for row in rows), _NOTHING)
+    return f"{len(rows)} entries sum to {money(total, _USD)}, what is owned now"
+
+
+def _missing(whole: WholeHistory) -> Iterator[str]:
+    for chapter in whole.chapters:
+        where = f"{wallet_words(chapter.entry)} on {chapter.entry.network.name}"
+        for trouble in filter(None, (chapter.entry.trouble, chapter.trouble)):
+            yield f"Not whole: {where} ({trouble})"
+        if chapter.history is not None:
+            yield from (f"Not whole: {where} ({gap})" for gap in chapter.history.gaps)
+            unknown = sum(isinstance(one.usd, Unknown) for one in chapter.history.entries)
+            if unknown:
+                yield f"{where}: {unknown} entries have no price of their time"
+
+
+def _portfolio_total(whole: WholeHistory) -> float:
+    worths = (one.entry.worth for one in whole.chapters)
+    return round(sum(float(one.total) for one in worths if one is not None), _PLACES)
+
+
+def _row_cells(row: HistoryRow) -> tuple[str, ...]:
+    entry = row.entry
+    return (
+        moment_text(entry.time),
+        row.chapter.entry.network.name,
+        wallet_words(row.chapter.entry),
+        "" if entry.position is None else str(entry.position),
+        entry.kind.value,
+        entry.account.value,
+        exact_amount(entry.amount, entry.token),
+        entry.token.label,
+        signed_money(entry.usd, _USD),
+    )
+
+
+def _story_cells(chapter: HistoryChapter, one: StoryResult) -> tuple[str, ...]:
+    return (
+        one.story.name,
+        pool_words(chapter, one.story.token_ids[-1]),
+        chapter.entry.network.name,
+        wallet_words(chapter.entry),
+        *(worth(part, _USD) for part in (one.paid_in, one.paid_out, one.fees, one.gas, one.held)),
+        *(signed_money(part, _USD) for part in (one.realised, one.unrealised, one.result)),
+    )
+
+
+def _story_document(chapter: HistoryChapter, one: StoryResult) -> dict[str, Json]:
+    return {
+        "story": one.story.name,
+        "positions": [str(token_id) for token_id in one.story.token_ids],
+        "pool": pool_words(chapter, one.story.token_ids[-1]),
+        "network": chapter.entry.network.name,
+        "chainId": chapter.entry.network.chain_id,
+        "wallet": chapter.entry.wallet,
+        "paidIn": number(one.paid_in),
+        "paidOut": number(one.paid_out),
+        "fees": number(one.fees),
+        "gas": number(one.gas),
+        "held": number(one.held),
+        "realised": number(one.realised),
+        "unrealised": number(one.unrealised),
+        "result": number(one.result),
+        "unknown": _reason(one.result),
+    }
+
+
+def _reason(value: Quantity[Fraction]) -> str | None:
+    return value.reason if isinstance(value, Unknown) else None
+
+
+def _row_document(row: HistoryRow) -> dict[str, Json]:
+    entry, place = row.entry, row.chapter.entry
+    return {
+        "time": entry.time,
+        "network": place.network.name,
+        "chainId": place.network.chain_id,
+        "wallet": place.wallet,
+        "label": place.label or None,
+        "kind": entry.kind.value,
+        "account": entry.account.value,
+        "position": None if entry.position is None else str(entry.position),
+        "story": row.story or None,
+        "token": entry.token.label,
+        "address": entry.token.address,
+        "decimals": entry.token.decimals,
+        "amount": str(entry.amount),
+        "price": number(entry.price),
+        "priceSource": price_source(entry.price),
+        "usd": None if row.usd is None else round(float(row.usd), _PLACES),
+        "transaction": entry.transaction or None,
+        "block": entry.block,
+    }

@@ -1,0 +1,301 @@
+"""The whole of what a person holds, in rows, in lines and as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from msgspec import Struct, field
+
+from agents.monitor.alerts.alert import alert_document
+from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.units import HOUR
+from chain.contracts.addresses import shortened
+from zuno_tui.catalog.feature import Attachment, unknown_attachments
+from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.position import wallet_document
+from zuno_tui.present.words import money, number, units
+
+if TYPE_CHECKING:
+    from agents.monitor.alerts.alert import Alert
+    from chain.contracts.networks import Address, Network
+    from chain.positions.wallet_worth import IdleAmount, WalletWorth
+    from chain.prices.price import WorthUnit
+    from zuno_tui.present.views import Tone
+
+
+class PortfolioEntry(Struct, frozen=True):
+    """One wallet on one network."""
+
+    network: Network
+    wallet: Address
+    label: str
+    """What the person calls the wallet; empty where it has no name."""
+    worth: WalletWorth | None
+    """None where the network could not be read."""
+    trouble: str = ""
+    """Why it could not be read, or what of it is missing."""
+    attachments: tuple[Attachment, ...] = field(default_factory=unknown_attachments)
+    """What hangs on its positions besides the chain."""
+
+    @property
+    def whole(self) -> bool:
+        return self.worth is not None and not self.trouble
+
+
+class WholePortfolio(Struct, frozen=True):
+    unit: WorthUnit
+    entries: tuple[PortfolioEntry, ...]
+    alerts: tuple[Alert, ...]
+    """Those that stand for any of these wallets, what is worst first."""
+
+    @property
+    def total(self) -> Fraction:
+        """Of what could be read and priced."""
+        return sum((one.worth.total for one in self.entries if one.worth), Fraction(0))
+
+    @property
+    def whole(self) -> bool:
+        """Whether every network could be read, every position found and every token priced."""
+        return all(one.whole and one.worth and not one.worth.unpriced for one in self.entries)
+
+    @property
+    def wallets(self) -> int:
+        return len({one.wallet for one in self.entries})
+
+    @property
+    def networks(self) -> int:
+        return len({one.network.chain_id for one in self.entries})
+
+
+_MOST_POINTS = 240
+
+
+class ResultLine(NamedTuple):
+    """How something stood against holding, through time."""
+
+    times: tuple[float, ...]
+    values: tuple[float, ...]
+
+
+class EarnedRow(Struct, frozen=True):
+    """A position, a wallet on a network, or all of it."""
+
+    key: str
+    name: str
+    worth: str
+    today: str = "…"
+    """Fees earned, collected or not; so are the next three."""
+    week: str = "…"
+    month: str = "…"
+    entry: str = "…"
+    result: str = "…"
+    """Against holding what was put in."""
+    tone: Tone = "plain"
+    note: str = ""
+    """What could not be told of it, and why."""
+    line: ResultLine | None = None
+    idle: bool = False
+    """What lies in a wallet: it earns nothing, and has no result."""
+
+
+def idle_row(key: str, name: str, worth: str) -> EarnedRow:
+    """Tokens beside the positions."""
+    return EarnedRow(key, name, worth, today="", week="", month="", entry="", result="", idle=True)
+
+
+class PortfolioView(Struct, frozen=True):
+    total: EarnedRow
+    rows: tuple[EarnedRow, ...] = ()
+    """Each wallet on each network, followed by what it holds beside positions and by these.
+
+    Of a single wallet the row of all is the wallet's.
+    """
+    heading: str = ""
+    place: str = ""
+    """Which wallet on which network, or how many of both."""
+    reading: str = ""
+    """What is still being read; empty when all is there."""
+
+
+def summed_lines(lines: Sequence[tuple[ResultLine, float]]) -> ResultLine | None:
+    """Results of several through time; each comes with when it was opened.
+
+    Before that it counts as nothing. The sum begins where all that was open by then is known.
+    """
+    told = [(line, opened) for line, opened in lines if line.times]
+    if not told:
+        return None
+    begins = [line.times[0] for line, opened in told if opened < line.times[0] - HOUR]
+    begin = max(begins) if begins else min(line.times[0] for line, _ in told)
+    times = sorted({time for line, _ in told for time in line.times if time >= begin})
+    times = _thinned(times)
+    values = [0.0] * len(times)
+    for line, opened in told:
+        at = -1
+        for place, time in enumerate(times):
+            while at + 1 < len(line.times) and line.times[at + 1] <= time:
+                at += 1
+            if at >= 0:
+                values[place] += line.values[at]
+            elif opened <= time:
+                values[place] += line.values[0]
+    return ResultLine(tuple(times), tuple(values))
+
+
+def _thinned(times: Sequence[float]) -> list[float]:
+    if len(times) <= _MOST_POINTS:
+        return list(times)
+    last = len(times) - 1
+    return [times[place * last // (_MOST_POINTS - 1)] for place in range(_MOST_POINTS)]
+
+
+_COLUMNS = (
+    OutputColumn("WALLET"),
+    OutputColumn("NETWORK"),
+    OutputColumn("POSITIONS", "right"),
+    OutputColumn("IN POSITIONS", "right"),
+    OutputColumn("UNCOLLECTED", "right"),
+    OutputColumn("IN WALLET", "right"),
+    OutputColumn("TOTAL", "right"),
+    OutputColumn("NOTE"),
+)
+_PLACES = 8
+
+
+def portfolio_heading(whole: WholePortfolio) -> tuple[str, ...]:
+    """The sum first, and whether it is one of everything."""
+    told = money(whole.total, whole.unit)
+    together = f"Together {told}" if whole.whole else f"Together at least {told}: not all is in it"
+    wallets = f"{whole.wallets} {'wallet' if whole.wallets == 1 else 'wallets'}"
+    networks = f"{whole.networks} {'network' if whole.networks == 1 else 'networks'}"
+    return (f"{together} · {wallets} on {networks}", *_left_out(whole), *_disputes(whole))
+
+
+def portfolio_lines(whole: WholePortfolio) -> tuple[str, ...]:
+    rows = [_cells(one, whole) for one in whole.entries]
+    alerts = [
+        f"{one.severity.value}: {one.network} {shortened(one.wallet_address)} {one.message}"
+        for one in whole.alerts
+    ]
+    attached = [line for entry in whole.entries for one in entry.attachments for line in one.lines]
+    return (*table(_COLUMNS, rows), *attached, *(["", *alerts] if alerts else []))
+
+
+def portfolio_document(whole: WholePortfolio) -> dict[str, Json]:
+    return {
+        "unit": whole.unit.value,
+        "total": round(float(whole.total), _PLACES),
+        "whole": whole.whole,
+        "wallets": [_entry_document(one) for one in whole.entries],
+        "alerts": [cast("dict[str, Json]", alert_document(one)) for one in whole.alerts],
+    }
+
+
+def wallet_words(entry: PortfolioEntry) -> str:
+    """The wallet as a person knows it: by its name and enough of its address."""
+    return f"{entry.label} {shortened(entry.wallet)}".strip()
+
+
+def _cells(entry: PortfolioEntry, whole: WholePortfolio) -> tuple[str, ...]:
+    if entry.worth is None:
+        return (wallet_words(entry), entry.network.name, "", "", "", "", "unknown", entry.trouble)
+    worth, unit = entry.worth, whole.unit
+    positions = worth.overview.portfolio
+    return (
+        wallet_words(entry),
+        entry.network.name,
+        str(worth.overview.wallet.found),
+        money(positions.principal, unit),
+        money(positions.fees, unit),
+        money(worth.idle_value, unit),
+        money(worth.total, unit),
+        entry.trouble,
+    )
+
+
+def _left_out(whole: WholePortfolio) -> Iterator[str]:
+    for entry in whole.entries:
+        where = f"{wallet_words(entry)} on {entry.network.name}"
+        if entry.worth is None:
+            yield f"Not in the sum: {where} ({entry.trouble})"
+            continue
+        for one in entry.worth.unpriced:
+            yield f"Not in the sum: {one.token.label} of {where} ({one.reason})"
+
+
+def _disputes(whole: WholePortfolio) -> Iterator[str]:
+    """Each token whose sources disagree, once a network."""
+    told = set()
+    for entry in whole.entries:
+        if entry.worth is None:
+            continue
+        overview = entry.worth.overview
+        for sentence in overview.prices.dispute_words(overview.tokens):
+            if (entry.network.name, sentence) not in told:
+                told.add((entry.network.name, sentence))
+                yield f"{sentence} on {entry.network.name}"
+
+
+def _entry_document(entry: PortfolioEntry) -> dict[str, Json]:
+    told: dict[str, Json] = {
+        "wallet": entry.wallet,
+        "label": entry.label or None,
+        "network": entry.network.name,
+        "chainId": entry.network.chain_id,
+        "whole": entry.whole,
+        "trouble": entry.trouble or None,
+        **{one.name: one.document for one in entry.attachments},
+    }
+    if entry.worth is None:
+        return {**told, "total": None}
+    worth = entry.worth
+    return {
+        **told,
+        "total": round(float(worth.total), _PLACES),
+        "inWallet": round(float(worth.idle_value), _PLACES),
+        "idle": [_idle_document(one) for one in worth.idle],
+        "tokens": [_token_document(worth, address) for address in worth.overview.tokens],
+        "disputed": list(worth.overview.prices.dispute_words(worth.overview.tokens)),
+        "positions": wallet_document(entry.network, worth.overview, None),
+    }
+
+
+def _idle_document(one: IdleAmount) -> dict[str, Json]:
+    return {
+        "token": one.token.label,
+        "address": one.token.address,
+        "decimals": one.token.decimals,
+        "amount": units(one.amount),
+        "value": number(one.value),
+        "source": _source(one.value),
+    }
+
+
+def _token_document(worth: WalletWorth, address: str) -> dict[str, Json]:
+    """Everything owned of one token, in the wallet and in positions, in its smallest units."""
+    overview = worth.overview
+    token = overview.tokens[address]
+    idle = next((one.amount for one in worth.idle if one.token.address == address), None)
+    amount = worth.owned(address)
+    return {
+        "token": token.label,
+        "address": address,
+        "decimals": token.decimals,
+        "idle": "0" if idle is None else units(idle),
+        "amount": units(amount),
+        "value": number(_value(worth, address, amount)),
+    }
+
+
+def _value(worth: WalletWorth, address: str, amount: Quantity[int]) -> Quantity[Fraction]:
+    if isinstance(amount, Unknown):
+        return amount
+    return worth.overview.prices.value(
+        worth.overview.tokens[address], amount.value, worth.overview.portfolio.unit
+    )
+
+
+def _source(value: Quantity[Fraction]) -> str:
+    return value.source if isinstance(value, Known) else f"unknown: {value.reason}"

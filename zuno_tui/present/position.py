@@ -1,0 +1,433 @@
+"""A position: its row, its page and its document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chain.base.quantity import Quantity, Unknown
+from chain.contracts.hooks import Danger
+from chain.math.ticks import sqrt_price_at_tick
+from chain.positions.performance import Performance, gains
+from chain.tokens.pair import Pair, pair_of
+from zuno_tui.present.charts import price_figure
+from zuno_tui.present.views import ChartView, PositionRow, PositionsView, Standing, Tone
+from zuno_tui.present.words import (
+    UNKNOWN,
+    fee_text,
+    money,
+    number,
+    percent,
+    short_gain,
+    units,
+    worth,
+)
+
+if TYPE_CHECKING:
+    from agents.monitor.rules.thresholds import WatchSettings
+    from chain.contracts.networks import Address, Network
+    from chain.math.liquidity import Amounts
+    from chain.positions.overview import Overview, Worth
+    from chain.positions.performance import Performance
+    from chain.positions.snapshot import PositionSnapshot
+    from chain.prices.price import PriceBook, WorthUnit
+    from chain.tokens import Token
+    from chain.tokens.pair import Pair
+    from zuno_tui.present.output import Json
+    from zuno_tui.present.views import ChartView, Standing, Tone
+
+
+def price_fields(pair: Pair, sqrt_price_x96: int) -> dict[str, Json]:
+    """A pool's price; both are null where a token's decimals are unknown."""
+    price = pair.price(sqrt_price_x96)
+    return {
+        "price": None if price is None else price.value,
+        "priceUnit": None if price is None else f"{price.quote} per {price.base}",
+    }
+
+
+def range_fields(pair: Pair, tick_lower: int, tick_upper: int) -> dict[str, Json]:
+    """A range's edges as prices, the lower figure first, in the unit of the pool's price."""
+    prices = [pair.price(sqrt_price_at_tick(tick)) for tick in (tick_lower, tick_upper)]
+    low, high = reversed(prices) if pair.inverted else prices
+    return {
+        "priceLower": None if low is None else low.value,
+        "priceUpper": None if high is None else high.value,
+    }
+
+
+class Won(Struct, frozen=True):
+    """What a position won or lost, which is read less often than the rest."""
+
+    against_holding: str
+    tone: Tone
+    net_a_day: str
+    fee_apr: str = "…"
+    gained: float | None = None
+    """The same as figures, None where unknown."""
+    net: Fraction | None = None
+    apr: float | None = None
+
+
+_NOT_READ_YET = Won("…", "dim", "…")
+_DAYS_A_YEAR = 365
+_LEAST_GAIN = Fraction(1, 200)
+"""What is less is told as nothing."""
+_NO_CHARTS: Mapping[int, ChartView] = MappingProxyType({})
+
+
+def positions_view(
+    network: Network,
+    overview: Overview,
+    won: Mapping[int, Won],
+    watching: WatchSettings,
+    *,
+    read_at: float,
+    charts: Mapping[int, ChartView] = _NO_CHARTS,
+) -> PositionsView:
+    wallet, whole, unit = overview.wallet, overview.portfolio, overview.portfolio.unit
+    return PositionsView(
+        rows=position_rows(network, overview, won, watching, charts),
+        total=money(whole.total, unit),
+        fees=money(whole.fees, unit),
+        found=f"{wallet.found} of {wallet.balance_of} found",
+        block=wallet.block.number,
+        read_at=read_at,
+    )
+
+
+def position_rows(
+    network: Network,
+    overview: Overview,
+    won: Mapping[int, Won],
+    watching: WatchSettings,
+    charts: Mapping[int, ChartView] = _NO_CHARTS,
+) -> tuple[PositionRow, ...]:
+    worths = {one.token_id: one for one in overview.portfolio.positions}
+    return tuple(
+        _row(
+            network,
+            overview,
+            position,
+            worths[position.token_id],
+            won.get(position.token_id, _NOT_READ_YET),
+            near_edge=watching.thresholds(network.name, position.token_id).near_edge,
+            chart=charts.get(position.token_id),
+        )
+        for position in overview.wallet.positions
+    )
+
+
+def won_by_position(
+    overview: Overview, performance: Performance, unit: WorthUnit
+) -> dict[int, Won]:
+    return {
+        position.token_id: _won(overview, position, performance, unit)
+        for position in overview.wallet.positions
+    }
+
+
+def _won(
+    overview: Overview, position: PositionSnapshot, performance: Performance, unit: WorthUnit
+) -> Won:
+    gained = gains(
+        performance.accounts[position.token_id],
+        performance.daily[position.token_id],
+        overview.tokens[position.pool.key.currency1],
+        overview.prices,
+        unit,
+    )
+    worths = {one.token_id: one for one in overview.portfolio.positions}
+    apr = yearly_fees(gained.fees_a_day, worths[position.token_id].principal)
+    return Won(
+        short_gain(gained.against_holding, unit),
+        gain_tone(gained.against_holding),
+        short_gain(gained.net_a_day, unit),
+        fee_apr=("–" if not position.liquidity else UNKNOWN) if apr is None else percent(apr),
+        gained=number(gained.against_holding),
+        net=None if isinstance(gained.net_a_day, Unknown) else gained.net_a_day.value,
+        apr=apr,
+    )
+
+
+def yearly_fees(fees_a_day: Quantity[Fraction], principal: Quantity[Fraction]) -> float | None:
+    """A day's fees as a share of the position's worth a year."""
+    if isinstance(fees_a_day, Unknown) or isinstance(principal, Unknown) or not principal.value:
+        return None
+    return float(_DAYS_A_YEAR * fees_a_day.value / principal.value)
+
+
+def _row(
+    network: Network,
+    overview: Overview,
+    position: PositionSnapshot,
+    value: Worth,
+    won: Won,
+    *,
+    near_edge: float,
+    chart: ChartView | None,
+) -> PositionRow:
+    pool, ticks = position.pool, (position.identity.tick_lower, position.identity.tick_upper)
+    tokens, unit = overview.tokens, overview.portfolio.unit
+    pair = pair_of(
+        network, tokens[pool.key.currency0], tokens[pool.key.currency1], pool.sqrt_price_x96
+    )
+    low, high = pair.bounds(*ticks)
+    progress = pair.progress(pool.tick, *ticks)
+    return PositionRow(
+        token_id=position.token_id,
+        pair=pair.name,
+        fee=fee_text(pool.lp_fee) + ("*" if pool.key.has_dynamic_fee else ""),
+        standing=standing(position, progress, near_edge),
+        notes=notes(position),
+        progress=progress,
+        low=low,
+        high=high,
+        price=pair.price_text(pool.sqrt_price_x96),
+        share=percent(position.share) if position.share else "–",
+        value=worth(value.principal, unit),
+        fees=worth(value.fees, unit),
+        against_holding=won.against_holding,
+        against_holding_tone=won.tone,
+        net_a_day=won.net_a_day,
+        fee_apr=won.fee_apr,
+        chart=None if chart is None else _until_now(chart, position, pair),
+        worth=number(value.principal),
+        fees_worth=number(value.fees),
+        gained=won.gained,
+        apr=won.apr,
+    )
+
+
+def _until_now(chart: ChartView, position: PositionSnapshot, pair: Pair) -> ChartView:
+    now, price = position.block.timestamp, price_figure(pair, position.pool.sqrt_price_x96)
+    if price is None or now <= chart.times[-1]:
+        return chart
+    return replace(chart, times=(*chart.times, float(now)), prices=(*chart.prices, price))
+
+
+def standing(position: PositionSnapshot, progress: float, near_edge: float) -> Standing:
+    """Nearer to an edge than this part of the width is near it, as it is to the monitor."""
+    if position.liquidity == 0:
+        return "empty"
+    if not position.in_range:
+        return "out of range"
+    return "near edge" if min(progress, 1 - progress) < near_edge else "in range"
+
+
+def state_words(standing: Standing, notes: Iterable[str]) -> str:
+    """The state in words: colour never carries it alone."""
+    return ", ".join((standing, *notes))
+
+
+def notes(position: PositionSnapshot) -> tuple[str, ...]:
+    custody = position.custody
+    told = {
+        "hook": position.pool.hook.danger is Danger.DANGEROUS,
+        "approved": bool(custody.approved),
+        "subscribed": bool(custody.subscriber),
+    }
+    return tuple(note for note, holds in told.items() if holds)
+
+
+def gain_tone(gained: Quantity[Fraction]) -> Tone:
+    if isinstance(gained, Unknown):
+        return "dim"
+    if abs(gained.value) < _LEAST_GAIN:
+        return "dim"
+    return "bad" if gained.value < 0 else "good"
+
+
+def wallet_document(
+    network: Network, overview: Overview, performance: Performance | None
+) -> dict[str, Json]:
+    wallet, whole = overview.wallet, overview.portfolio
+    worths = {one.token_id: one for one in whole.positions}
+    return {
+        "network": network.name,
+        "chainId": network.chain_id,
+        "block": wallet.block.number,
+        "blockHash": wallet.block.hash,
+        "time": wallet.block.timestamp,
+        "owner": wallet.owner,
+        "found": wallet.found,
+        "balanceOf": wallet.balance_of,
+        "missing": wallet.missing,
+        "operators": list(wallet.operators),
+        "operators_known_from_block": wallet.approvals_from,
+        "unit": whole.unit.value,
+        "total": round(float(whole.total), 8),
+        "uncollected": round(float(whole.fees), 8),
+        "unpriced": [
+            {"address": one.token.address, "amount": str(one.amount), "reason": one.reason}
+            for one in whole.unpriced
+        ],
+        "positions": [
+            position_document(
+                network,
+                position,
+                overview.tokens,
+                overview.prices,
+                worths[position.token_id],
+            )
+            | ({} if performance is None else performance_document(performance, position))
+            for position in wallet.positions
+        ],
+    }
+
+
+def position_document(
+    network: Network,
+    position: PositionSnapshot,
+    tokens: Mapping[Address, Token],
+    prices: PriceBook,
+    value: Worth,
+) -> dict[str, Json]:
+    pool, identity, key = position.pool, position.identity, position.pool.key
+    token0, token1 = tokens[key.currency0], tokens[key.currency1]
+    pair = pair_of(network, token0, token1, pool.sqrt_price_x96)
+    usd = prices.value(token0, position.amount0), prices.value(token1, position.amount1)
+    return {
+        "tokenId": str(position.token_id),
+        "poolId": pool.pool_id,
+        "currency0": key.currency0,
+        "currency1": key.currency1,
+        "symbol0": token0.label,
+        "symbol1": token1.label,
+        "decimals0": token0.decimals,
+        "decimals1": token1.decimals,
+        "fee": key.fee,
+        "lpFee": pool.lp_fee,
+        "protocolFee": {
+            "zeroForOne": pool.protocol_fee.zero_for_one,
+            "oneForZero": pool.protocol_fee.one_for_zero,
+        },
+        "tickSpacing": key.tick_spacing,
+        "hooks": key.hooks,
+        "hook": {"danger": pool.hook.danger.value, "sentences": list(pool.hook.sentences)},
+        "tickLower": identity.tick_lower,
+        "tickUpper": identity.tick_upper,
+        "tick": pool.tick,
+        "sqrtPriceX96": str(pool.sqrt_price_x96),
+        **price_fields(pair, pool.sqrt_price_x96),
+        **range_fields(pair, identity.tick_lower, identity.tick_upper),
+        "liquidity": str(position.liquidity),
+        "poolLiquidity": str(pool.liquidity),
+        "share": round(float(position.share), 12),
+        "amount0": str(position.amount0),
+        "amount1": str(position.amount1),
+        "fees0": str(position.fees0),
+        "fees1": str(position.fees1),
+        "delta": str(position.delta),
+        "inRange": position.in_range,
+        "status": position.status.value,
+        "owner": position.owner,
+        "approved": position.custody.approved,
+        "subscriber": position.custody.subscriber,
+        "valueUsd": _sum(*usd),
+        "value": number(value.principal),
+        "feesValue": number(value.fees),
+        "sources": {
+            **position.sources,
+            "price0": _source(prices.price(key.currency0)),
+            "price1": _source(prices.price(key.currency1)),
+        },
+    }
+
+
+def _whole(value: Quantity[int]) -> int | None:
+    return None if isinstance(value, Unknown) else value.value
+
+
+def performance_document(performance: Performance, position: PositionSnapshot) -> dict[str, Json]:
+    account = performance.accounts[position.token_id]
+    daily = performance.daily[position.token_id]
+    return {
+        "sinceEntry": {
+            "ageSeconds": _whole(account.age_seconds),
+            "deposited": _amounts(account.deposited),
+            "withdrawn": _amounts(account.withdrawn),
+            "feesCollected": _amounts(account.fees_collected),
+            "feesEarned": _amounts(account.fees_earned),
+            "heldInstead": _amounts(account.held_instead),
+            "againstHolding1": number(account.against_holding),
+            "impermanentLoss": number(account.impermanent_loss),
+            "gas": units(account.gas),
+            "changes": len(account.changes),
+            "unknown": _reasons(account.fees_earned, account.against_holding, account.gas),
+        },
+        "daily": {
+            "measuredSeconds": daily.measured_seconds,
+            "fees": _amounts(daily.fees),
+            "lvr1": number(daily.lvr),
+            "net1": number(daily.net),
+            "unknown": _reasons(daily.fees, daily.lvr),
+        },
+    }
+
+
+def _sum(*parts: Quantity[Fraction]) -> float | None:
+    known = [number(part) for part in parts]
+    return None if None in known else round(sum(part or 0.0 for part in known), 8)
+
+
+def _amounts(value: Quantity[Amounts]) -> Json:
+    if isinstance(value, Unknown):
+        return None
+    return {"amount0": str(value.value.amount0), "amount1": str(value.value.amount1)}
+
+
+def _reasons(*values: Quantity[object]) -> list[str]:
+    return list(dict.fromkeys(one.reason for one in values if isinstance(one, Unknown)))
+
+
+def _source(price: Quantity[Fraction]) -> str:
+    return f"unknown: {price.reason}" if isinstance(price, Unknown) else price.source
+
+
+class KeyFigure(NamedTuple):
+    """One of the few figures that are told apart from all others."""
+
+    label: str
+    words: str
+    tone: Tone = "plain"
+
+
+class RangeStanding(Struct, frozen=True):
+    """Where the price stands in the range of a position."""
+
+    state: Standing
+    low: str
+    high: str
+    progress: float
+    unit: str
+    """Of the prices, as `USDC per WETH`."""
+
+
+class DetailView(Struct, frozen=True):
+    """One position with everything that is known of it."""
+
+    token_id: int
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    """Label and words, in reading order."""
+    price: ChartView | None
+    liquidity: tuple[tuple[float, float], ...]
+    """Price and the liquidity active there, around the current price."""
+    fees_by_day: tuple[tuple[str, float, float], ...]
+    """Day, fees, LVR, in the unit the desk counts in."""
+    history: tuple[str, ...]
+    hook: tuple[str, ...] = ()
+    """What its hook may do; nothing where there is none."""
+    days_sum: tuple[KeyFigure, ...] = ()
+    """What the days come to, and what of the result against holding they do not tell."""
+    figures: tuple[KeyFigure, ...] = ()
+    """What one looks for first."""
+    standing: RangeStanding | None = None
+    copied: tuple[str, ...] = ()
+    """All facts with whole addresses, for the clipboard, line by line."""

@@ -1,1 +1,0 @@
-"""A run of the trade desk as screen, command line, reports and chat show it."""

@@ -1,0 +1,273 @@
+"""Text on the screen: plain, drawn, or in lines that can be selected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from textual.content import Content, Span
+from textual.message import Message
+from textual.widgets import Static
+
+from chain.base.clean_text import DROP
+from zuno_tui.present.charts import sparkline
+from zuno_tui.screen.panes.alerts import open_rows
+from zuno_tui.screen.panes.frame import coarse_age, joined, literal
+
+if TYPE_CHECKING:
+    from textual.events import Click
+    from textual.geometry import Region
+    from textual.visual import VisualType
+
+    from zuno_tui.desk.events import Said
+    from zuno_tui.present.charts import Line
+    from zuno_tui.present.views import GlanceView, PlanView, StatusView
+    from zuno_tui.screen.last_seen import LastSeen
+
+
+class PlainText(Static):
+    def __init__(
+        self,
+        content: VisualType = "",
+        *,
+        id: str | None = None,  # noqa: A002
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(content, markup=False, id=id, classes=classes)
+
+    def refresh(
+        self,
+        *regions: Region,
+        repaint: bool = True,
+        layout: bool = False,
+        recompose: bool = False,
+    ) -> Self:
+        # Textual counts changes to know whether the height it measured is still good, and does
+        # not count a second one before it was idle: words that follow at once would be cut.
+        if layout:
+            self._layout_updates += 1
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+
+_STYLES = {
+    "plain": "",
+    "good": "$success",
+    "warn": "$warning",
+    "bad": "$error",
+    "dim": "$quiet",
+    "shade": "$shade",
+    "good shade": "$good-shade",
+}
+
+
+def drawn(lines: Iterable[Line]) -> Content:
+    """In one piece: a key may wait for it."""
+    texts, spans, place = [], [], 0
+    for line in lines:
+        for text, tone in line:
+            clean = text.translate(DROP)
+            if style := _STYLES[tone]:
+                spans.append(Span(place, place + len(clean), style))
+            texts.append(clean)
+            place += len(clean)
+        texts.append("\n")
+        place += 1
+    return Content("".join(texts[:-1]), spans)
+
+
+_TONES = {"plain": "", "good": "$success", "warn": "$warning", "bad": "$error"}
+_TONE_MARKS = {"plain": "", "good": "✓ ", "warn": "▲ ", "bad": "✗ "}
+
+
+_TONE_COLOURS = {
+    "plain": "",
+    "good": "$success",
+    "warn": "$warning",
+    "bad": "$error",
+    "dim": "$quiet",
+}
+_TREND, _SHORTEST_TREND = 48, 8
+_FEWEST_HOURS = 6
+"""Fewer make no line."""
+_GAP = 2
+_SUBSCRIPTIONS = {"none": "", "live": "live blocks", "lost": "polling, live blocks lost"}
+
+
+class TextLine(PlainText):
+    """A line that is drawn again only when its words change, and moves no other."""
+
+    fixed: ClassVar[bool] = True
+    """Whether it is one line high whatever it says."""
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._told: Content | None = None
+
+    def tell(self, words: Content) -> None:
+        if self._told is not None and self._told.is_same(words):
+            return
+        self._told = words
+        self.update(words, layout=not self.fixed)
+
+
+class MessageLine(TextLine):
+    """What was understood, done or refused, and the command line that does the same."""
+
+    fixed = False
+
+    def say(self, said: Said) -> None:
+        tone = _TONES[said.tone]
+        # What went well is said calmly: the mark alone is green.
+        calm = literal(said.words, "" if said.tone == "good" else tone)
+        words = literal(_TONE_MARKS[said.tone], tone) + calm
+        twin = literal(f"  $ {said.twin}", "$quiet") if said.twin else Content("")
+        room = self.content_size.width
+        fits = not room or words.cell_length + twin.cell_length <= room
+        self.tell(words + twin if fits or not words else Content("\n").join([words, twin]))
+
+
+class HintLine(TextLine):
+    def hint(self, words: str) -> None:
+        self.display = bool(words)
+        self.tell(literal(f"→ {words}", "$accent"))
+
+
+class GlanceLine(TextLine):
+    """What all of it is worth and how it goes, as much of it as there is room for."""
+
+    def show(self, view: GlanceView | None) -> None:
+        if view is None:
+            self.tell(literal("zuno", "bold $primary"))
+            return
+        change = "$error" if view.ether_change.startswith("▼") else "$success"
+        parts = [
+            literal(view.worth, "bold"),
+            literal(view.day, _TONE_COLOURS[view.day_tone]),
+            literal(f"fees {view.fees}") if view.fees else Content(""),
+            literal(view.in_range, "$success" if view.all_in else "$warning"),
+            Content.assemble(
+                literal(view.ether),
+                " " if view.ether_change else "",
+                literal(view.ether_change, change),
+            ),
+            literal(f"gas {view.gas}", "$quiet") if view.gas else Content(""),
+        ]
+        self.tell(self._fitting([part for part in parts if part.plain.strip()], view.trend))
+
+    def _fitting(self, parts: list[Content], trend: Sequence[float]) -> Content:
+        """The first ones first: a line that is cut in the middle of a figure would lie."""
+        told, room = [], self.size.width - 2
+        for part in parts:
+            if part.cell_length > room:
+                break
+            told.append(part)
+            room -= part.cell_length + _GAP
+        label = f"worth {len(trend) - 1} h "
+        room -= len(label)
+        if room >= _SHORTEST_TREND and len(trend) >= _FEWEST_HOURS:
+            drawn = sparkline(trend, min(room, _TREND))
+            told.append(literal(f"{label}{drawn}", "$quiet"))
+        return Content(" " * _GAP).join(told)
+
+
+class StatusLine(TextLine):
+    """Network, wallet, block and its age, model, market, and the work under way in words."""
+
+    def show(self, view: StatusView, now: float) -> None:
+        if not view.network:
+            self.tell(literal("opening the desk…", "$quiet"))
+            return
+        age = "" if view.seen_at is None else coarse_age(now - view.seen_at)
+        block = "" if view.block is None else f"block {view.block:,} {age}"
+        work = ", ".join(f"{job.name}: {job.words}" if job.words else job.name for job in view.jobs)
+        self.tell(
+            joined(
+                literal(view.trouble, "bold $warning") if view.trouble else "",
+                literal(work, "bold $accent") if work else "",
+                literal(view.network, "bold"),
+                view.wallet,
+                block,
+                _SUBSCRIPTIONS[view.subscription],
+                view.model,
+                _mesh_words(view, now),
+                view.market or "",
+            )
+        )
+
+
+def _mesh_words(view: StatusView, now: float) -> str:
+    age = "" if view.mesh_at is None else coarse_age(now - view.mesh_at)
+    return f"{view.mesh} {age}".strip()
+
+
+class KeyLine(TextLine):
+    """The keys that matter where the focus is, as many as there is room for, help always."""
+
+    class Pressed(Message):
+        """A key was clicked, as the footer calls it."""
+
+        def __init__(self, label: str) -> None:
+            self.label = label
+            super().__init__()
+
+    _shown: tuple[tuple[str, str], ...] = ()
+
+    def on_click(self, event: Click) -> None:
+        x = event.x - self.styles.padding.left
+        for label, key in self._shown:
+            width = _key_size(label, key) - 2
+            if 0 <= x < width:
+                self.post_message(self.Pressed(label))
+                return
+            x -= width + 2
+
+    def show(self, keys: Iterable[tuple[str, str]]) -> None:
+        told = {label: key.split(" ", 1)[0] for key, label in keys}
+        last = {"help": told.pop("help")} if "help" in told else {}
+        room = self.size.width - sum(_key_size(*each) for each in last.items())
+        shown: dict[str, str] = {}
+        for label, key in told.items():
+            room -= _key_size(label, key)
+            if room < 0:
+                break
+            shown[label] = key
+        self._shown = tuple((shown | last).items())
+        self.tell(
+            Content("  ").join(
+                Content.assemble((key, "bold $primary"), " ", (label, "$quiet"))
+                for label, key in (shown | last).items()
+            )
+        )
+
+
+def _key_size(label: str, key: str) -> int:
+    return len(label) + len(key) + 3
+
+
+class TabLine(TextLine):
+    """On narrow terminals: which panes there are, and what waits in those out of sight."""
+
+    def show(self, told: LastSeen, front: str, now: float) -> None:
+        waiting = open_rows(told.alerts.rows, now)
+        speaking = told.debate is not None and told.debate.ended is None
+        counts = {
+            "positions": str(len(told.positions.rows) or ""),
+            "alerts": f"{waiting} open" if waiting else "",
+            "debate": "speaking" if speaking else "",
+            "plan": _plan_state(told.plan),
+        }
+        tabs = []
+        for place, (name, count) in enumerate(counts.items(), 1):
+            style = "bold reverse" if name == front else "$quiet"
+            label = f" {place} {name.capitalize()} "
+            needs = "$accent" if name == "plan" else "$quiet"
+            tabs.append(Content.assemble((label, style), (count and f" {count}", needs)))
+        self.tell(Content("  ").join(tabs))
+
+
+def _plan_state(plan: PlanView | None) -> str:
+    if plan is None:
+        return ""
+    if plan.result is not None:
+        return "done" if plan.result.done else plan.result.state
+    return "ready" if plan.approval is None else "approved"
