@@ -51,7 +51,7 @@ def assumption_checks(
     context: Context, moves: Sequence[Evaluated], choice: Choice
 ) -> tuple[AssumptionCheck, ...]:
     """Volatility and fees, half and twice: which of them leave the choice as it is."""
-    grounds = {_pool_index(move): _ground(context, move) for move in moves}
+    grounds = {_pool_index(move): evaluation_of(context, _pool_index(move)) for move in moves}
     return tuple(
         AssumptionCheck(
             assumption=assumption, survives=_same(context, grounds, moves, choice, changed)
@@ -94,10 +94,6 @@ def _same(
 def _pool_index(move: Evaluated) -> int:
     shape = move.candidate.shape
     return 0 if shape is None else shape.pool_index
-
-
-def _ground(context: Context, move: Evaluated) -> EvaluationContext:
-    return evaluation_of(context, _pool_index(move))
 
 
 _NOTHING_TO_MOVE = "there is nothing in this position to move"

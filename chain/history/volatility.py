@@ -112,7 +112,7 @@ class Extremes(NamedTuple):
 
 def realised_volatility(path: PricePath, hours: int = DAY) -> Quantity[float]:
     """Close to close: √(24 · Σr²/n), the mean taken as zero."""
-    return path.closes(hours).map(lambda closes: _daily(_mean_square(log_returns(closes))))
+    return path.closes(hours).map(lambda closes: sqrt(DAY * _mean_square(log_returns(closes))))
 
 
 def path_efficiency(path: PricePath, hours: int = DAY) -> Quantity[float]:
@@ -144,10 +144,6 @@ def log_returns(sqrt_prices: Sequence[int]) -> list[float]:
 
 def _mean_square(returns: Sequence[float]) -> float:
     return sum(change * change for change in returns) / len(returns)
-
-
-def _daily(hourly_variance: float) -> float:
-    return sqrt(DAY * hourly_variance)
 
 
 # Every figure is the deviation of a day's log return, 0.03 being 3 %, from hourly closes with the

@@ -198,7 +198,7 @@ def endpoints_of(
         Endpoint(
             label=host if hosts.count(host) == 1 else f"{host} (endpoint {place})",
             host=part.hostname or "",
-            url=_without_user(part),
+            url=part._replace(netloc=part.netloc.rpartition("@")[2]).geturl(),
             authorization=_authorization(part),
             secrets=_secrets(url, part),
             breaker=Breaker(limits),
@@ -223,10 +223,6 @@ def _host(part: SplitResult) -> str:
     host = clean_text(part.hostname or "", limit=80)
     host = f"[{host}]" if ":" in host else host
     return host if part.port is None else f"{host}:{part.port}"
-
-
-def _without_user(part: SplitResult) -> str:
-    return part._replace(netloc=part.netloc.rpartition("@")[2]).geturl()
 
 
 def _authorization(part: SplitResult) -> str | None:
