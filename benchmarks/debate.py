@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.bus.ambient import Ambient
 from agents.bus.record import MemorySink, RecordWriter
+from agents.bus.transport import Ambient
 from agents.lp.debate import LP_FLOW, hold_debate
 from agents.lp.observe import ChainObserver
 from agents.lp.payloads import FlowStart

@@ -8,11 +8,10 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from agents.numbers.edges import Edges, TickRange
-from agents.numbers.inventory import allocate_inventory
+from agents.numbers.inventory import SwapTerms, allocate_inventory
 from agents.numbers.outlook import PoolMarket, Stake, look_at
 from agents.numbers.regime import STRESSES
 from agents.numbers.survival import stress_buffers, stress_buffers_of, survival
-from agents.numbers.swap import SwapTerms
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 

@@ -12,7 +12,7 @@ from subprocess import PIPE, Popen
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.contracts import abi
-from chain.contracts.keccak import keccak
+from chain.contracts.addresses import keccak
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.storage import EXTSLOAD

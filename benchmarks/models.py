@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.bus.ambient import Ambient, BusLimits
 from agents.bus.record import MemorySink, RecordWriter
+from agents.bus.transport import Ambient, BusLimits
+from agents.lp.briefing import ProposedShape
 from agents.lp.debate import LP_FLOW, hold_debate
 from agents.lp.payloads import ARBITER
-from agents.lp.replies import ProposedShape
 from agents.model.abilities import AbilityMemory
 from agents.model.budget import Budget, BudgetLimits
 from agents.model.client import OpenAIModel

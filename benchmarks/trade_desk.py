@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from agents.bus.ambient import Ambient
 from agents.bus.record import MemorySink, RecordWriter
+from agents.bus.transport import Ambient
 from agents.trade.facts import AccountFacts, DeskQuestion, DeskSettings
 from agents.trade.flow import TRADE_FLOW, hold_desk
 from agents.trade.observe.observer import MarketObserver

@@ -10,7 +10,7 @@ AREAS: dict[str, tuple[str, ...]] = {
     "policy": (
         "chain/execution/policy/*.py",
         "chain/execution/decode/parties.py",
-        "chain/execution/decode/mentions.py",
+        "chain/execution/decode/parties.py",
     ),
     "decoding": (
         "chain/execution/decode/abi.py",
@@ -18,8 +18,8 @@ AREAS: dict[str, tuple[str, ...]] = {
         "chain/execution/decode/records.py",
     ),
     "outbox": (
-        "chain/execution/outbox/approvals.py",
-        "chain/execution/outbox/heads.py",
+        "chain/execution/outbox/rules.py",
+        "chain/execution/outbox/chain_sight.py",
         "chain/execution/outbox/journal*.py",
         "chain/execution/outbox/outbox.py",
         "chain/execution/outbox/records.py",
@@ -29,10 +29,10 @@ AREAS: dict[str, tuple[str, ...]] = {
     "sending": (
         "chain/execution/outbox/chain_sight.py",
         "chain/execution/outbox/delivery.py",
-        "chain/execution/outbox/evidence.py",
+        "chain/execution/outbox/lookup.py",
         "chain/execution/outbox/lookup.py",
         "chain/execution/outbox/receipts.py",
-        "chain/execution/outbox/replacement.py",
+        "chain/execution/outbox/sender.py",
         "chain/execution/outbox/sender.py",
     ),
     "gate": ("zuno_tui/gate/**/*.py",),

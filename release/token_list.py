@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chain.base.strict_json import loads
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.contracts.networks import all_networks
 from chain.tokens.token import MOST_DECIMALS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.base.units import GWEI
-from chain.contracts.public_keys import address_of
+from chain.contracts.addresses import address_of
 from chain.devnet.world.writing import SignedBytes, sign_transaction
 from tests.chain_view import bare_chain
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.contracts.public_keys import address_of, recovered_address
+from chain.contracts.addresses import address_of, recovered_address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

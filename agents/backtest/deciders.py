@@ -1,11 +1,14 @@
-"""Who decides at each moment: the advice, whoever re-centres at every exit, and chance."""
+"""Who decides at each moment, and what is walked side by side: the advice and what it must beat."""
 
 from __future__ import annotations
 
+from enum import StrEnum
+from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agents.backtest.advice_arrays import (
     HOLD,
@@ -17,8 +20,20 @@ from agents.backtest.advice_arrays import (
     horizons,
     times_in_range,
 )
-from agents.backtest.walking import Decided, move_cost, snapped, swap_needed, units_of
-from agents.numbers.advice import DEAD_BAND, HORIZON_DAYS, AdviceLines
+from agents.backtest.walking import (
+    BacktestTerms,
+    Decided,
+    PolicyRun,
+    Tokens,
+    Track,
+    moment_at,
+    move_cost,
+    snapped,
+    swap_needed,
+    units_of,
+    walk,
+)
+from agents.numbers.advice import DEAD_BAND, HORIZON_DAYS, WITHOUT_DEAD_BAND, AdviceLines
 from agents.numbers.edges import Edges
 from agents.numbers.profiles import PROFILES, ProfileRules, RiskProfile
 from agents.numbers.shapes import MIN_WIDTH_MULTIPLIER
@@ -32,9 +47,8 @@ from agents.numbers.survival import (
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from agents.backtest.holding import Tokens
     from agents.backtest.hours import Flags, Floats
-    from agents.backtest.walking import BacktestTerms, Decider, Moment, WindowHoldings
+    from agents.backtest.walking import Decider, Moment, WindowHoldings
 
 
 class Advisor(Struct, frozen=True):
@@ -194,3 +208,46 @@ def _keeps_floors(
 def _centred_median_days() -> float:
     """The median life of a range one daily σ to both sides; others live as the square."""
     return median_hours(Edges(1.0, 1.0), 1.0, SIGMA_SCATTER) / HOURS_PER_DAY
+
+
+WIDE_REACH = 0.2
+"""`wide` is ±20 %: from P/1.2 to 1.2·P."""
+PLACEBO_SEED = 0
+
+
+class PolicyName(StrEnum):
+    ADVICE = "advice"
+    NEVER = "never"
+    WIDE = "wide"
+    FULL_RANGE = "full_range"
+    RECENTRE = "recentre"
+    PLACEBO = "placebo"
+    WITHOUT_CRITIC = "without_critic"
+    WITHOUT_DEAD_BAND = "without_dead_band"
+
+
+def walk_all(
+    track: Track, terms: BacktestTerms, advisor: Advisor, *, ablate: bool = False
+) -> dict[PolicyName, PolicyRun]:
+    """Every policy over the same windows, each from its own first range."""
+    opening = moment_at(track, 0, 0)
+    own = snapped(opening.log_price, advisor.base_sigmas * opening.sigma, terms.tick_spacing)
+    reach = np.full_like(opening.price, log(1 + WIDE_REACH))
+    wide = snapped(opening.log_price, reach, terms.tick_spacing)
+    everywhere = (np.full_like(opening.price, -np.inf), np.full_like(opening.price, np.inf))
+    advice = walk(track, terms, own, by_advice(terms, advisor))
+    chance = by_chance(terms, advisor, advice.actions, PLACEBO_SEED)
+    runs = {
+        PolicyName.ADVICE: advice,
+        PolicyName.NEVER: walk(track, terms, own),
+        PolicyName.WIDE: walk(track, terms, wide),
+        PolicyName.FULL_RANGE: walk(track, terms, everywhere),
+        PolicyName.RECENTRE: walk(track, terms, own, by_recentring(terms, advisor)),
+        PolicyName.PLACEBO: walk(track, terms, own, chance),
+    }
+    if ablate:
+        alone = replace(advisor, critic=False)
+        eager = replace(advisor, lines=WITHOUT_DEAD_BAND)
+        runs[PolicyName.WITHOUT_CRITIC] = walk(track, terms, own, by_advice(terms, alone))
+        runs[PolicyName.WITHOUT_DEAD_BAND] = walk(track, terms, own, by_advice(terms, eager))
+    return runs

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Generic, Protocol
 
 from msgspec import Struct
 
-from agents.bus.ambient import Ambient, BusLimits
-from agents.bus.deadline import watch_flow
-from agents.bus.envelope import CLI, Envelope, Kind, Registry, Role
-from agents.bus.flow import Flow, Observer, ProseListener
-from agents.bus.payload import AgentProse, FailureCause, FlowFailed, FlowOver, FlowTerms, Payload
-from agents.bus.transport import EnvelopeTransport, TransportError
+from agents.bus.envelope import (
+    CLI,
+    AgentProse,
+    Envelope,
+    FailureCause,
+    FlowFailed,
+    FlowOver,
+    FlowTerms,
+    Kind,
+    Payload,
+    Registry,
+    Role,
+)
+from agents.bus.transport import Ambient, BusLimits, EnvelopeTransport, TransportError
 from agents.bus.worker import (
     Board,
     Counters,
@@ -30,6 +38,156 @@ from agents.bus.worker import (
 
 if TYPE_CHECKING:
     from agents.bus.replay import Record
+
+    Fail = Callable[[str, Role, FailureCause, str], None]
+    Sleep = Callable[[float], Awaitable[None]]
+
+
+class Observer(Protocol):
+    """Sees every envelope of a flow before it is handled, in order; one that raises ends it."""
+
+    def __call__(self, envelope: Envelope, /) -> None: ...
+
+
+class ProseListener(Protocol):
+    """Hears a model's words as they are written."""
+
+    def __call__(self, role: Role, text: str, /) -> None: ...
+
+
+class Flow(Generic[Services]):
+    """Iterate over it for what reaches the desk; the last envelope is a plan or a failure."""
+
+    def __init__(
+        self,
+        request_id: str,
+        services: Services,
+        observers: tuple[Observer, ...],
+        on_prose: ProseListener | None,
+        *,
+        inbox: int,
+        seconds: float,
+    ) -> None:
+        self.request_id = request_id
+        self.services = services
+        self.seconds = seconds
+        """How long it may take once it has begun."""
+        self.over = False
+        self.began_at: float | None = None
+        """When an agent first found something out or passed something on, by the loop's clock."""
+        self.stage = CLI
+        """Whose turn it is: the last one somebody wrote to."""
+        self.last_kind = ""
+        self.activity = 0
+        self.working = 0
+        """Messages that agents took and have not finished."""
+        self.under_way = 0
+        """Structural messages sent and not yet handled."""
+        self.remote_messages = 0
+        """Messages to be recorded that came from agents outside this process."""
+        self.posted: set[str] = set()
+        """Content ids of what was said in this process to the one who asked."""
+        self.speaking = asyncio.Lock()
+        """Held while a message is recorded and handed over, so that both happen in one order."""
+        self.remote_queue: asyncio.Queue[Envelope] = asyncio.Queue()
+        self.tasks: list[asyncio.Task[None]] = []
+        """What runs for as long as the flow does."""
+        self._observers = observers
+        self._on_prose = on_prose
+        self._inbox: asyncio.Queue[Envelope] = asyncio.Queue()
+        self._most = inbox
+        self._seen: set[str] = set()
+        self._outcome: asyncio.Future[Envelope] = asyncio.get_running_loop().create_future()
+
+    async def outcome(self) -> Envelope:
+        """The envelope that ended it."""
+        return await asyncio.shield(self._outcome)
+
+    async def __aiter__(self) -> AsyncIterator[Envelope]:
+        while not (self._outcome.done() and self._inbox.empty()):
+            yield await self._inbox.get()
+
+    def observe(self, envelope: Envelope) -> None:
+        for observer in self._observers:
+            observer(envelope)
+
+    def sent(self, envelope: Envelope, *, final: bool) -> None:
+        """A structural message is on its way: it is its recipient's turn."""
+        self.under_way += 1
+        if self.began_at is None and envelope.sender != CLI:
+            self.began_at = asyncio.get_running_loop().time()
+        # What an agent tells the desk on the way leaves the turn with it.
+        if final or envelope.recipient != CLI:
+            self.stage = envelope.recipient
+            self.last_kind = envelope.kind
+
+    def seconds_left(self) -> float:
+        """Of the time it has once it has begun."""
+        if self.began_at is None:
+            return self.seconds
+        return self.seconds - (asyncio.get_running_loop().time() - self.began_at)
+
+    def is_new(self, envelope: Envelope) -> bool:
+        known = len(self._seen)
+        self._seen.add(envelope.content_id)
+        return len(self._seen) > known
+
+    def deliver(self, envelope: Envelope, *, droppable: bool) -> bool:
+        if droppable and self._inbox.qsize() >= self._most:
+            return False
+        self._inbox.put_nowait(envelope)
+        return True
+
+    def spoken(self, role: Role, text: str) -> None:
+        if self._on_prose is not None and not self.over:
+            self._on_prose(role, text)
+
+    def finish(self, envelope: Envelope) -> None:
+        self._outcome.set_result(envelope)
+        self._inbox.put_nowait(envelope)
+
+
+_LATE = 0.1
+"""Of a quiet time, by how much longer it may have taken and still count."""
+
+
+async def watch_flow(flow: Flow[Services], limits: BusLimits, sleep: Sleep, fail: Fail) -> None:
+    """Let it fail at its deadline, or sooner when nobody works and nothing arrives."""
+    reading = limits.reading_seconds
+    if reading and not await _passed(flow, reading, limits, sleep, fail, until_begun=True):
+        reason = f"{flow.stage} had found out nothing after {reading:g} seconds."
+    elif await _passed(flow, flow.seconds, limits, sleep, fail):
+        return
+    else:
+        reason = f"It did not end within {flow.seconds:g} seconds."
+    fail(flow.request_id, flow.stage, FailureCause.DEADLINE, reason)
+
+
+async def _passed(
+    flow: Flow[Services],
+    seconds: float,
+    limits: BusLimits,
+    sleep: Sleep,
+    fail: Fail,
+    *,
+    until_begun: bool = False,
+) -> bool:
+    """Whether, before so long has passed, it began, where that is waited for, or was lost."""
+    clock = asyncio.get_running_loop().time
+    remaining = seconds
+    while remaining > 0:
+        if flow.over or (until_begun and flow.began_at is not None):
+            return True
+        step = min(limits.quiet_seconds, remaining)
+        before, due = flow.activity, clock() + step
+        await sleep(step)
+        remaining -= step
+        # Who woke up late was busy, and cannot say that the others were silent.
+        woke_late = clock() - due > step * _LATE
+        if flow.activity == before and flow.working == 0 and remaining > 0 and not woke_late:
+            reason = f"{flow.stage} did not receive {flow.last_kind} or did not answer it."
+            fail(flow.request_id, flow.stage, FailureCause.LOST, reason)
+    return flow.over
 
 
 class FlowSpec(Struct, Generic[Services], frozen=True):

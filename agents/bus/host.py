@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Generic
 
 from msgspec import Struct, field
 
-from agents.bus.ambient import Ambient, BusLimits
-from agents.bus.envelope import CLI, Envelope, Kind, Role
-from agents.bus.payload import (
+from agents.bus.envelope import (
+    CLI,
     AgentProse,
     AgentWorking,
+    Envelope,
     FailureCause,
     FlowFailed,
     FlowOver,
     FlowTerms,
+    Kind,
+    Role,
 )
-from agents.bus.transport import EnvelopeTransport, TransportError
+from agents.bus.transport import Ambient, BusLimits, EnvelopeTransport, TransportError
 from agents.bus.worker import (
     Board,
     Counters,

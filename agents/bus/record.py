@@ -19,9 +19,9 @@ from msgspec import Struct
 
 from agents.bus.envelope import Envelope, Kind
 from chain.base import strict_json
-from chain.base.canonical import canonical, digest
 from chain.base.errors import ZunoError
 from chain.base.home import FILE_MODE, FOLDER_MODE
+from chain.base.strict_json import canonical, digest
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable

@@ -10,9 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 from pydantic import ValidationError
 
-from agents.bus.ambient import Ambient
-from agents.bus.envelope import Kind, Role
-from agents.bus.payload import ModelReply
+from agents.bus.envelope import Kind, ModelReply, Role
 from agents.bus.record import (
     FORMAT,
     OLDEST_FORMAT,
@@ -24,6 +22,7 @@ from agents.bus.record import (
     check_lines,
     verify_record,
 )
+from agents.bus.transport import Ambient
 from chain.base.errors import ZunoError
 from chain.base.redaction import Redactor
 

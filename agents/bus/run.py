@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from agents.bus.bus import Bus, FlowSpec
-from agents.bus.payload import FlowFailed, Payload, Thought
+from agents.bus.envelope import Envelope, FlowFailed, Payload, Role, Thought
 from agents.bus.replay import Record, RecordBrokenError, ReplayReport, replay
-from agents.bus.transport import EnvelopeTransport, QueueTransport
+from agents.bus.transport import Ambient, BusLimits, EnvelopeTransport, QueueTransport
 
 if TYPE_CHECKING:
-    from agents.bus.ambient import Ambient, BusLimits
-    from agents.bus.envelope import Envelope, Role
     from agents.bus.record import RecordWriter
     from agents.bus.worker import Services
 

@@ -11,8 +11,7 @@ from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct, field
 
-from agents.bus.envelope import Envelope, EnvelopeError, Registry, Role
-from agents.bus.payload import FailureCause, Payload
+from agents.bus.envelope import Envelope, EnvelopeError, FailureCause, Payload, Registry, Role
 from agents.bus.transport import EnvelopeTransport, TransportError
 
 

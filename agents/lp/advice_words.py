@@ -1,11 +1,11 @@
-"""The rule's reasons as sentences, each with its figures."""
+"""The rule's reasons as sentences, each with its figures; moves by letter, as people type them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
-from agents.lp.option_letters import option_letter
 from agents.numbers.advice import (
     COST_MULTIPLE,
     ENTER_OVER,
@@ -14,13 +14,28 @@ from agents.numbers.advice import (
     Advice,
     AdviceReason,
 )
-from agents.numbers.assumptions import CheckedAssumption
-from chain.base.number_words import UNKNOWN, hours, usd
+from agents.numbers.profiles import CheckedAssumption
 from chain.base.quantity import Quantity, Unknown
+from chain.base.units import UNKNOWN, hours, usd
 
 if TYPE_CHECKING:
     from agents.lp.advising import MoveAdvice
     from agents.lp.plan import AssumptionCheck, Candidate
+
+
+def option_letter(index: int) -> str:
+    """A for the first move; a number beyond the alphabet stays a number."""
+    return ascii_uppercase[index] if index < len(ascii_uppercase) else str(index)
+
+
+def option_index(named: str) -> int | None:
+    """Of a letter in either case, or of the move's number; None of anything else."""
+    if named.isascii() and named.isdigit():
+        return int(named)
+    if len(named) == 1 and named.upper() in ascii_uppercase:
+        return ascii_uppercase.index(named.upper())
+    return None
+
 
 MOST_EDGE_SHOWN = 10.0
 

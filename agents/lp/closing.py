@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.lp.advice_words import edge_words
-from agents.lp.advising import MoveAdvice, hours_since_action, move_advice, standing_advice
+from agents.lp.advice_words import edge_words, option_letter
+from agents.lp.advising import MoveAdvice, hours_since_action, move_advice, settled, standing_advice
 from agents.lp.briefing import AXES
 from agents.lp.conclude import by_critic, is_permitted, outcome_by_rules
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import CreateContext, MarketContext
-from agents.lp.option_letters import option_letter
-from agents.lp.settled import settled
 from agents.lp.spoken_tables import listed, range_prices
 from agents.numbers.advice import ENTER_OVER, HOURS_BETWEEN_ACTIONS, LEAVE_UNDER, AdviceReason
 from agents.numbers.outlook import HOURS_PER_WEEK
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rules import JudgmentVerdict
-from chain.base.number_words import hours, usd
+from chain.base.units import hours, usd
 
 if TYPE_CHECKING:
     from agents.lp.evaluation import Evaluated

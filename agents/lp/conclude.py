@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from agents.lp.advice_words import beside_words, move_words, standing_words
-from agents.lp.advising import hours_since_action, move_advice, standing_advice, still_permitted
+from agents.lp.advice_words import beside_words, move_words, option_letter, standing_words
+from agents.lp.advising import (
+    decided_by_rule,
+    hours_since_action,
+    move_advice,
+    standing_advice,
+    still_permitted,
+)
 from agents.lp.evaluation import Evaluated, exit_candidate
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
 from agents.lp.facts import CreateContext, MarketContext, ObservedPool
 from agents.lp.judge import JudgedCandidate, JudgedRound, judged_round
-from agents.lp.option_letters import option_letter
 from agents.lp.plan import (
     AssumptionCheck,
     Candidate,
@@ -22,20 +27,19 @@ from agents.lp.plan import (
     plan_identity,
 )
 from agents.lp.propose import candidates_of, shapes_by_rules
-from agents.lp.settled import decided_by_rule
 from agents.numbers.advice import Advice, AdviceReason, AdvisedAction
-from agents.numbers.assumptions import MULTIPLES, MarketMultiples
-from agents.numbers.choosing import (
+from agents.numbers.outlook import look_at
+from agents.numbers.profiles import MULTIPLES, PROFILES, MarketMultiples
+from agents.numbers.rules import (
+    Decision,
     JudgedMove,
+    JudgmentVerdict,
     PlanVerdict,
     arbiter_choice,
     best_accepted,
     move_verdict,
     stay_verdict,
 )
-from agents.numbers.outlook import look_at
-from agents.numbers.profiles import PROFILES
-from agents.numbers.rules import Decision, JudgmentVerdict
 
 if TYPE_CHECKING:
     from agents.lp.payloads import Debate, DebateRound
@@ -47,7 +51,7 @@ def assumption_checks(
     context: Context, moves: Sequence[Evaluated], choice: Choice
 ) -> tuple[AssumptionCheck, ...]:
     """Volatility and fees, half and twice: which of them leave the choice as it is."""
-    grounds = {_pool_index(move): _ground(context, move) for move in moves}
+    grounds = {_pool_index(move): evaluation_of(context, _pool_index(move)) for move in moves}
     return tuple(
         AssumptionCheck(
             assumption=assumption, survives=_same(context, grounds, moves, choice, changed)
@@ -90,10 +94,6 @@ def _same(
 def _pool_index(move: Evaluated) -> int:
     shape = move.candidate.shape
     return 0 if shape is None else shape.pool_index
-
-
-def _ground(context: Context, move: Evaluated) -> EvaluationContext:
-    return evaluation_of(context, _pool_index(move))
 
 
 _NOTHING_TO_MOVE = "there is nothing in this position to move"

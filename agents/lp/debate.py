@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from agents.bus.bus import FlowSpec
-from agents.bus.envelope import CLI, Envelope, Role
+from agents.bus.envelope import CLI, Envelope, FlowFailed, Role
 from agents.bus.run import (
     FlowOutcome,
     Listener,
@@ -26,9 +26,9 @@ from agents.bus.run import (
 )
 from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
 from agents.lp import FLOW
-from agents.lp.advice_words import move_words
-from agents.lp.advising import move_advice
-from agents.lp.briefing import AXES, asked_model, briefed
+from agents.lp.advice_words import move_words, option_letter
+from agents.lp.advising import move_advice, settled
+from agents.lp.briefing import AXES, ArbiterReply, ScoutReply, asked_model, briefed
 from agents.lp.closing import closing_sentence, settled_sentence
 from agents.lp.conclude import by_arbiter, is_permitted, plan_of
 from agents.lp.critic import critic
@@ -42,7 +42,6 @@ from agents.lp.judge import (
     judged_round,
     recomputed,
 )
-from agents.lp.option_letters import option_letter
 from agents.lp.payloads import (
     ARBITER,
     CRITIC,
@@ -57,7 +56,7 @@ from agents.lp.payloads import (
     PlanReady,
     context_hash,
 )
-from agents.lp.replies import ArbiterReply, ScoutReply
+from agents.lp.scout_tools import ScoutTools
 from agents.lp.services import (
     MODEL_INPUT,
     PLACES_INPUT,
@@ -67,23 +66,19 @@ from agents.lp.services import (
     past_fact,
     recorded_services,
 )
-from agents.lp.settled import settled
 from agents.lp.spoken_tables import pools_table, price_now, ticks_as_prices
 from agents.lp.strategist import strategist
-from agents.lp.tools.scout_tools import ScoutTools
 from agents.model.speaking import ask, model_thought, thought
-from agents.model.tool_questions import ask_with_tools
+from agents.model.tools import ask_with_tools
 from agents.numbers.advice import ENTER_OVER
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rules import JudgmentVerdict
-from chain.base.number_words import percent, usd
-from chain.base.units import GWEI
+from chain.base.units import GWEI, percent, usd
 
 if TYPE_CHECKING:
-    from agents.bus.ambient import Ambient, BusLimits
-    from agents.bus.payload import FlowFailed
     from agents.bus.record import RecordWriter
     from agents.bus.replay import Record, ReplayReport
+    from agents.bus.transport import Ambient, BusLimits
     from agents.lp.plan import Plan
     from agents.model.interface import Model
 

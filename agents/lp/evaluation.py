@@ -24,7 +24,7 @@ from agents.numbers.costs import (
     price_moved,
 )
 from agents.numbers.edges import TickRange, edges_of
-from agents.numbers.inventory import Allocation, allocate_for_create, allocate_holdings
+from agents.numbers.inventory import Allocation, PriceSpan, allocate_for_create, allocate_holdings
 from agents.numbers.outlook import (
     Outlook,
     PoolMarket,
@@ -39,7 +39,6 @@ from agents.numbers.rounding import writable
 from agents.numbers.rules import MoveNumbers
 from agents.numbers.shapes import move_kind
 from agents.numbers.survival import HOURS_PER_DAY, range_exit
-from agents.numbers.swap import PriceSpan
 from chain.base.units import PIPS
 from chain.math.ticks import sqrt_price_at_tick
 

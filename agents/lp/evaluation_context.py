@@ -15,10 +15,12 @@ from agents.lp.facts import (
     Observation,
     ObservedPool,
     ObservedPoolFacts,
+    depth_of,
+    key_of,
 )
-from agents.lp.observed_depth import depth_of, key_of
 from agents.numbers.edges import TICK_LOG, TickRange, price_tick
 from agents.numbers.fees import full_range_value, others_liquidity
+from agents.numbers.inventory import SwapTerms, swap_terms
 from agents.numbers.outlook import PoolMarket, Stake
 from agents.numbers.regime import daily_ticks
 from agents.numbers.shapes import (
@@ -29,7 +31,6 @@ from agents.numbers.shapes import (
     rebalance_base,
     snapped_range,
 )
-from agents.numbers.swap import SwapTerms, swap_terms
 from chain.base.once_per_object import once_per_object
 from chain.contracts.networks import NATIVE
 from chain.math.liquidity import Amounts

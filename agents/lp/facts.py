@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal, TypeAlias
 
-from agents.bus.payload import Measure, Payload, Units
-from agents.numbers.fee_interval import FITTED
+from agents.bus.envelope import Measure, Payload, Units
+from agents.numbers.fees import FITTED
+from agents.numbers.outlook import PathStep
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime
 from agents.numbers.shapes import ExposureBias
+from chain.contracts.pool_key import PoolKey
+from chain.math.fees import unpack_protocol_fee
+from chain.pools.depth import Depth
+from chain.pools.state import PoolState
 
 
 class TokenFacts(Payload):
@@ -241,3 +246,48 @@ class PositionPast(Payload):
     """How much more it and its fees are worth than what went in, had that just been held."""
     impermanent_loss: Measure | None
     """Without fees, as a part of what was deposited; a loss is negative."""
+
+
+ROOT_PARTS = 10**12
+RATE_PARTS = 10**18
+_ROOT_ONE = 1 << 96
+
+
+def path_steps(path: PricePathFacts, sqrt_price_x96: int) -> tuple[PathStep, ...]:
+    """The steps of a path whose roots are told against this present one."""
+    now, unit = sqrt_price_x96 / _ROOT_ONE, path.liquidity_unit
+    steps = []
+    opening = now * (1 + path.opening / ROOT_PARTS)
+    for age, closed, low, high, rate, liquidity in path.steps:
+        close = now * (1 + closed / ROOT_PARTS)
+        steps.append(
+            PathStep(
+                age,
+                opening,
+                close,
+                now * (1 + low / ROOT_PARTS),
+                now * (1 + high / ROOT_PARTS),
+                rate / RATE_PARTS,
+                float(liquidity * unit),
+            )
+        )
+        opening = close
+    return tuple(steps)
+
+
+def key_of(pool: ObservedPoolFacts) -> PoolKey:
+    return PoolKey(pool.currency0, pool.currency1, pool.fee, pool.tick_spacing, pool.hooks)
+
+
+def depth_of(pool: ObservedPoolFacts) -> Depth:
+    """The liquidity that was observed, for `chain.pools.depth` to replay a swap on."""
+    state = PoolState(
+        key=key_of(pool),
+        pool_id=pool.pool_id,
+        sqrt_price_x96=pool.sqrt_price_x96,
+        tick=pool.tick,
+        lp_fee=pool.lp_fee,
+        protocol_fee=unpack_protocol_fee(pool.protocol_fee),
+        liquidity=pool.liquidity,
+    )
+    return Depth(state, tuple(sorted(pool.changes)), pool.lowest, pool.highest)

@@ -10,11 +10,11 @@ from msgspec import Struct
 
 from agents.lp.evaluation import Evaluated, evaluate, exit_candidate, hold_candidate
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
-from agents.lp.path_steps import path_steps
+from agents.lp.facts import CreateContext, MarketContext, PricePathFacts, path_steps
 from agents.lp.payloads import Debate, Objection, context_hash
 from agents.lp.plan import Candidate, MoveJudgment, ReplayedRange, RuleFinding, ShapeChoice
+from agents.numbers.outlook import PathStep, RangeReplay, Stake, replay_range
 from agents.numbers.profiles import PROFILES
-from agents.numbers.range_replay import PathStep, RangeReplay, replay_range
 from agents.numbers.rounding import writable
 from agents.numbers.rules import (
     Decision,
@@ -29,14 +29,11 @@ from agents.numbers.rules import (
     with_findings,
 )
 from agents.numbers.shapes import MAX_CANDIDATES, ShapeError, needed_width
-from chain.base.number_words import percent, usd
 from chain.base.once_per_object import once_per_object
+from chain.base.units import percent, usd
 from chain.math.liquidity import LiquidityError
 
 if TYPE_CHECKING:
-    from agents.lp.facts import CreateContext, MarketContext, PricePathFacts
-    from agents.numbers.outlook import Stake
-
     Context = MarketContext | CreateContext
 
 # The Strategist's figures come from rates and a model of the price. Here nothing is modelled: the

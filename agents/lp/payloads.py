@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Literal
+from pathlib import Path
+from typing import Literal, NamedTuple
 
+from msgspec import Struct
 from pydantic import Field
 
-from agents.bus.envelope import Registry, Role
-from agents.bus.payload import Measure, Payload, Units, wire_of
+from agents.bus.envelope import Kind, Measure, Payload, Registry, Role, Units, wire_of
+from agents.bus.record import read_ends
 from agents.lp.facts import NO_MEMORY, CreateContext, CreateGoal, DeskMemory, MarketContext
 from agents.lp.plan import Candidate, OwnRange, Plan
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.rules import Decision
-from chain.base.canonical import digest
+from chain.base.clean_text import clean_text
+from chain.base.strict_json import digest
 
 MOST_ROUNDS = 6
 
@@ -161,3 +165,45 @@ DEBATE = Registry(
 
 def context_hash(context: MarketContext | CreateContext) -> str:
     return digest(wire_of(context))
+
+
+class UsualTokens(NamedTuple):
+    tokens_in: int
+    tokens_out: int
+
+
+USUAL_TOKENS: Mapping[Role, UsualTokens] = {
+    SCOUT: UsualTokens(3_000, 300),
+    STRATEGIST: UsualTokens(3_500, 800),
+    CRITIC: UsualTokens(3_500, 600),
+    ARBITER: UsualTokens(2_000, 250),
+}
+"""Of two rounds that Arbiter ends, with one look-up of Scout's; thinking comes on top."""
+
+
+UNKNOWN, UNFINISHED, A_NEW_POSITION = "unknown", "unfinished", "a new position"
+
+
+class RecordSummary(Struct, frozen=True):
+    subject: str
+    outcome: str
+
+
+def summarise(path: Path) -> RecordSummary:
+    ends = read_ends(path)
+    subject, outcome = UNKNOWN, UNFINISHED
+    match ends.first:
+        case {"payload": {"tokenId": str(token_id)}} if token_id.isdigit():
+            subject = f"position #{token_id}"
+        case {"payload": {"goal": _}}:
+            subject = A_NEW_POSITION
+        case {"payload": {"question": {"symbol": str(symbol)}}}:
+            subject = clean_text(symbol)
+    match ends.last:
+        case {"kind": DebateKind.PLAN_READY, "payload": {"plan": {"choice": {"kind": str(kind)}}}}:
+            outcome = clean_text(kind)
+        case {"kind": "trade_plan_ready", "payload": {"plan": {"decision": str(decision)}}}:
+            outcome = clean_text(decision)
+        case {"kind": Kind.FLOW_FAILED, "payload": {"reason": str(reason)}}:
+            outcome = f"failed: {clean_text(reason)}"
+    return RecordSummary(subject, outcome)

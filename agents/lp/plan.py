@@ -7,15 +7,13 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from agents.bus.payload import Measure, Payload, Units
+from agents.bus.envelope import Measure, Payload, Units
 from agents.numbers.advice import AdviceReason
-from agents.numbers.assumptions import CheckedAssumption
-from agents.numbers.choosing import PlanVerdict
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.profiles import CheckedAssumption, RiskProfile
 from agents.numbers.regime import Regime
-from agents.numbers.rules import Decision, JudgmentVerdict, Rule
+from agents.numbers.rules import Decision, JudgmentVerdict, PlanVerdict, Rule
 from agents.numbers.shapes import ExposureBias
-from chain.base.canonical import canonical, digest
+from chain.base.strict_json import canonical, digest
 
 CandidateKind = Literal["hold", "exit", "tighten", "widen", "shift", "create"]
 

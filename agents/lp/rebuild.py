@@ -146,7 +146,10 @@ def _differing_pool(theirs: ObservedPool, ours: ObservedPool, *, same_block: boo
         yield "the pool's fee"
     if same_block and theirs.pool != ours.pool:
         yield "the pool's price or liquidity"
-    if not _is_price_of_tick(theirs.pool) or _ticks_apart(theirs, ours) > MOST_TICKS_APART:
+    if (
+        not _is_price_of_tick(theirs.pool)
+        or abs(theirs.pool.tick - ours.pool.tick) > MOST_TICKS_APART
+    ):
         yield "the pool's price"
     yield from _differing_token(theirs.token0, ours.token0)
     yield from _differing_token(theirs.token1, ours.token1)
@@ -162,10 +165,6 @@ def _is_price_of_tick(pool: ObservedPoolFacts) -> bool:
         return False
     # A swap that ends on an edge from above leaves the tick below it.
     return 0 <= tick_at_sqrt_price(pool.sqrt_price_x96) - pool.tick <= 1
-
-
-def _ticks_apart(theirs: ObservedPool, ours: ObservedPool) -> int:
-    return abs(theirs.pool.tick - ours.pool.tick)
 
 
 def _differing_token(theirs: TokenFacts, ours: TokenFacts) -> Iterator[str]:

@@ -6,8 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING
 
 from agents.bus.bus import FlowSpec
-from agents.bus.envelope import CLI, Envelope
-from agents.bus.payload import Payload
+from agents.bus.envelope import CLI, Envelope, Payload
 from agents.bus.run import FlowOutcome, Listener, RemoteAgents, run_flow
 from agents.bus.worker import HandlerContext, Outgoing
 from agents.lp import FLOW
@@ -28,9 +27,9 @@ from agents.lp.services import DebateServices, Eyes, recorded_services
 from agents.numbers.rules import JudgmentVerdict, strictest
 
 if TYPE_CHECKING:
-    from agents.bus.ambient import Ambient, BusLimits
     from agents.bus.record import RecordWriter
     from agents.bus.replay import Record
+    from agents.bus.transport import Ambient, BusLimits
     from agents.lp.plan import Candidate, Plan
 
 _JUDGED = "critic_judged"

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from agents.bus.envelope import CLI, Kind, Role
-from agents.bus.payload import AgentFact
+from agents.bus.envelope import CLI, AgentFact, Kind, Role
 from agents.bus.worker import Outgoing, StageFailedError
 from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
 from agents.lp.payloads import SCOUT

@@ -6,16 +6,14 @@ from collections.abc import Iterator, Sequence
 from math import exp
 from typing import TYPE_CHECKING
 
-from agents.bus.payload import SpokenCell, SpokenRow, SpokenTable
-from agents.lp.advice_words import edge_figure
+from agents.bus.envelope import SpokenCell, SpokenRow, SpokenTable
+from agents.lp.advice_words import edge_figure, option_letter
 from agents.lp.advising import move_advice
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import CreateContext, MarketContext, ObservedPool
-from agents.lp.option_letters import option_letter
 from agents.numbers.edges import TICK_LOG, price_tick
 from agents.numbers.rules import JudgmentVerdict, Rule
-from chain.base.number_words import UNKNOWN, hours, percent, usd
-from chain.base.units import PIPS
+from chain.base.units import PIPS, UNKNOWN, hours, percent, usd
 from chain.contracts.networks import UnknownNetworkError, network_named
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of

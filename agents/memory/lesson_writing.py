@@ -13,10 +13,10 @@ from agents.bus.envelope import Role
 from agents.model.brief import Brief
 from agents.model.interface import Model, ModelUnavailable
 from agents.model.numerals import Unit
-from agents.model.structured_reply import StructuredReply
+from agents.model.reply_text import StructuredReply
 
 if TYPE_CHECKING:
-    from agents.memory.post_mortem import PostMortem
+    from agents.memory.memory import PostMortem
 
 POST_MORTEM, FEEDBACK = Role("post_mortem"), Role("self_correction")
 _MOST_KINDS = 12

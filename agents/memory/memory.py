@@ -1,24 +1,192 @@
-"""Post-mortems kept twice: as lines, which last, and in an index, which finds what is alike."""
+"""Ended trades kept twice: as lines, which last, and in an index, which finds what is alike."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
-from agents.memory.lexical_index import IndexUnavailableError, LexicalIndex, Match
-from agents.memory.post_mortem import CHANNEL, PostMortem
-from chain.base.home import FOLDER_MODE
-from chain.base.lines import append_line
+from chain.base.home import FOLDER_MODE, append_line
 from chain.base.locks import locked
 from chain.base.sqlite import open_database, transaction
 
 if TYPE_CHECKING:
     from agents.memory.embedding import Embedder
+
+_WORDS_TABLE = (
+    "CREATE VIRTUAL TABLE IF NOT EXISTS memory USING fts5"
+    "(memory_id UNINDEXED, channel UNINDEXED, text, tokenize = 'unicode61 tokenchars ''_''')"
+)
+_WORD = re.compile(r"[A-Za-z0-9_]{2,40}")
+_MOST_WORDS = 40
+
+
+class IndexUnavailableError(Exception):
+    """The index cannot be used: the lines beside it are read instead."""
+
+
+class Match(NamedTuple):
+    memory_id: str
+    score: float
+    """Higher is more alike."""
+
+
+class LexicalIndex:
+    def __init__(self, path: Path) -> None:
+        try:
+            self._connection = open_database(path)
+            self._connection.execute(_WORDS_TABLE)
+        except (sqlite3.Error, OSError) as error:
+            raise IndexUnavailableError(f"the index {path.name} cannot be opened") from error
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def add(self, memory_id: str, channel: str, text: str) -> None:
+        """The same id again replaces what was there."""
+        try:
+            with transaction(self._connection):
+                self._connection.execute("DELETE FROM memory WHERE memory_id = ?", (memory_id,))
+                self._connection.execute(
+                    "INSERT INTO memory VALUES (?, ?, ?)", (memory_id, channel, text)
+                )
+        except sqlite3.Error as error:
+            raise IndexUnavailableError("the index cannot be written") from error
+
+    def holds(self, memory_id: str) -> bool:
+        try:
+            row = self._connection.execute(
+                "SELECT 1 FROM memory WHERE memory_id = ? LIMIT 1", (memory_id,)
+            ).fetchone()
+        except sqlite3.Error as error:
+            raise IndexUnavailableError("the index cannot be read") from error
+        return row is not None
+
+    def search(self, text: str, channel: str, most: int) -> tuple[Match, ...]:
+        """Of one channel alone, the most alike first; age plays no part."""
+        words = list(dict.fromkeys(_WORD.findall(text)))[:_MOST_WORDS]
+        if not words:
+            return ()
+        asked = " OR ".join(f'"{word}"' for word in words)
+        try:
+            rows = self._connection.execute(
+                "SELECT memory_id, -bm25(memory) AS score FROM memory"
+                " WHERE memory MATCH ? AND channel = ? ORDER BY score DESC, memory_id LIMIT ?",
+                (asked, channel, most),
+            ).fetchall()
+        except sqlite3.Error as error:
+            raise IndexUnavailableError("the index cannot be read") from error
+        return tuple(Match(*row) for row in rows)
+
+
+CHANNEL = "SYSTEM_POST_MORTEM"
+"""What a post-mortem is filed under; news and the like are never found there."""
+
+ExitKind = Literal["stop", "take_profit", "close"]
+
+
+class EndedTrade(Struct, frozen=True):
+    """What became of a plan on the venue, by its own fills."""
+
+    closed_at: int
+    entry: float | None
+    """None where it was not opened by a plan of this desk."""
+    exit: float
+    how: ExitKind
+    pnl_pct: float | None
+    """Of what was opened, after fees."""
+
+    @property
+    def won(self) -> bool | None:
+        return None if self.pnl_pct is None else self.pnl_pct > 0
+
+    @property
+    def words(self) -> str:
+        how = self.how.replace("_", " ")
+        if self.entry is None or self.pnl_pct is None:
+            return f"left by {how} at {self.exit:.6g}; what was paid for it is not known here"
+        side = "won" if self.won else "lost"
+        return f"{side} {self.pnl_pct:+.2f} % by {how}, {self.entry:.6g} to {self.exit:.6g}"
+
+
+class TradeSetup(Struct, frozen=True):
+    """What was known when the plan was made."""
+
+    plan_id: str
+    symbol: str
+    mode: str
+    objective: str
+    decision: str
+    regime: str
+    anomalies: tuple[str, ...]
+    biases: tuple[str, ...]
+    """Each expert and what it said, like `macro BEARISH`."""
+    win_pct: float | None
+    """The odds the plan told; None for a hedge."""
+
+    @property
+    def words(self) -> str:
+        parts = (self.symbol, self.mode, self.objective, self.decision, self.regime)
+        return " ".join((*parts, *self.anomalies, *self.biases))
+
+
+class PostMortem(Struct, frozen=True):
+    memory_id: str
+    """The plan's own id: a trade ends once."""
+    time: int
+    symbol: str
+    setup: str
+    outcome: str
+    constraint: str
+    won: bool | None
+    pnl_pct: float | None
+    """None of what somebody else had opened."""
+    win_pct: float | None
+    channel: str = CHANNEL
+    decision: str = ""
+    regime: str = ""
+    """Both empty in lines of an older form."""
+
+    @property
+    def text(self) -> str:
+        return f"{self.setup} {self.outcome} {self.constraint}"
+
+
+def written(setup: TradeSetup, ended: EndedTrade) -> PostMortem:
+    """By the rules: the lesson names what the loss or the gain hung on."""
+    return PostMortem(
+        memory_id=setup.plan_id,
+        time=ended.closed_at,
+        symbol=setup.symbol,
+        setup=setup.words,
+        outcome=ended.words,
+        constraint=_constraint(setup, ended),
+        won=ended.won,
+        pnl_pct=ended.pnl_pct,
+        win_pct=setup.win_pct,
+        decision=setup.decision,
+        regime=setup.regime,
+    )
+
+
+def _constraint(setup: TradeSetup, ended: EndedTrade) -> str:
+    where = f"{setup.decision} in {setup.regime}"
+    if setup.anomalies:
+        where = f"{where} with {', '.join(setup.anomalies)}"
+    if ended.won is None:
+        return f"{where} ended what this desk had not opened: ask what it cost before judging it"
+    if ended.won:
+        return f"{where} has worked: size it no larger for that"
+    if ended.how == "stop":
+        return f"{where} was stopped out: ask for a wider stop or a stronger vote"
+    return f"{where} did not pay: ask what has changed before repeating it"
+
 
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS vectors"

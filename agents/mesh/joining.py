@@ -7,20 +7,19 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agents.mesh.endpoint import MeshEndpoint
-from agents.mesh.engine import EngineError
-from agents.mesh.frame import MOST_FRAME
+from agents.mesh.frame import MOST_FRAME, read_key
 from agents.mesh.nats_engine import OPENING_SECONDS, NatsEngine
 from agents.mesh.peers import (
     KEY_FILE,
     PEER_FILE,
     Engine,
+    EngineError,
     Member,
     MeshFileError,
     Peer,
     read_book,
     read_member,
 )
-from agents.mesh.signing import read_key
 from chain.base import strict_json
 from chain.base.http import HttpClient, HttpError, HttpLimits
 

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from agents.bus.envelope import CLI, Role
+from agents.mesh.frame import new_key, write_key
 from agents.mesh.peers import (
     KEY_FILE,
     MEMBER_FILE,
@@ -21,7 +22,6 @@ from agents.mesh.peers import (
     PeerBook,
     checked_book,
 )
-from agents.mesh.signing import new_key, write_key
 from chain.base.home import FOLDER_MODE, write_atomically
 
 DESK = "desk"

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from chain.base.canonical import canonical, digest
 from chain.base.store import StoreError
+from chain.base.strict_json import canonical, digest
 
 if TYPE_CHECKING:
-    from agents.model.refusal import RequestRefusal
+    from agents.model.faults import RequestRefusal
     from agents.model.settings import ModelSettings
 
 T = TypeVar("T")

@@ -8,9 +8,8 @@ import unicodedata
 from msgspec import Struct, field
 
 from agents.model.claims import ClaimLedger, without_ids
-from agents.model.innocent import innocents
 from agents.model.interface import ModelPrompt, PromptImage
-from agents.model.numerals import Unit, find_numerals
+from agents.model.numerals import Unit, find_numerals, innocents
 from chain.base.clean_text import clean_text
 
 STRUCK = "[struck]"

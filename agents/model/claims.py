@@ -12,8 +12,7 @@ from enum import StrEnum
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from agents.model.innocent import innocents
-from agents.model.numerals import Unit, WrittenNumber, find_numerals
+from agents.model.numerals import Unit, WrittenNumber, find_numerals, innocents
 
 DIGITS = 3
 _CITATION = re.compile(r"[\[(]\s*(n\d{1,5}(?:\s*(?:,|;|&|and)\s*n\d{1,5})*)\s*[\])]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from collections.abc import Set as AbstractSet
 from enum import Enum, auto
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,16 +13,21 @@ from msgspec.structs import replace
 from agents.model.exchange import ModelExchange
 from agents.model.interface import (
     Answer,
+    Model,
     ModelPrompt,
     ModelUnavailable,
     Reply,
     Unavailability,
     Usage,
 )
-from agents.model.pending_question import PendingQuestion
-from agents.model.question import Question
-from agents.model.reply_text import PROSE_LIMIT, UnusableReplyError, has_fields_of, parse_reply
-from agents.model.schema import strict_schema
+from agents.model.pending_question import PendingQuestion, Question
+from agents.model.reply_text import (
+    PROSE_LIMIT,
+    UnusableReplyError,
+    has_fields_of,
+    parse_reply,
+    strict_schema,
+)
 from agents.model.tools import ToolPrompt, ToolRequest, calls_in_text, cleaned_calls
 from chain.base.clean_text import clean_text
 from chain.base.redaction import Redactor
@@ -368,3 +374,52 @@ def _question(prompt: ModelPrompt, schema: type[Reply]) -> Question:
         schema=strict_schema(schema),
         image=b"" if prompt.image is None else prompt.image.png,
     )
+
+
+# A model that answered badly, or may not be paid, is no failure of its API.
+_OF_THE_API = frozenset(
+    (
+        Unavailability.NOT_SET,
+        Unavailability.REJECTED,
+        Unavailability.RATE_LIMITED,
+        Unavailability.SERVER_ERROR,
+        Unavailability.UNREACHABLE,
+        Unavailability.DISCONNECTED,
+        Unavailability.TIMED_OUT,
+        Unavailability.STALLED,
+    )
+)
+
+
+class ModelWithFallback:
+    def __init__(self, first: Model, second: Model, roles: AbstractSet[Role]) -> None:
+        """`roles` are those whose question goes on to the second."""
+        self._first = first
+        self._second = second
+        self._roles = roles
+
+    async def ask(
+        self,
+        role: Role,
+        prompt: ModelPrompt,
+        schema: type[Reply],
+        on_prose: Callable[[str], None],
+    ) -> Answer[Reply]:
+        said: list[str] = []
+
+        def hear(text: str) -> None:
+            said.append(text)
+            on_prose(text)
+
+        try:
+            return await self._first.ask(role, prompt, schema, hear)
+        except ModelUnavailable as error:
+            if role not in self._roles or error.reason not in _OF_THE_API:
+                raise
+            first = error
+        # Words that were cut off are not followed by another's.
+        heard = (lambda _: None) if said else on_prose
+        try:
+            return await self._second.ask(role, prompt, schema, heard)
+        except ModelUnavailable as error:
+            raise ModelUnavailable(error.reason, f"{first} {error}") from None

@@ -6,8 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from chain.base.closed_at_end import ClosedAtEnd
-from chain.base.http import is_secure, open_transport
+from chain.base.http import ClosedAtEnd, is_secure, open_transport
 
 if TYPE_CHECKING:
     import openai

@@ -12,9 +12,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agents.model.abilities import ReplyForm, ServerAbilities
-from agents.model.deltas import read_delta, read_error, read_usage
 from agents.model.faults import ModelFaults, RequestRefusedError
-from agents.model.incoming_reply import Hearers, IncomingReply, ModelCompletion
+from agents.model.incoming_reply import (
+    Hearers,
+    IncomingReply,
+    ModelCompletion,
+    read_delta,
+    read_error,
+    read_usage,
+)
 from agents.model.interface import ModelUnavailable, Unavailability, Usage
 
 if TYPE_CHECKING:
@@ -28,7 +34,7 @@ if TYPE_CHECKING:
     from openai.types.chat.completion_create_params import ResponseFormat
 
     from agents.model.connection import ModelConnections
-    from agents.model.question import Question
+    from agents.model.pending_question import Question
     from agents.model.settings import ModelSettings
 
 _BAD_REQUEST = 400

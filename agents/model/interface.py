@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from msgspec import Struct
 from pydantic import BaseModel
 
-from chain.base.canonical import canonical, digest
+from chain.base.strict_json import canonical, digest
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role

@@ -19,8 +19,7 @@ from agents.model.tools import ToolPrompt, ToolRequest, recorded_calls
 from chain.base.redaction import Redactor
 
 if TYPE_CHECKING:
-    from agents.bus.envelope import Role
-    from agents.bus.payload import ModelReply
+    from agents.bus.envelope import ModelReply, Role
 
 
 class NoRecordedReplyError(LookupError):

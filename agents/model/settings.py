@@ -1,14 +1,14 @@
-"""How to reach each role's model and how long to wait for it."""
+"""How to reach each role's model, who serves models by name, and how long to wait."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from msgspec import field
 
-from chain.base.secret_struct import SecretStruct
+from chain.base.redaction import SecretStruct
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role
@@ -73,3 +73,28 @@ class RoleModels(SecretStruct, frozen=True):
     def each(self) -> Iterator[ModelSettings]:
         yield self.default
         yield from self.roles.values()
+
+
+class ModelProvider(NamedTuple):
+    title: str
+    base_url: str
+    key_variable: str = ""
+    """The environment's name of its key; empty for a server of one's own that needs none."""
+    model: str | None = None
+    """What is asked where no model is named."""
+
+
+PROVIDERS: Mapping[str, ModelProvider] = {
+    "openai": ModelProvider("OpenAI", OPENAI_URL, "OPENAI_API_KEY", DEFAULT_MODEL),
+    "anthropic": ModelProvider("Anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+    "gemini": ModelProvider(
+        "Gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"
+    ),
+    "openrouter": ModelProvider("OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "deepseek": ModelProvider("DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+    "groq": ModelProvider("Groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    "ollama": ModelProvider("Ollama", "http://127.0.0.1:11434/v1"),
+    "lmstudio": ModelProvider("LM Studio", "http://127.0.0.1:1234/v1"),
+    "vllm": ModelProvider("vLLM", "http://127.0.0.1:8000/v1"),
+    "llama.cpp": ModelProvider("llama.cpp", "http://127.0.0.1:8080/v1"),
+}

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from msgspec import Struct
 from pydantic import BaseModel
 
-from agents.bus.envelope import CLI, Kind
-from agents.bus.payload import ModelReply, SpokenTable, StruckClaim, Thought
+from agents.bus.envelope import CLI, Kind, ModelReply, SpokenTable, StruckClaim, Thought
 from agents.bus.worker import HandlerContext, Outgoing
 from agents.model.interface import (
     Answer,

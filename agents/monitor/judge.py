@@ -9,12 +9,21 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import Alert, AlertKind, AlertState, AlertSubject, Finding
-from agents.monitor.alerts.lifecycle import Change, Cleared, Raised
-from agents.monitor.rules import change_risks, hedge_risks, range_risks
-from agents.monitor.rules.baseline import WALLET, Baseline, Baselines, others_in
-from agents.monitor.rules.depths import DepthReference
-from agents.monitor.rules.excursions import (
+from agents.monitor.alerts.alert import (
+    Alert,
+    AlertKind,
+    AlertState,
+    AlertSubject,
+    Change,
+    Cleared,
+    Finding,
+    Raised,
+)
+from agents.monitor.rules import risks
+from agents.monitor.rules.baseline import (
+    WALLET,
+    Baseline,
+    Baselines,
     BlockTick,
     RangeBounds,
     RangeState,
@@ -23,7 +32,9 @@ from agents.monitor.rules.excursions import (
     bounds_of,
     first_standing,
     follow,
+    others_in,
 )
+from agents.monitor.rules.depths import DepthReference
 from agents.monitor.rules.risks import RULES, HeldHedge, Situation, findings
 from agents.monitor.rules.worth_risks import loss_is_unknown
 from chain.base.quantity import Unknown
@@ -172,7 +183,7 @@ def depth_references(
         if baseline is None or baseline.others_tick is None:
             continue
         drained = settings.thresholds(network.name, number).drained
-        left = baseline.others * (1 - drained * change_risks.CALMER_DEPTH)
+        left = baseline.others * (1 - drained * risks.CALMER_DEPTH)
         found[number] = DepthReference(baseline.others_tick, int(left))
     return found
 
@@ -274,7 +285,7 @@ class _Judging:
         for turn in course.turns:
             time = float(self._times[turn.block])
             if turn.began and turn.tick is not None:
-                left = range_risks.leaving(situation, turn.tick, turn.block)
+                left = risks.leaving(situation, turn.tick, turn.block)
                 changes.append(self._raised(number, left, turn.block, time))
             else:
                 over = RULES[AlertKind.OUT_OF_RANGE].resolved
@@ -315,11 +326,11 @@ class _Judging:
             if number in baselines:
                 later[number] = None
             if owner is not None and number in watched:
-                lost = change_risks.owner_changed(self._network, number, owner)
+                lost = risks.owner_changed(self._network, number, owner)
                 yield self._raised(number, lost)
             stale = None
             if number in hedges:
-                stale = hedge_risks.hedge_stale(self._network, number, hedges[number])
+                stale = risks.hedge_stale(self._network, number, hedges[number])
             if stale is not None:
                 yield self._raised(number, stale)
             why = "the position was emptied" if number in held else "the position left the wallet"
@@ -347,7 +358,7 @@ class _Judging:
             before = now
         if known != before:
             later[WALLET] = {"operators": before}
-        changed = change_risks.operators_changed(self._network, before, now)
+        changed = risks.operators_changed(self._network, before, now)
         if changed is not None:
             yield self._raised(None, changed)
         elif alert is not None:

@@ -10,29 +10,78 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import Alert, AlertEvent, EventKind
-from agents.monitor.alerts.store_page import Poll, WatchCursor, WatchPlace
+from agents.monitor.alerts.alert import (
+    Alert,
+    AlertEvent,
+    AlertKind,
+    AlertSubject,
+    Change,
+    EventKind,
+    Finding,
+    Raised,
+    Severity,
+)
+from agents.monitor.alerts.store_page import Failures, Poll, WatchCursor, WatchPlace
 from agents.monitor.judge import Followed, depth_references, follow_positions, judge, turn_blocks
 from agents.monitor.reader import Reading, Sought, WatchReader, refuse_the_past
 from agents.monitor.rules.baseline import WALLET, Baselines
 from agents.monitor.rules.price_crossings import price_crossings
-from agents.monitor.unreachable import WatchedWallet, blindness, failed_again, sentence_of
+from chain.base.clean_text import clean_text, quoted
 from chain.base.quantity import Unknown
+from chain.base.redaction import Redactor
 from chain.base.store import Store, StoreError
 from chain.prices.ladder import read_prices
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
-    from agents.monitor.alerts.lifecycle import Change
     from agents.monitor.alerts.store import AlertStore, WatchState
     from agents.monitor.rules.risks import HedgeSource
     from agents.monitor.rules.thresholds import WatchSettings
     from chain.contracts.networks import Address, Network
     from chain.positions.overview import Sources
     from chain.rpc.records import Block
+
+
+class WatchedWallet(Struct):
+    """What is remembered of a wallet between polls."""
+
+    place: WatchPlace
+    baselines: Baselines = field(default_factory=Baselines)
+
+
+def failed_again(before: Failures | None, now: float) -> Failures:
+    """One failed poll more; a clock that was set back does not make the first lie ahead."""
+    if before is None:
+        return Failures(1, now)
+    return Failures(before.polls + 1, min(before.since, now))
+
+
+def blindness(
+    network: Network, wallet: WatchedWallet, failures: Failures, error: Exception, now: float
+) -> Raised:
+    finding = Finding(
+        AlertKind.BLIND,
+        Severity.CRITICAL,
+        f"{network.title} cannot be read for {(now - failures.since) / 60:.0f} min:"
+        f" {sentence_of(error)} Nobody is watching these positions meanwhile.",
+        "the chain cannot be read",
+        f"zuno --network {network.name} doctor",
+        {"failedPolls": failures.polls},
+    )
+    subject = AlertSubject(network.chain_id, wallet.place.wallet_address, None, AlertKind.BLIND)
+    return Raised(subject, network.name, finding, None, failures.since)
+
+
+def sentence_of(error: Exception) -> str:
+    """What kept a wallet from being seen, without a secret, whether it was foreseen or not."""
+    if isinstance(error, RpcError):
+        return error.sentence
+    words = quoted(Redactor().text(clean_text(str(error))))
+    return f"The look failed with an unexpected error ({type(error).__name__}: {words})."
+
 
 _LANDMARKS = 8
 """Earlier blocks that are remembered, to go on from one of them after a reorganisation."""

@@ -9,36 +9,39 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from agents.monitor.freshness import still_fresh
 from agents.monitor.rules.depths import DepthReference, read_reference_depths
+from agents.monitor.rules.thresholds import still_fresh
 from agents.monitor.rules.worth_risks import Losses, LossReader
 from agents.numbers.costs import GAS_UNITS, CostedRecipe
 from chain.base.quantity import Unknown
 from chain.base.units import HOUR
 from chain.contracts.networks import NATIVE, Address
 from chain.history.block_times import interpolated, read_headers, spread
-from chain.history.candle_volatility import DAY_HOURS, Volatility, VolatilityStep, read_volatility
 from chain.history.end_ticks import EndTicks, read_end_ticks
-from chain.history.flows import FeeTerms
-from chain.history.hour_memory import HourMemory
-from chain.history.hour_reader import read_hours
-from chain.history.path import price_path
+from chain.history.events import FeeTerms
+from chain.history.hour_reader import HourMemory, read_hours
+from chain.history.volatility import (
+    DAY_HOURS,
+    Volatility,
+    VolatilityStep,
+    price_path,
+    read_volatility,
+)
 from chain.pools.hook_targets import passes_calls_on, read_hook_targets
 from chain.positions.custody import OWNER, about, decode_owner
 from chain.positions.discovery import Discovery
-from chain.positions.overview import Sources, read_values
-from chain.positions.portfolio import price_words
+from chain.positions.overview import Sources, price_words, read_values
 from chain.read.block_reader import OneBlock, sound_answers
 from chain.read.gas import Weight, read_gas_cost
 from chain.rpc import requests
 from chain.rpc.errors import LogsTooNarrow, RpcError, RpcRefused, StaleHead
-from chain.tokens.listed import listed_token
+from chain.tokens.token import listed_token
 
 if TYPE_CHECKING:
     from agents.monitor.alerts.store_page import WatchCursor
     from chain.contracts.pool_key import PoolId
+    from chain.positions.search import WalletPositions
     from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
-    from chain.positions.wallet_trail import WalletPositions
     from chain.prices.price import PriceBook
     from chain.rpc.records import Block
     from chain.tokens import Token

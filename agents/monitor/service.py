@@ -12,9 +12,21 @@ from msgspec.structs import replace
 
 from agents.monitor.alerts.state import MonitorState, UnreadableError
 from agents.monitor.deliver.delivery import Delivery, unclickable
-from agents.monitor.heartbeat import NAMESPACE, Beat, Sight, sight_of, write_beat
-from agents.monitor.notes import Note, RoundEnded, Troubled, TurnTaken, WaitingForTurn
-from agents.monitor.polling_lock import Holder, PollingLock, current_holder
+from agents.monitor.heartbeat import (
+    NAMESPACE,
+    Beat,
+    Holder,
+    Note,
+    PollingLock,
+    RoundEnded,
+    Sight,
+    Troubled,
+    TurnTaken,
+    WaitingForTurn,
+    current_holder,
+    sight_of,
+    write_beat,
+)
 from chain.base.clean_text import clean_text, quoted
 from chain.base.redaction import Redactor
 

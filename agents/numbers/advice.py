@@ -10,7 +10,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from math import exp, log
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from chain.base.quantity import Quantity, Unknown
+from chain.history.fee_rate import HourSums, hour_sums
+from chain.history.volatility import WEEK
+
+if TYPE_CHECKING:
+    from chain.history.hours import PoolHours
 
 HORIZON_DAYS = 7.0
 """No gain is counted for longer: the edge of a week says little of the month after it."""
@@ -247,3 +254,17 @@ def _against(
     if move.net - move.cost <= -asked.exit_cost:
         return AdviceReason.WORSE_THAN_EXIT
     return None
+
+
+def week_edge(hours: PoolHours) -> Quantity[float]:
+    return edge_of(hour_sums(hours, WEEK))
+
+
+def edge_of(week: Quantity[HourSums]) -> Quantity[float]:
+    """Unknown also where the price never moved: nothing was risked."""
+    if isinstance(week, Unknown):
+        return week
+    edge = edge_ratio(week.value.fee_rate, week.value.squared_returns)
+    if edge is None:
+        return Unknown(f"the price did not move in the last {WEEK} hours")
+    return week.map(lambda _: edge)

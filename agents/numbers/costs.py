@@ -11,7 +11,7 @@ from chain.base.units import PIPS
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 
 if TYPE_CHECKING:
-    from agents.numbers.swap import PrepSwap, PriceSpan
+    from agents.numbers.inventory import PrepSwap, PriceSpan
 
 
 class CostedRecipe(StrEnum):

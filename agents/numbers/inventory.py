@@ -1,25 +1,212 @@
-"""From what is held to what a range takes: exact integers, rounded as the contracts round.
-
-Liquidity is what v4-periphery computes from amounts, deposits are what the mint then takes, and a
-swap that is needed is solved against the pool's own swap step.
-"""
+"""From what is held to what a range takes: the swap it needs first, in exact integers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from agents.numbers.swap import PrepSwap, PriceSpan, SwapTerms, balancing_swaps
+from chain.base.units import PIPS
 from chain.contracts.networks import NATIVE
+from chain.math.fees import swap_fee, unpack_protocol_fee
 from chain.math.liquidity import Amounts, amounts_for_liquidity, liquidity_for_amounts
-from chain.math.ticks import sqrt_price_at_tick
+from chain.math.sqrt_price import Q96, swap_step
+from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, sqrt_price_at_tick
+from chain.pools.depth import Depth, quote_at_most
 
 if TYPE_CHECKING:
     from agents.numbers.edges import TickRange
     from chain.contracts.pool_key import PoolKey
 
+_PATIENCE = 3
+"""Probes that may fail to halve the bracket before one that surely does."""
+_PRICE_BITS = 32
+"""Prices closer together than the range's width over 2 to this power count as one."""
 
+
+class SwapTerms(Struct, frozen=True):
+    """What a swap through the pool meets: the whole fee of each direction, and its depth."""
+
+    fee_zero_for_one: int
+    fee_one_for_zero: int
+    liquidity: int | None
+    """Active liquidity without the position that leaves; None takes the price as fixed."""
+    depth: Depth | None = None
+    """Every change of liquidity around the price: a swap is then replayed as the pool runs it."""
+    elsewhere: bool = False
+    """Whether the depth is another pool's, so that the price of the range stays where it is."""
+
+    def fee(self, *, zero_for_one: bool) -> int:
+        return self.fee_zero_for_one if zero_for_one else self.fee_one_for_zero
+
+
+class PrepSwap(NamedTuple):
+    """The swap that brings what is held into the proportion a range needs.
+
+    Without the pool's depth it is told at the present active liquidity, which a quote differs from
+    where ticks are crossed.
+    """
+
+    zero_for_one: bool
+    amount_in: int
+    amount_out: int
+    fee_pips: int
+    sqrt_price_after: int
+
+    def applied_to(self, holding: Amounts) -> Amounts:
+        if self.zero_for_one:
+            return Amounts(holding.amount0 - self.amount_in, holding.amount1 + self.amount_out)
+        return Amounts(holding.amount0 + self.amount_out, holding.amount1 - self.amount_in)
+
+
+class PriceSpan(NamedTuple):
+    """A range by its square-root prices."""
+
+    sqrt_lower: int
+    sqrt_upper: int
+
+
+def swap_terms(
+    lp_fee: int, packed_protocol_fee: int, liquidity: int | None, depth: Depth | None = None
+) -> SwapTerms:
+    """The terms of a pool by its live fee and `slot0.protocolFee`."""
+    protocol = unpack_protocol_fee(packed_protocol_fee)
+    return SwapTerms(
+        swap_fee(protocol.zero_for_one, lp_fee),
+        swap_fee(protocol.one_for_zero, lp_fee),
+        liquidity,
+        depth,
+    )
+
+
+def balancing_swaps(
+    span: PriceSpan, sqrt_price: int, holding: Amounts, terms: SwapTerms
+) -> tuple[PrepSwap, ...]:
+    """The two swaps, a unit apart, between which neither side has more than the other can match.
+
+    Liquidity rises with the input up to there and falls after it, so one of them is the best;
+    none when the holding is in proportion already or the pool has no depth.
+    """
+    imbalance = _imbalance(span, sqrt_price, holding)
+    if imbalance == 0 or terms.liquidity == 0:
+        return ()
+    zero_for_one = imbalance > 0
+    sign = 1 if zero_for_one else -1
+    fee = terms.fee(zero_for_one=zero_for_one)
+
+    @cache
+    def swapping(amount_in: int) -> PrepSwap:
+        return _swap(sqrt_price, amount_in, terms, zero_for_one=zero_for_one)
+
+    def probe(amount_in: int) -> _Probe:
+        swap = swapping(amount_in)
+        left = _imbalance(span, swap.sqrt_price_after, swap.applied_to(holding))
+        return _Probe(sign * left, swap.amount_out, swap.sqrt_price_after)
+
+    budget = holding.amount0 if zero_for_one else holding.amount1
+    guess = _at_fixed_price(span, sqrt_price, abs(imbalance), fee, zero_for_one=zero_for_one)
+    nothing = _Probe(abs(imbalance), 0, sqrt_price)
+    coarse = (span.sqrt_upper - span.sqrt_lower) >> _PRICE_BITS
+    bracket = _bracket_of_balance(probe, nothing, budget, guess, coarse)
+    return tuple(swapping(amount) for amount in bracket if amount > 0)
+
+
+class _Probe(NamedTuple):
+    surplus: int
+    amount_out: int
+    sqrt_price: int
+
+
+def _imbalance(span: PriceSpan, sqrt_price: int, holding: Amounts) -> int:
+    """Positive when currency0 could fund more liquidity than currency1, negative the other way.
+
+    It is amount0·√P·√P_b·(√P − √P_a) − amount1·(√P_b − √P), the two liquidities crosswise.
+    """
+    inside = min(max(sqrt_price, span.sqrt_lower), span.sqrt_upper)
+    funds0 = holding.amount0 * inside * span.sqrt_upper * (inside - span.sqrt_lower)
+    funds1 = holding.amount1 * Q96 * Q96 * (span.sqrt_upper - inside)
+    return funds0 - funds1
+
+
+def _at_fixed_price(
+    span: PriceSpan, sqrt_price: int, imbalance: int, fee: int, *, zero_for_one: bool
+) -> int:
+    """The input that would balance both sides if the swap moved no price; closed form."""
+    inside = min(max(sqrt_price, span.sqrt_lower), span.sqrt_upper)
+    per_unit0 = inside * span.sqrt_upper * (inside - span.sqrt_lower)
+    per_unit1 = Q96 * Q96 * (span.sqrt_upper - inside)
+    kept = PIPS - fee
+    if zero_for_one:
+        bought = sqrt_price * sqrt_price * kept * per_unit1 // (Q96 * Q96 * PIPS)
+        return imbalance // max(1, per_unit0 + bought)
+    bought = Q96 * Q96 * kept * per_unit0 // (sqrt_price * sqrt_price * PIPS)
+    return imbalance // max(1, per_unit1 + bought)
+
+
+def _swap(sqrt_price: int, amount_in: int, terms: SwapTerms, *, zero_for_one: bool) -> PrepSwap:
+    fee = terms.fee(zero_for_one=zero_for_one)
+    if terms.depth is not None:
+        quote = quote_at_most(terms.depth, amount_in, zero_for_one=zero_for_one)
+        price = sqrt_price if terms.elsewhere else quote.sqrt_price_after
+        return PrepSwap(zero_for_one, quote.amount_in, quote.amount_out, fee, price)
+    if terms.liquidity is None:
+        after_fee = amount_in * (PIPS - fee) // PIPS
+        if zero_for_one:
+            amount_out = after_fee * sqrt_price * sqrt_price >> 192
+        else:
+            amount_out = (after_fee << 192) // (sqrt_price * sqrt_price)
+        return PrepSwap(zero_for_one, amount_in, amount_out, fee, sqrt_price)
+    limit = MIN_SQRT_PRICE + 1 if zero_for_one else MAX_SQRT_PRICE - 1
+    step = swap_step(sqrt_price, limit, terms.liquidity, -amount_in, fee)
+    return PrepSwap(zero_for_one, step.amount_in + step.fee, step.amount_out, fee, step.sqrt_price)
+
+
+def _beside(left: _Probe, right: _Probe, coarse: int) -> bool:
+    return (
+        right.amount_out - left.amount_out <= 1
+        and abs(right.sqrt_price - left.sqrt_price) <= coarse
+    )
+
+
+def _bracket_of_balance(
+    probe: Callable[[int], _Probe], nothing: _Probe, budget: int, guess: int, coarse: int
+) -> tuple[int, ...]:
+    """Two inputs side by side: after the first the sold side still has more than it needs.
+
+    The surplus falls as the input grows, so false position closes in on the place, with the weight
+    of an end that stays halved to bring it along (Illinois) and a bisection whenever that is slow.
+    Side by side are inputs one unit apart, or outputs whose prices differ less than `coarse`: where
+    one unit bought costs many sold, what lies between is dust.
+    """
+    low, high, at_low, at_high = 0, budget, nothing, probe(budget)
+    if at_high.surplus > 0:
+        return (budget,)
+    weight_low, weight_high = at_low.surplus, -at_high.surplus
+    low_moved, high_moved, slow = False, False, 0
+    while high - low > 1 and not _beside(at_low, at_high, coarse):
+        before = high - low
+        guess = min(max(guess, low + 1), high - 1)
+        found = probe(guess)
+        if found.surplus > 0:
+            low, at_low, weight_low = guess, found, found.surplus
+            weight_high >>= low_moved
+            low_moved, high_moved = True, False
+        else:
+            high, at_high, weight_high = guess, found, -found.surplus
+            weight_low >>= high_moved
+            low_moved, high_moved = False, True
+        slow = slow + 1 if 2 * (high - low) > before else 0
+        if slow == _PATIENCE:
+            guess, slow = (low + high) // 2, 0
+        else:
+            guess = low + (high - low) * weight_low // max(1, weight_low + weight_high)
+    return low, high
+
+
+# Liquidity is what v4-periphery computes from amounts, deposits are what the mint then takes, and
+# a swap that is needed is solved against the pool's own swap step.
 class InventoryError(ValueError):
     """Amounts that nothing can be made of."""
 

@@ -1,8 +1,9 @@
-"""The three risk profiles: the floors and ceilings moves are held to."""
+"""The three risk profiles: floors and ceilings moves are held to, and what a choice may rest on."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -39,4 +40,27 @@ PROFILES = {
         ProfileRules(RiskProfile.BALANCED, 24, 1.6, 0.75, Tiebreak.BUFFER_AND_YIELD),
         ProfileRules(RiskProfile.AGGRESSIVE, 14, 2.4, 1.0, Tiebreak.YIELD),
     )
+}
+
+
+class CheckedAssumption(StrEnum):
+    VOLATILITY_HALF = "volatility-half"
+    VOLATILITY_TWICE = "volatility-twice"
+    FEES_HALF = "fees-half"
+    FEES_TWICE = "fees-twice"
+
+
+class MarketMultiples(NamedTuple):
+    """A market that differs from the one observed."""
+
+    volatility: float = 1.0
+    fees: float = 1.0
+
+
+AS_OBSERVED = MarketMultiples()
+MULTIPLES = {
+    CheckedAssumption.VOLATILITY_HALF: MarketMultiples(volatility=0.5),
+    CheckedAssumption.VOLATILITY_TWICE: MarketMultiples(volatility=2.0),
+    CheckedAssumption.FEES_HALF: MarketMultiples(fees=0.5),
+    CheckedAssumption.FEES_TWICE: MarketMultiples(fees=2.0),
 }

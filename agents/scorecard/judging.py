@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from agents.scorecard.price_course import judged_hours
-from agents.scorecard.score import HORIZON_DAYS, HorizonScore, JudgedBlock
-from agents.scorecard.score_store import ScoreStore
-from agents.scorecard.scoring import DecidedPlan, pool_of, score_plan
+from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanDocument, PlanStore
+from agents.lp.plan_document import plan_in, was_edited
+from agents.scorecard.score import HORIZON_DAYS, HorizonScore, JudgedBlock, ScoreStore
+from agents.scorecard.scoring import DecidedPlan, judged_hours, pool_of, score_plan
 from chain.contracts.pool_key import PoolId, PoolKey
-from chain.history.flows import FeeTerms
-from chain.history.hour_memory import HourMemory
-from chain.history.hour_reader import read_hours
+from chain.history.events import FeeTerms
+from chain.history.hour_reader import HourMemory, read_hours
 from chain.history.hours import hour_of
 from chain.pools.state import pool_state_slots, pool_states
-from chain.read.block_reader import OneBlock
-from chain.read.storage_words import read_slots
+from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from chain.rpc.records import Block
@@ -28,6 +27,54 @@ if TYPE_CHECKING:
     from agents.lp.plan import PlanPoolFacts
     from chain.positions.overview import Sources
     from chain.read.logs import ScanProgress
+
+
+class SkipReason(StrEnum):
+    DAMAGED = "its file is damaged"
+    OTHER_FLOW = "it is of another flow"
+    OTHER_VERSION = "another version of zuno wrote it, or it was changed"
+    EDITED = "its file was changed since it was made"
+    OTHER_NETWORK = "it was made on another network"
+    NOT_ON_CHAIN = "this chain does not have the block or the pool it was made for"
+
+
+class SkippedPlan(NamedTuple):
+    plan_id: str
+    reason: SkipReason
+
+
+class PastPlans(NamedTuple):
+    plans: tuple[DecidedPlan, ...]
+    skipped: tuple[SkippedPlan, ...]
+
+
+def past_plans(store: PlanStore, chain_id: int, without: Container[str] = frozenset()) -> PastPlans:
+    """Those of this network in the order they were made; files are only looked at."""
+    plans, skipped = [], []
+    for name, document in store.each(without):
+        found = SkipReason.DAMAGED if document is None else _plan(document, chain_id)
+        if isinstance(found, SkipReason):
+            skipped.append(SkippedPlan(name, found))
+        else:
+            plans.append(found)
+    return PastPlans(tuple(plans), tuple(skipped))
+
+
+def _plan(document: PlanDocument, chain_id: int) -> DecidedPlan | SkipReason:
+    try:
+        plan = plan_in(document)
+    except NoSuchPlanError:
+        return SkipReason.OTHER_FLOW
+    except DamagedPlanError:
+        return SkipReason.OTHER_VERSION
+    if was_edited(plan):
+        return SkipReason.EDITED
+    if plan.chain_id != chain_id:
+        return SkipReason.OTHER_NETWORK
+    if plan.recommended.pool_id not in {pool.pool_id for pool in plan.pools}:
+        return SkipReason.EDITED
+    return DecidedPlan(plan, "rules" if document.get("budget") is None else "model")
+
 
 _HEADERS = 100
 """Asked for at once; public endpoints refuse much larger batches."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from agents.scorecard.score import AdviceKind, HorizonScore
-from agents.scorecard.score_store import ScoreStore
+from agents.scorecard.score import AdviceKind, BeatCount, HorizonScore, ScoreStore, beat_count
 from agents.scorecard.scoring import kind_of
-from agents.scorecard.summary import BeatCount, beat_count
 
 if TYPE_CHECKING:
     from agents.lp.plan import Plan

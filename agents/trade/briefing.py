@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agents.model.interface import PromptImage
     from agents.trade.facts import ContextSection, DeskQuestion, MarketSnapshot, TradeContext
     from agents.trade.findings import AnyFinding, ConflictMap, RegimeCall, TriageReport
-    from agents.trade.levels import PriceLevel
+    from agents.trade.indicators import PriceLevel
     from agents.trade.risk_rules import Sizing
 
 _PRICE_DIGITS = 7

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from chain.base.home import FOLDER_MODE
-from chain.base.lines import append_line
+from chain.base.home import FOLDER_MODE, append_line
 from chain.base.locks import locked
 
 if TYPE_CHECKING:

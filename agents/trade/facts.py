@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from agents.bus.payload import Measure, Payload, Units
+from agents.bus.envelope import Measure, Payload, Units
 from agents.trade.terms import (
     MarketRegime,
     Objective,

@@ -19,12 +19,18 @@ from agents.bus.run import FlowOutcome, Listener, SpokenTurn, replay_flow, run_f
 from agents.bus.worker import HandlerContext, Outgoing
 from agents.model.speaking import model_thought, thought
 from agents.trade import FLOW
-from agents.trade.asking import asides, asked_model, office_reply
 from agents.trade.briefing import chart_brief, expert_brief
 from agents.trade.concluding import desk_limits
 from agents.trade.expert_rules import liquidity_finding, macro_finding, microstructure_finding
+from agents.trade.findings import (
+    AnyFinding,
+    GeometryReply,
+    LiquidityReply,
+    MacroReply,
+    MicrostructureReply,
+)
 from agents.trade.geometry_rules import geometry_finding
-from agents.trade.levels import PriceLevel
+from agents.trade.indicators import PriceLevel
 from agents.trade.opinions import (
     geometry_opinion,
     liquidity_opinion,
@@ -52,13 +58,15 @@ from agents.trade.payloads import (
     TradePlanReady,
     TriageDone,
 )
-from agents.trade.replies import GeometryReply, LiquidityReply, MacroReply, MicrostructureReply
 from agents.trade.services import (
     MODELS_INPUT,
     ChartArtist,
     DeskEyes,
     TradeServices,
+    asides,
+    asked_model,
     chart_facts,
+    office_reply,
     pictured,
     recorded_trade_services,
 )
@@ -66,15 +74,13 @@ from agents.trade.stages import desk, judge, leverage_guard, meta, risk_manager,
 from agents.trade.terms import SectionName, SectionStatus
 
 if TYPE_CHECKING:
-    from agents.bus.ambient import Ambient, BusLimits
-    from agents.bus.envelope import Envelope, Role
-    from agents.bus.payload import FlowFailed
+    from agents.bus.envelope import Envelope, FlowFailed, Role
     from agents.bus.record import RecordWriter
     from agents.bus.replay import Record, ReplayReport
+    from agents.bus.transport import Ambient, BusLimits
     from agents.model.brief import Brief
     from agents.model.interface import Model
     from agents.trade.facts import DeskQuestion, TradeContext
-    from agents.trade.findings import AnyFinding
     from agents.trade.plan import TradePlan
 
 ExpertReply = TypeVar("ExpertReply", LiquidityReply, MicrostructureReply, MacroReply, GeometryReply)

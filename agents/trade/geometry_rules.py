@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agents.trade.expert_rules import BOUGHT, MOVED, price_and_flow
 from agents.trade.findings import GeometryFinding, KeyLevels
-from agents.trade.indicators import mean
-from agents.trade.levels import PriceLevel, level_set, volume_poc
-from agents.trade.liquidation_map import largest_pools, liquidation_map
+from agents.trade.indicators import (
+    PriceLevel,
+    largest_pools,
+    level_set,
+    liquidation_map,
+    mean,
+    volume_poc,
+)
 from agents.trade.terms import (
     Bias,
     ChartAnomaly,

@@ -9,34 +9,32 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from agents.trade.expert_rules import RISK_BUDGET
 from agents.trade.findings import (
     ConflictMap,
     GeometryFinding,
+    GeometryReply,
+    HedgeReply,
+    JudgeReply,
     KeyLevels,
     LiquidityFinding,
+    LiquidityReply,
     MacroFinding,
+    MacroReply,
     MicrostructureFinding,
+    MicrostructureReply,
     RegimeCall,
+    RegimeReply,
+    RiskReply,
+    SynthesisReply,
 )
-from agents.trade.levels import PriceLevel, snapped
+from agents.trade.indicators import PriceLevel, snapped
 from agents.trade.plan import DraftReasoning
-from agents.trade.regime_rules import RISK_BUDGET
 from agents.trade.risk_rules import HOLD, Sizing
 from agents.trade.terms import TradeDecision
 
 if TYPE_CHECKING:
     from agents.model.brief import Brief
-    from agents.trade.replies import (
-        GeometryReply,
-        HedgeReply,
-        JudgeReply,
-        LiquidityReply,
-        MacroReply,
-        MicrostructureReply,
-        RegimeReply,
-        RiskReply,
-        SynthesisReply,
-    )
 
 # In range a position of liquidity L is worth V = x·P + y; its delta dV/dP is x, the coins it
 # holds, and its gamma is −L / (2·P^1.5). Outside its range it holds one side, and gamma is

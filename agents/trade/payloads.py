@@ -5,13 +5,12 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from agents.bus.envelope import Registry, Role
-from agents.bus.payload import Measure, Payload
+from agents.bus.envelope import Measure, Payload, Registry, Role
 from agents.trade.facts import DeskQuestion, MarketSnapshot, TradeContext
 from agents.trade.findings import AnyFinding, ConflictMap, RegimeCall, TriageReport
 from agents.trade.plan import LadderStep, TradeDraft, TradeOdds, TradePlan
 from agents.trade.terms import ExecutionStyle
-from chain.base.canonical import canonical, digest
+from chain.base.strict_json import canonical, digest
 
 DESK = Role("desk")
 META = Role("meta")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from agents.bus.payload import Measure, Payload, Units
+from agents.bus.envelope import Measure, Payload, Units
 from agents.trade.facts import ContextSection, DeskRecord, HedgeFacts
 from agents.trade.findings import AnyFinding, ConflictMap, RegimeCall
 from agents.trade.terms import (
@@ -17,7 +17,7 @@ from agents.trade.terms import (
     TradeDecision,
     TradeMode,
 )
-from chain.base.canonical import canonical, digest
+from chain.base.strict_json import canonical, digest
 
 Percent = Annotated[Measure, Field(ge=0, le=100)]
 Leverage = Annotated[Measure, Field(ge=1, le=3)]

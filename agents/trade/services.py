@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct, field
+from pydantic import BaseModel
 
-from agents.bus.envelope import CLI, Kind
-from agents.bus.payload import AgentFact, Payload
-from agents.bus.worker import Outgoing
+from agents.bus.envelope import CLI, AgentFact, Kind, Payload
+from agents.bus.worker import HandlerContext, Outgoing
 from agents.model.interface import Model, PromptImage
 from agents.model.recorded import RecordedModel
+from agents.model.speaking import SILENCE, Spoken, ask, thought
 from agents.trade.facts import ContextSection, DeskQuestion, MarketSnapshot
-from agents.trade.levels import PriceLevel, level_set
-from agents.trade.liquidation_map import LiquidationPool, largest_pools, liquidation_map
+from agents.trade.indicators import (
+    LiquidationPool,
+    PriceLevel,
+    largest_pools,
+    level_set,
+    liquidation_map,
+)
 from agents.trade.payloads import CHART, DESK
 from chain.exchange.public.market import Candle, cumulative_delta
 
 if TYPE_CHECKING:
     from agents.bus.replay import Record
+    from agents.model.brief import Brief
 
 _SHOWN = 168
 """Hours: a week."""
@@ -158,3 +165,29 @@ class RecordedDesk:
         if found.market is not None and found.market.symbol != question.symbol:
             raise LookupError("The record is of another contract.")
         return found
+
+
+Reply = TypeVar("Reply", bound=BaseModel)
+STAND_IN = "stand_in"
+"""The tag of a thought that says which model answered in place of the one that was asked."""
+
+
+def asked_model(context: HandlerContext[TradeServices]) -> Model | None:
+    """Who is asked for this role, if anybody."""
+    services = context.services
+    return services.model if context.role in services.names else None
+
+
+async def office_reply(
+    context: HandlerContext[TradeServices], brief: Brief, schema: type[Reply]
+) -> Spoken[Reply]:
+    return await ask(context, asked_model(context), brief, schema)
+
+
+def asides(context: HandlerContext[TradeServices], spoken: Spoken[Reply]) -> Iterator[Outgoing]:
+    """Why a model is silent, or who stood in for it."""
+    if spoken.silence:
+        yield thought(0, SILENCE, spoken.silence)
+    first = context.services.names.get(context.role, "")
+    if spoken.model and spoken.model != first:
+        yield thought(0, STAND_IN, f"{first} could not answer; {spoken.model} speaks for it.")

@@ -10,15 +10,20 @@ from agents.bus.envelope import CLI, Envelope
 from agents.bus.worker import HandlerContext, Outgoing
 from agents.model.interface import Unavailability
 from agents.model.speaking import model_thought, thought
-from agents.trade.asking import asides, asked_model, office_reply
 from agents.trade.briefing import judge_brief, meta_brief, risk_brief, synthesis_brief
 from agents.trade.concluding import concluded, desk_limits, failed_plan, judged_risk
+from agents.trade.expert_rules import classify
 from agents.trade.facts import TradeContext
 from agents.trade.findings import (
     AnyFinding,
     Conflict,
     ConflictMap,
+    HedgeReply,
+    JudgeReply,
     RegimeCall,
+    RegimeReply,
+    RiskReply,
+    SynthesisReply,
     TriageReport,
     TurnBudget,
 )
@@ -54,10 +59,8 @@ from agents.trade.payloads import (
     TradePlanReady,
     TriageDone,
 )
-from agents.trade.regime_rules import classify
-from agents.trade.replies import HedgeReply, JudgeReply, RegimeReply, RiskReply, SynthesisReply
 from agents.trade.risk_rules import HOLD, RiskRule, Sizing
-from agents.trade.services import TradeServices, observed
+from agents.trade.services import TradeServices, asides, asked_model, observed, office_reply
 from agents.trade.terms import (
     HIERARCHY,
     Bias,

@@ -1,4 +1,4 @@
-"""One HTTP request and its answer, within limits of time and size; no redirects, no proxies."""
+"""Requests and WebSockets to servers, within limits of time and size; none is redirected."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import re
 import socket
 import ssl
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from enum import StrEnum
 from ipaddress import ip_address
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -22,6 +23,49 @@ from chain.base.units import MEGABYTE
 
 if TYPE_CHECKING:
     import httpx2
+    from websockets.asyncio.client import ClientConnection
+
+
+class ClosedAtEnd(ABC):
+    @abstractmethod
+    async def close(self) -> None: ...
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.close()
+
+
+_CLOSING_SECONDS = 1.0
+
+
+def web_socket(
+    url: str, *, connect_seconds: float, most_bytes: int, authorization: str | None = None
+) -> AbstractAsyncContextManager[ClientConnection]:
+    from websockets.asyncio.client import connect
+
+    class Direct(connect):
+        """The library's own, but for redirects: they are never followed."""
+
+        def process_redirect(self, exc: Exception) -> Exception:
+            return exc
+
+    # At DEBUG the library would log whole frames and headers.
+    logger = logging.getLogger("websockets.zuno")
+    logger.setLevel(logging.WARNING)
+    return Direct(
+        url,
+        additional_headers=None if authorization is None else {"authorization": authorization},
+        user_agent_header="zuno",
+        proxy=None,
+        compression=None,
+        open_timeout=connect_seconds,
+        close_timeout=_CLOSING_SECONDS,
+        max_size=most_bytes,
+        logger=logger,
+    )
+
 
 _HEADERS = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": "zuno"}
 _ENCODINGS = frozenset(("", "identity", "gzip"))

@@ -1,10 +1,11 @@
-"""JSON read strictly: no duplicate keys, no NaN, no endless numbers, nesting and parts bounded."""
+"""JSON read strictly, and written as the one text for one value that is hashed and replayed."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+from hashlib import sha256
 
 MOST_NESTING = 32
 _MOST_DIGITS = 78  # 2^256 in decimal
@@ -93,3 +94,18 @@ _DECODER = json.JSONDecoder(
     parse_float=_fraction,
     parse_constant=_refuse_constant,
 )
+
+
+def canonical(value: object) -> bytes:
+    """Sorted keys, no spaces, ASCII only: safe to print, and the same on every machine.
+
+    A number that is not finite raises ValueError, a value that is not JSON a TypeError.
+    """
+    text = json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
+    return text.encode("ascii")
+
+
+def digest(data: bytes) -> str:
+    return sha256(data).hexdigest()

@@ -1,8 +1,12 @@
-"""The units things are counted in, and the one form an address has."""
+"""Units, moments and numbers: as they are counted, read exactly and written in words."""
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
+from fractions import Fraction
+
+from msgspec import Struct
 
 BIPS = 10_000
 """A basis point is one in so many."""
@@ -20,3 +24,115 @@ DAY = 86_400
 MEGABYTE = 1_000_000
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 """Of an account or contract, its checksum not looked at."""
+
+
+LAST_SECOND = 253_402_300_799
+"""Of the year 9999: what lasts longer, such as an allowance without an end, is told as a number."""
+
+
+def time_text(second: int) -> str:
+    if second > LAST_SECOND:
+        return f"second {second}"
+    return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def minute_text(second: int) -> str:
+    """The same to the minute, for a line."""
+    if second > LAST_SECOND:
+        return f"second {second}"
+    return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+UNKNOWN = "unknown"
+
+_LONGEST_HOURS = 48
+_LONG_UNITS = (("days", 14, 1), ("weeks", 9, 7), ("months", 24, 30.44), ("years", 100, 365.25))
+"""Names, the count from which the next is said, and their length in days."""
+
+
+def hours(value: float | None) -> str:
+    """As people say it: `12 min`, `30 h`, `2.5 days`, `3 weeks`, `5 months`, `4 years`."""
+    if value is None:
+        return UNKNOWN
+    if 0 < value < 1:
+        return f"{60 * value:.2g} min" if value * 60 >= 1 else "under a minute"
+    if value < _LONGEST_HOURS:
+        return f"{value:.3g} h"
+    for unit, longest, length in _LONG_UNITS:
+        count = value / 24 / length
+        if count < longest - 0.5:
+            return f"{count:.2g} {unit}" if unit == "days" else f"{count:.0f} {unit}"
+    return "over 100 years"
+
+
+def percent(part: float | None) -> str:
+    return UNKNOWN if part is None else f"{100 * part:.3g} %"
+
+
+def usd(value: float | None) -> str:
+    if value is None:
+        return UNKNOWN
+    sign = "−" if value < 0 else ""
+    return f"{sign}${abs(value):,.2f}" if abs(value) >= 0.01 or value == 0 else f"{sign}<$0.01"
+
+
+# Either no grouping at all, or groups of three; a point starts the decimals, a comma never does.
+_NUMERAL = re.compile(
+    r"(?P<sign>-?)"
+    r"(?P<whole>[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]*)"
+    r"(?:\.(?P<fraction>[0-9]+))?"
+    r"(?P<scale>[km]?)",
+    re.ASCII | re.IGNORECASE,
+)
+_SCALES = {"": 0, "k": 3, "m": 6}
+
+
+class NumeralError(ValueError):
+    """A number that two people could read differently."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(
+            f"{text!r} is not a number zuno can be sure of: commas group thousands "
+            "and a point starts the decimals, as in 1,000.5."
+        )
+
+
+class Numeral(Struct, frozen=True):
+    """`digits` over ten to the `places`; both as written, so nothing is rounded."""
+
+    text: str
+    digits: int
+    places: int
+
+    @property
+    def value(self) -> Fraction:
+        return self.digits * Fraction(10) ** -self.places
+
+    def scaled(self, decimals: int) -> int | None:
+        """The number times ten to the `decimals`; None when that is not whole."""
+        shift = decimals - self.places
+        whole, rest = divmod(self.digits * 10 ** max(0, shift), 10 ** max(0, -shift))
+        return None if rest else int(whole)
+
+
+def read_numeral(text: str) -> Numeral:
+    """A number such as `0.5`, `1,000.5`, `1k` or `2.5m`."""
+    match = _NUMERAL.fullmatch(text)
+    if match is None or not (match["whole"] or match["fraction"]):
+        raise NumeralError(text)
+    fraction = match["fraction"] or ""
+    digits = int(match["sign"] + match["whole"].replace(",", "") + fraction)
+    return Numeral(text, digits, len(fraction) - _SCALES[match["scale"].lower()])
+
+
+def written(units: int, decimals: int) -> str:
+    """Smallest units as a number of whole tokens, to the last digit: `1,500.25`."""
+    whole, rest = divmod(units, 10**decimals)
+    fraction = f"{rest:0{decimals}d}".rstrip("0") if rest else ""
+    return f"{whole:,}.{fraction}" if fraction else f"{whole:,}"
+
+
+def spelled_out(numeral: Numeral) -> str:
+    """Digits and a point alone: no 1,000 and no 1k."""
+    places = numeral.places
+    return written(numeral.digits * 10 ** max(0, -places), max(0, places)).replace(",", "")

@@ -1,35 +1,202 @@
-"""A wallet's ledger: its movements, then what closes it, so that it sums to what is owned now.
-
-Each token's amounts, over the wallet and its positions, add up to the unit; the dollars, each at
-the price of its time, add up to the present worth by the lines that say how prices changed.
-"""
+"""A wallet's ledger: movements, what transactions cost and swapped, what closes it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.quantity import Known, Quantity, Unknown
-from chain.bookkeeping.entry import (
-    EntryKind,
-    LedgerAccount,
-    LedgerEntry,
-    LedgerPlace,
-    LedgerSubject,
-    PricedToken,
-    entry_value,
-    ledger_entry,
+from chain.contracts import abi
+from chain.contracts.networks import NATIVE, Address, Network
+from chain.history.events import (
+    MODIFY_LIQUIDITY,
+    SWAP,
+    ModifyLiquidityEvent,
+    modify_liquidity_event,
+    swap_event,
 )
-from chain.contracts.networks import NATIVE, Address
+from chain.read.block_reader import settle_in_parts
+from chain.rpc import requests
+from chain.rpc.records import Block, Receipt
 
 if TYPE_CHECKING:
-    from chain.bookkeeping.lineage import PositionLife, WalletFacts
-    from chain.bookkeeping.transactions import SentTransaction
+    from chain.bookkeeping.results import PositionLife, WalletFacts
+    from chain.contracts.pool_key import PoolId
     from chain.positions.circumstances import LiquidityChange
+    from chain.positions.overview import Sources
+    from chain.tokens import Token
 
+
+class EntryKind(StrEnum):
+    MINT = "mint"
+    INCREASE = "increase"
+    DECREASE = "decrease"
+    COLLECT = "collect"
+    """Fees that were paid out."""
+    SWAP = "swap"
+    WRAP = "wrap"
+    """The coin into its wrapped form, or back."""
+    GAS = "gas"
+    TRADED = "traded"
+    """What others' trades through its range made of a position: less of one token, more of the
+    other."""
+    TRANSFERRED = "transferred"
+    """What came with a position from another wallet, or left with it, and all since."""
+    FEES = "fees"
+    """Earned and not collected."""
+    ELSEWHERE = "elsewhere"
+    """What came to or left the wallet by anything but the above."""
+    REVALUED = "revalued"
+    """No token moved: prices did."""
+
+
+class LedgerAccount(StrEnum):
+    WALLET = "wallet"
+    POSITION = "position"
+
+
+class LedgerPlace(NamedTuple):
+    """When and where something happened; without a transaction where no single one did it."""
+
+    time: int
+    block: int
+    transaction: str
+
+
+class LedgerSubject(NamedTuple):
+    """Where tokens went to or came from, and the position it was about."""
+
+    account: LedgerAccount
+    position: int | None
+
+
+class PricedToken(NamedTuple):
+    token: Token
+    price: Quantity[Fraction]
+    """US dollars for a whole one at the time that is spoken of."""
+
+
+class LedgerEntry(Struct, frozen=True):
+    time: int
+    block: int
+    transaction: str
+    """Its hash; empty where no single transaction did it."""
+    kind: EntryKind
+    account: LedgerAccount
+    position: int | None
+    """The position it is about, where it is about one."""
+    token: Token
+    amount: int
+    """In the token's smallest units, into the account; negative out of it."""
+    price: Quantity[Fraction]
+    """US dollars for a whole token at that time."""
+    usd: Quantity[Fraction]
+
+
+def entry_value(token: Token, amount: int, price: Quantity[Fraction]) -> Quantity[Fraction]:
+    """US dollars of an amount at a price."""
+    if amount == 0:
+        return Known(Fraction(0), "nothing moved")
+    if token.decimals is None:
+        return Unknown(f"{token.label} gives no usable decimals")
+    whole = Fraction(amount, 10**token.decimals)
+    return price.map(lambda each: each * whole)
+
+
+def ledger_entry(
+    place: LedgerPlace, kind: EntryKind, subject: LedgerSubject, priced: PricedToken, amount: int
+) -> LedgerEntry:
+    value = entry_value(priced.token, amount, priced.price)
+    return LedgerEntry(*place, kind, *subject, priced.token, amount, priced.price, value)
+
+
+_DEPOSIT = abi.topic("Deposit(address,uint256)")
+_WITHDRAWAL = abi.topic("Withdrawal(address,uint256)")
+
+
+class SwappedAmounts(Struct, frozen=True):
+    """What a swapper received of each currency of a pool; negative for what they paid."""
+
+    pool_id: PoolId
+    amount0: int
+    amount1: int
+
+
+class SentTransaction(Struct, frozen=True):
+    hash: str
+    block: int
+    time: int
+    sender: Address
+    cost: Quantity[int]
+    """Gas and, where there is one, the parent chain's part, in the coin's smallest unit."""
+    swaps: tuple[SwappedAmounts, ...]
+    wrapped: int
+    """How much of the coin the sender wrapped, less what they unwrapped."""
+    changes: tuple[ModifyLiquidityEvent, ...]
+
+
+async def read_transactions(
+    sources: Sources, hashes: Collection[str]
+) -> dict[str, SentTransaction]:
+    """By hash; one whose receipt the node does not have is left out."""
+    wanted = tuple(dict.fromkeys(hashes))
+    answers = await settle_in_parts(sources.client, [requests.receipt(one) for one in wanted])
+    receipts = [one for one in answers if isinstance(one, Receipt)]
+    numbers = sorted({one.block_number for one in receipts})
+    headers = await settle_in_parts(sources.client, [requests.block(one) for one in numbers])
+    times = {one.number: one.timestamp for one in headers if isinstance(one, Block)}
+    return {
+        one.transaction_hash: _sent(sources.network, one, times[one.block_number])
+        for one in receipts
+        if one.block_number in times
+    }
+
+
+def _sent(network: Network, receipt: Receipt, time: int) -> SentTransaction:
+    manager = network.contracts.pool_manager
+    ours = [log for log in receipt.logs if log.address == manager]
+    swaps = [swap_event(log) for log in ours if log.topics[0] == SWAP]
+    return SentTransaction(
+        hash=receipt.transaction_hash,
+        block=receipt.block_number,
+        time=time,
+        sender=receipt.sender,
+        cost=_cost(network, receipt),
+        swaps=tuple(SwappedAmounts(one.pool_id, one.amount0, one.amount1) for one in swaps),
+        wrapped=_wrapped(network, receipt),
+        changes=tuple(
+            modify_liquidity_event(log) for log in ours if log.topics[0] == MODIFY_LIQUIDITY
+        ),
+    )
+
+
+def _cost(network: Network, receipt: Receipt) -> Quantity[int]:
+    if network.stack == "op" and receipt.l1_fee is None:
+        return Unknown("the node does not tell what the data cost on the parent chain")
+    cost = receipt.gas_used * receipt.effective_gas_price + (receipt.l1_fee or 0)
+    return Known(cost, "receipt", receipt.block_number)
+
+
+def _wrapped(network: Network, receipt: Receipt) -> int:
+    who = "0x" + "00" * 12 + receipt.sender.removeprefix("0x")
+    signs = {_DEPOSIT: 1, _WITHDRAWAL: -1}
+    return sum(
+        signs[log.topics[0]] * int.from_bytes(log.data, "big")
+        for log in receipt.logs
+        if log.address == network.wrapped_native
+        and log.topics
+        and log.topics[0] in signs
+        and log.topics[1:] == (who,)
+    )
+
+
+# Each token's amounts, over the wallet and its positions, add up to the unit; the dollars, each
+# at the price of its time, add up to the present worth by the lines that say how prices changed.
 _IN_WALLET = LedgerSubject(LedgerAccount.WALLET, None)
 
 

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from chain.base.units import ADDRESS
-from chain.contracts.keccak import keccak
+from chain.contracts.addresses import keccak
 
 WORD = 32
 

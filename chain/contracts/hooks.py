@@ -10,7 +10,7 @@ from enum import IntFlag, StrEnum
 
 from msgspec import Struct
 
-from chain.contracts.keccak import keccak
+from chain.contracts.addresses import keccak
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import DYNAMIC_FEE
 

@@ -1,4 +1,4 @@
-"""The networks zuno knows and their Uniswap v4 addresses, read from `data/networks.toml`."""
+"""The networks zuno knows, from `data/networks.toml`, and known code, from `code_hashes.toml`."""
 
 from __future__ import annotations
 
@@ -191,3 +191,21 @@ def _stack(value: str) -> Literal["plain", "op", "arbitrum"]:
     if value == "arbitrum":
         return "arbitrum"
     return "plain"
+
+
+def shipped_code_hashes(network: Network) -> dict[Address, str]:
+    """By address the keccak256 of its code, for those contracts where it is known."""
+    return {
+        getattr(network.contracts, contract): hashes[network.name]
+        for contract, hashes in _shipped().items()
+        if network.name in hashes
+    }
+
+
+@cache
+def _shipped() -> dict[str, dict[str, str]]:
+    text = files("chain.data").joinpath("code_hashes.toml").read_text("utf-8")
+    return {
+        contract: {str(network): str(known) for network, known in hashes.items()}
+        for contract, hashes in tomllib.loads(text).items()
+    }

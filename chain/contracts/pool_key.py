@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from chain.contracts import abi
-from chain.contracts.keccak import keccak
+from chain.contracts.addresses import keccak
 from chain.contracts.networks import Address  # noqa: TC001
 
 DYNAMIC_FEE = 0x800000

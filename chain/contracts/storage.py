@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.contracts.keccak import keccak
+from chain.contracts.addresses import keccak
 
 if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolId

@@ -19,7 +19,7 @@ from chain.devnet.json_rpc import Json, NodeError
 if TYPE_CHECKING:
     from threading import RLock
 
-    from chain.devnet.exchange.pages import DemoExchange
+    from chain.devnet.exchange import DemoExchange
     from chain.devnet.live import LiveWorld
 
     Method = Callable[[list[object]], Json]

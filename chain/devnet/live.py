@@ -1,26 +1,78 @@
-"""The market going on: what is due is mined, by the clock or by steps on demand."""
+"""Simulated time and the market going on by it: what is due is mined, by the clock or by steps."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from chain.contracts.abi import encode_call
 from chain.devnet.defaults import BLOCK_SECONDS
 from chain.devnet.world.accounts import KEEPER
 from chain.devnet.world.hook_code import EXIT_GUARD, SET_REFUSING
-from chain.devnet.world.market import HISTORY_ENDS, MarketVisit
-from chain.devnet.world.visits import live_visits
+from chain.devnet.world.market import HISTORY_ENDS, MarketVisit, live_visits
 from chain.devnet.world.writing import Intent, NodeState, Receipt, SignedBytes, next_base_fee
 
 if TYPE_CHECKING:
-    from chain.devnet.clock import Clock
     from chain.devnet.json_rpc import Call
     from chain.devnet.world.worlds import World
+
+REAL_TIME = 1.0
+
+
+class Clock(Struct):
+    wall: Callable[[], float]
+    """Seconds that only grow, such as `time.monotonic`."""
+    time: float
+    """Simulated time when the wall's was last looked at."""
+    chosen_speed: float
+    """Simulated seconds per second of the wall; 0 is a pause."""
+    _holds: dict[str, int] = field(default_factory=dict)
+    _looked: float = 0
+
+    def __post_init__(self) -> None:
+        self._looked = self.wall()
+
+    @property
+    def holds(self) -> tuple[str, ...]:
+        """Whose approvals are open, each of which lasts ten minutes of simulated time."""
+        return tuple(self._holds)
+
+    @property
+    def speed(self) -> float:
+        return min(self.chosen_speed, REAL_TIME) if self._holds else self.chosen_speed
+
+    def now(self) -> int:
+        return int(self.time + (self.wall() - self._looked) * self.speed)
+
+    def set_speed(self, speed: float) -> None:
+        self.set_time(self.now())
+        self.chosen_speed = speed
+
+    def set_time(self, time: float) -> None:
+        self.time, self._looked = time, self.wall()
+
+    def hold(self, reason: str, until: int) -> None:
+        """Run at most in real time, until somebody lets go or until this simulated time."""
+        self.set_time(self.now())
+        self._holds[reason] = until
+
+    def let_go(self, reason: str) -> None:
+        self.set_time(self.now())
+        self._holds.pop(reason, None)
+
+    def end_holds(self, now: int) -> None:
+        """Let go of what is over by the chain's own time, which approvals are judged by."""
+        for reason in [reason for reason, until in self._holds.items() if until <= now]:
+            self.let_go(reason)
+
+    def wait_for(self, time: int) -> float:
+        """Seconds of the wall until a simulated time comes; for ever while paused."""
+        return max(time - self.now(), 0) / self.speed if self.speed else float("inf")
+
 
 _LATE_SECONDS = 5
 """Of the wall: when trading takes longer than the clock gives it, time slows down instead."""

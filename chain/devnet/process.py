@@ -16,26 +16,68 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
 
 from chain.base.errors import ZunoError
 from chain.base.home import cache_folder
 from chain.base.loopback_http import HOST
 from chain.contracts.networks import embedded_chain_id
 from chain.devnet.anvil import AnvilError
-from chain.devnet.clock import Clock
 from chain.devnet.control import FASTEST, ControlServer, MarketControls
 from chain.devnet.defaults import CHAIN_ID, DEMO_SEED, DEMO_SPEED, control_url
-from chain.devnet.exchange.pages import DemoExchange
-from chain.devnet.fee_floor import hold_fee_floor
-from chain.devnet.json_rpc import NodeError
-from chain.devnet.live import LiveWorld
+from chain.devnet.exchange import DemoExchange
+from chain.devnet.json_rpc import NodeClient, NodeError
+from chain.devnet.live import Clock, LiveWorld
 from chain.devnet.npm_packages import PackageError
-from chain.devnet.world.accounts import DEMO_WALLET
+from chain.devnet.world.accounts import DEMO_WALLET, demo_keystore
 from chain.devnet.world.deployment import CONTRACTS
-from chain.devnet.world.keystore import demo_keystore
 from chain.devnet.world.market import MARKET_OPENS
 from chain.devnet.world.worlds import Size, World, opened_world
-from chain.devnet.world.writing import WorldError
+from chain.devnet.world.writing import BASE_FEE_FLOOR, WorldError
+
+if TYPE_CHECKING:
+    from websockets.sync.connection import Connection
+
+# Blocks of the embedded chain are nearly empty, and EIP-1559 alone would let the base fee decay
+# to 7 wei within 150 of them: gas would be free and no plan could be too expensive. A node has no
+# such floor, so whoever mines a block, the next one's fee is put right.
+_SUBSCRIBE = '{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}'
+
+
+class _Notice(Struct, frozen=True):
+    method: str | None = None
+    """None for the answer to our own request."""
+
+
+def hold_fee_floor(url: str) -> None:
+    """Watch the node's blocks from a thread of its own, for as long as the node answers."""
+    from websockets.sync.client import connect
+
+    connection = connect(url.replace("http", "ws", 1), compression=None)
+    connection.send(_SUBSCRIBE)
+    watch = threading.Thread(target=_watch, args=(connection, url), name="fees", daemon=True)
+    watch.start()
+
+
+def _watch(connection: Connection, url: str) -> None:
+    from websockets.exceptions import ConnectionClosed
+
+    with suppress(ConnectionClosed, NodeError), connection, NodeClient(url) as node:
+        for message in connection:
+            if msgspec.json.decode(message, type=_Notice).method is not None:
+                _raise_fee(node)
+
+
+def _raise_fee(node: NodeClient) -> None:
+    history = node.ask_fields("eth_feeHistory", "0x1", "latest", [])
+    fees = msgspec.convert(history["baseFeePerGas"], list[str])
+    if int(fees[-1], 16) < BASE_FEE_FLOOR:
+        node.ask("anvil_setNextBlockBaseFeePerGas", hex(BASE_FEE_FLOOR))
+
 
 _PROGRESS_STEPS = 20
 _PORT_TRIES = 50

@@ -7,7 +7,7 @@ import sys
 
 from chain.devnet.anvil import AnvilError, find_anvil
 from chain.devnet.npm_packages import PackageError
-from chain.devnet.world.contracts import contract_codes
+from chain.devnet.world.deployment import contract_codes
 
 
 def main() -> int:

@@ -18,12 +18,12 @@ from msgspec import Struct, field
 
 from chain.base.clean_text import quoted
 from chain.contracts.abi import WORD, AbiError, decode, encode_call, selector, topic
-from chain.contracts.checksum import shortened
+from chain.contracts.addresses import shortened
 from chain.contracts.networks import NATIVE, Address
 from chain.rpc import requests, values
 from chain.rpc.errors import ErrorKind, Reverted, RpcError, RpcRefused, TimedOut
 from chain.rpc.requests import Request, state_block
-from chain.rpc.server_errors import revert_data, revert_reason
+from chain.rpc.wire import revert_data, revert_reason
 
 if TYPE_CHECKING:
     from chain.execution.transaction import UnsignedTransaction

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.read.in_parts import settle_in_parts
+from chain.read.block_reader import settle_in_parts
 from chain.rpc import requests
 from chain.rpc.errors import Malformed, Reorged, RpcError, StatePruned
 

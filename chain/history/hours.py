@@ -15,11 +15,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.units import DAY, HOUR, PIPS
-from chain.history.flows import FeeTerms, fees_of_swap, protocol_fee_of
+from chain.history.events import FeeTerms, SwapEvent, fees_of_swap, protocol_fee_of
 
 if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolId
-    from chain.history.events import SwapEvent
     from chain.rpc.records import Block
 
 _ROOT_ONE = float(1 << 96)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from chain.base.clean_text import clean_text
 from chain.base.errors import ZunoError
 from chain.base.recursion_limit import kept_recursion_limit
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.contracts.networks import NATIVE, Address, Network, network_named
 from chain.rpc.errors import Reverted
 from chain.rpc.requests import Request

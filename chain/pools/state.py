@@ -1,21 +1,24 @@
-"""A pool as the PoolManager stores it at one block: price, live fee and active liquidity."""
+"""A pool as the PoolManager stores it at one block, and the plain pools that may exist."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache
+from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
+from chain.contracts.hooks import NO_HOOK
+from chain.contracts.pool_key import PoolId, PoolKey
 from chain.contracts.storage import decode_slot0, pool_slots
 from chain.math.fees import ProtocolFee, unpack_protocol_fee
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 
 if TYPE_CHECKING:
-    from chain.contracts.pool_key import PoolId, PoolKey
+    from chain.contracts.networks import Address
 
 NEARBY_TICKS = 200
 """About two per cent: how far around the price a pool's depth is counted."""
@@ -100,3 +103,24 @@ def _slots(key: PoolKey) -> tuple[int, int]:
 @lru_cache(maxsize=_POOLS_KEPT)
 def _pool_id(key: PoolKey) -> PoolId:
     return key.pool_id
+
+
+USUAL_TIERS = ((100, 1), (500, 10), (3000, 60), (10000, 200))
+"""Fee in pips and tick spacing, as Uniswap's own interface pairs them."""
+
+
+def candidate_pools(tokens: Iterable[Address]) -> tuple[PoolKey, ...]:
+    """Every plain pool between two of these tokens."""
+    return tuple(
+        key
+        for one, other in combinations(dict.fromkeys(tokens), 2)
+        for key in plain_pools(one, other)
+    )
+
+
+def plain_pools(one: Address, other: Address) -> tuple[PoolKey, ...]:
+    """The pools of a pair at the usual fees, without a hook."""
+    currency0, currency1 = sorted((one, other))
+    return tuple(
+        PoolKey(currency0, currency1, fee, spacing, NO_HOOK) for fee, spacing in USUAL_TIERS
+    )

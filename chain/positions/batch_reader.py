@@ -18,8 +18,15 @@ from chain.positions.snapshot import (
     pool_snapshot,
     position_snapshot,
 )
-from chain.read.block_reader import Answers, OneBlock, expected, sound_answers
-from chain.read.storage_words import decode_words, read_words, word_chunks
+from chain.read.block_reader import (
+    Answers,
+    OneBlock,
+    decode_words,
+    expected,
+    read_words,
+    sound_answers,
+    word_chunks,
+)
 from chain.rpc import requests
 
 if TYPE_CHECKING:

@@ -25,16 +25,20 @@ from chain.positions.holdings import (
     leaving_requests,
     minted_in,
 )
-from chain.positions.search import PositionSearch, WalletSearch, affords_approvals
-from chain.positions.search_state import SearchProgress, SearchState
-from chain.positions.wallet_trail import WalletPositions, WalletTrail
+from chain.positions.memory import PositionMemory, SearchProgress, SearchState
+from chain.positions.search import (
+    PositionSearch,
+    WalletPositions,
+    WalletSearch,
+    WalletTrail,
+    affords_approvals,
+)
 from chain.read.block_reader import BlockMovedError, OneBlock, sound_answers
 from chain.read.logs import NARROWABLE
 from chain.rpc.errors import Reorged, TimedOut
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network
-    from chain.positions.memory import PositionMemory
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.client import RpcClient
     from chain.rpc.multicall import Call

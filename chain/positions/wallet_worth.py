@@ -11,12 +11,10 @@ from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.positions.discovery import Discovery
-from chain.positions.overview import Overview, Sources, tokens_at
-from chain.positions.portfolio import Unpriced, currencies, portfolio
+from chain.positions.overview import Overview, Sources, Unpriced, currencies, portfolio, tokens_at
 from chain.positions.snapshot import STORAGE
 from chain.prices.ladder import read_prices
-from chain.read.block_reader import OneBlock
-from chain.read.in_parts import settle_in_parts
+from chain.read.block_reader import OneBlock, settle_in_parts
 from chain.rpc import requests
 from chain.rpc.multicall import CallOutcome
 from chain.tokens import Token, every_listed_token, listed_token
@@ -24,8 +22,8 @@ from chain.tokens.balances import balance_call, balance_of
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address
-    from chain.positions.search_state import SearchProgress
-    from chain.positions.wallet_trail import WalletPositions
+    from chain.positions.memory import SearchProgress
+    from chain.positions.search import WalletPositions
     from chain.prices.price import WorthUnit
 
 

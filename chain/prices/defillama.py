@@ -9,21 +9,22 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from chain.base.closed_at_end import ClosedAtEnd
+from chain.base.http import ClosedAtEnd, HttpLimits
 from chain.base.quantity import Known, Quantity, Unknown
-from chain.base.secret_struct import SecretStruct
+from chain.base.redaction import SecretStruct
 from chain.base.units import HOUR
-from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
-from chain.prices.market_values import (
+from chain.prices.market_http import (
     AHEAD_SECONDS,
     KEPT_SECONDS,
+    MARKET_LIMITS,
     OLDEST_SECONDS,
     PAST_SECONDS,
+    MarketError,
+    MarketHttp,
     checked_dollars,
 )
 
 if TYPE_CHECKING:
-    from chain.base.http import HttpLimits
     from chain.contracts.networks import Address, Network
 
 SOURCE = "DefiLlama"

@@ -14,9 +14,8 @@ from chain.prices.defillama import SOURCE as DEFILLAMA
 from chain.prices.market_http import MarketError
 from chain.prices.pool_prices import PoolPriceQuestion, ask_pool_prices
 from chain.prices.price import DollarPrice, PriceBook, PricedTwice
-from chain.read.block_reader import OneBlock
-from chain.read.storage_words import read_slots
-from chain.tokens.listed import TokenClass, listed_token, listed_tokens
+from chain.read.block_reader import OneBlock, read_slots
+from chain.tokens.token import TokenClass, listed_token, listed_tokens
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network

@@ -10,7 +10,7 @@ from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import HOUR
 from chain.prices.coingecko import SOURCE, CoinGecko, PriceSeries
 from chain.prices.market_http import MarketError
-from chain.tokens.listed import TokenClass, listed_token
+from chain.tokens.token import TokenClass, listed_token
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network

@@ -19,10 +19,9 @@ from chain.base.quantity import Known, Quantity, Unknown
 from chain.contracts.hooks import touches_swaps
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.math.liquidity import Amounts
-from chain.pools.candidates import candidate_pools, plain_pools
 from chain.pools.depth import read_depths
-from chain.pools.state import PoolState, pool_state_slots, pool_states
-from chain.tokens.listed import listed_token
+from chain.pools.state import PoolState, candidate_pools, plain_pools, pool_state_slots, pool_states
+from chain.tokens.token import listed_token
 
 if TYPE_CHECKING:
     from chain.base.store import Store

@@ -1,28 +1,28 @@
-"""Many reads of one block, in as few requests as they fit into.
-
-The first request asks for the head and reads it at once. Each batch of calls also asks the chain
-which block it runs on: an answer from another block than the header's is asked again by hash.
-"""
+"""Many reads of one block in as few requests as they fit into: calls, storage words, parts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from chain.contracts.abi import AbiError, encode_call
+from chain.contracts.abi import AbiError, encode_call, selector
+from chain.contracts.storage import EXTSLOAD, slot_bytes
 from chain.rpc import requests
-from chain.rpc.errors import ErrorKind, Malformed, RpcError
+from chain.rpc.errors import ErrorKind, Malformed, RateLimited, RpcError
 from chain.rpc.multicall import Call, CallOutcome, multicall
 from chain.rpc.records import Block, BlockRef
 
 if TYPE_CHECKING:
-    from chain.contracts.networks import Network
+    from chain.contracts.networks import Address, Network
     from chain.rpc.client import RpcClient
     from chain.rpc.requests import Request
 
+# The first request asks for the head and reads it at once. Each batch of calls also asks the
+# chain which block it runs on: an answer from another block than the header's is asked again by
+# hash.
 T = TypeVar("T")
 
 GAS_PER_CALL = 10_000_000
@@ -209,3 +209,79 @@ def _gas(call: Call) -> int:
 def _answer_bytes(call: Call) -> int:
     """Hex digits of the answer: as many words as were asked for, six more, and the wrapping."""
     return 2 * (len(call.data) + 384)
+
+
+_AT_ONCE = 100
+"""Public endpoints refuse much larger batches."""
+
+_MOST_LIMITS = 12
+"""In a row, each waited out longer, before the endpoint counts as closed."""
+
+
+async def settle_in_parts(client: RpcClient, asked: Sequence[Request[T]]) -> list[T | RpcError]:
+    """Each question's own outcome, in as few requests as the endpoint's pace lets through."""
+    answers: list[T | RpcError] = []
+    limits = 0
+    while len(answers) < len(asked):
+        size = client.calls_at_once if client.limited else _AT_ONCE
+        try:
+            answers += await client.settle(asked[len(answers) : len(answers) + size])
+            limits = 0
+        except RateLimited as limit:
+            limits += 1
+            if limits > _MOST_LIMITS:
+                raise
+            await client.wait_out(limit)
+    return answers
+
+
+class SlotAnswers(Struct, frozen=True):
+    words: Mapping[int, int]
+    outcomes: Sequence[CallOutcome]
+
+
+async def read_slots(
+    here: OneBlock, network: Network, slots: Iterable[int], calls: Sequence[Call] = ()
+) -> SlotAnswers:
+    """The word in each slot, and the outcomes of the calls, in one request where they fit."""
+    chunks = word_chunks(slots)
+    pool_manager = network.contracts.pool_manager
+    answers = await here.read([*calls, *(read_words(pool_manager, chunk) for chunk in chunks)])
+    words: dict[int, int] = {}
+    for chunk, outcome in zip(chunks, answers.outcomes[len(calls) :], strict=True):
+        words.update(decode_words(chunk, outcome))
+    return SlotAnswers(words, answers.outcomes[: len(calls)])
+
+
+WORDS_PER_CALL = 1_000
+"""About 2.3 million gas: small enough to be packed beside others, large enough to be few."""
+
+_WORD = 32
+_ARRAY_OFFSET = _WORD.to_bytes(_WORD, "big")
+
+
+def word_chunks(slots: Iterable[int]) -> list[tuple[int, ...]]:
+    """The slots, each once, in groups that one call can read."""
+    unique = tuple(dict.fromkeys(slots))
+    return [unique[at : at + WORDS_PER_CALL] for at in range(0, len(unique), WORDS_PER_CALL)]
+
+
+def read_words(pool_manager: Address, slots: Sequence[int]) -> Call:
+    # Spelled out for speed: a monitor asks for tens of thousands of words a poll.
+    data = [selector(EXTSLOAD), _ARRAY_OFFSET, slot_bytes(len(slots)), *map(slot_bytes, slots)]
+    return Call(pool_manager, b"".join(data))
+
+
+def decode_words(slots: Sequence[int], outcome: CallOutcome) -> dict[int, int]:
+    """The value of each slot."""
+    data = outcome.data
+    header = _ARRAY_OFFSET + slot_bytes(len(slots))
+    if not outcome.success or len(data) != len(header) + _WORD * len(slots):
+        raise AbiError(f"The PoolManager did not answer with {len(slots)} storage words.")
+    if not data.startswith(header):
+        raise AbiError("The PoolManager's storage words are not the canonical encoding.")
+    starts = range(len(header), len(data), _WORD)
+    return {
+        slot: int.from_bytes(data[at : at + _WORD], "big")
+        for slot, at in zip(slots, starts, strict=True)
+    }

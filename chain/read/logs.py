@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from chain.read.block_reader import expected
 from chain.rpc import requests
-from chain.rpc.endpoint_memory import KnownRange
+from chain.rpc.endpoint import KnownRange
 from chain.rpc.errors import LogsTooNarrow, RangeTooWide, RateLimited, RpcError, TimedOut, TooLarge
 from chain.rpc.records import Block, Log, LogFilter
 

@@ -11,8 +11,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
-from chain.rpc.endpoint import Endpoint, EndpointStatus, endpoints_of, status_of
-from chain.rpc.endpoint_memory import EndpointMemory, KnownRange
+from chain.rpc.endpoint import (
+    Endpoint,
+    EndpointMemory,
+    EndpointStatus,
+    KnownRange,
+    endpoints_of,
+    status_of,
+)
 from chain.rpc.errors import (
     FutureHead,
     HttpFault,
@@ -28,10 +34,8 @@ from chain.rpc.errors import (
 )
 from chain.rpc.exchange import HttpTransport, Outcome, RpcExchange, RpcTransport
 from chain.rpc.failover import Failover
-from chain.rpc.held_to_block import ask_held, settle_patiently
-from chain.rpc.pinned import PinnedReader
+from chain.rpc.pinned import PinnedReader, RecentBlocks, ask_held, settle_patiently
 from chain.rpc.reader import Reader
-from chain.rpc.recent_blocks import RecentBlocks
 from chain.rpc.records import Block
 from chain.rpc.requests import Request, RequestLimits, stale_seconds
 from chain.rpc.requests import block as block_at

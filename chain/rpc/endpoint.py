@@ -6,16 +6,19 @@ import hashlib
 import math
 from base64 import b64encode
 from collections import deque
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Literal, TypeVar
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from chain.base.clean_text import clean_text
+from chain.base.store import Store, StoreError, read_as
 from chain.rpc.errors import NoEndpoint, RpcError
 
 if TYPE_CHECKING:
+    from chain.contracts.networks import Network
     from chain.rpc.requests import RequestLimits
 
 _MEASURED_SECONDS = 1.0
@@ -195,7 +198,7 @@ def endpoints_of(
         Endpoint(
             label=host if hosts.count(host) == 1 else f"{host} (endpoint {place})",
             host=part.hostname or "",
-            url=_without_user(part),
+            url=part._replace(netloc=part.netloc.rpartition("@")[2]).geturl(),
             authorization=_authorization(part),
             secrets=_secrets(url, part),
             breaker=Breaker(limits),
@@ -222,10 +225,6 @@ def _host(part: SplitResult) -> str:
     return host if part.port is None else f"{host}:{part.port}"
 
 
-def _without_user(part: SplitResult) -> str:
-    return part._replace(netloc=part.netloc.rpartition("@")[2]).geturl()
-
-
 def _authorization(part: SplitResult) -> str | None:
     if part.username is None:
         return None
@@ -246,3 +245,71 @@ def _secrets(url: str, part: SplitResult) -> tuple[str, ...]:
     }
     pieces |= {unquote(piece) for piece in pieces}
     return tuple(sorted((p for p in pieces if len(p) >= _SECRET_LENGTH), key=len, reverse=True))
+
+
+T = TypeVar("T")
+
+_BATCHES, _RANGES = "endpoint batch", "log range"
+_KEPT_SECONDS = 86_400.0
+"""A plan may change, or what a provider gives."""
+
+_FEWEST_FOLLOWED = 50
+
+
+class KnownRange(Struct, frozen=True):
+    """Of how many blocks an endpoint was found to give the logs at once."""
+
+    blocks: int
+    most: bool
+    """Whether it refused more."""
+
+    @property
+    def gives_logs(self) -> bool:
+        """Enough of them to follow a wallet by: less is gone by when somebody looks again."""
+        return self.blocks >= _FEWEST_FOLLOWED or not self.most
+
+
+class EndpointMemory:
+    """Without a store it lasts as long as the process.
+
+    What cannot be saved is found out again: no read fails for want of it.
+    """
+
+    def __init__(self, store: Store | None, network: Network, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._unsaved: dict[tuple[str, str], object] = {}
+        self._clock = clock
+        self._chain_id = network.chain_id
+
+    def recall_batches(self, endpoints: Sequence[Endpoint]) -> None:
+        """Tell the endpoints how large a batch each was found to take."""
+        for endpoint in endpoints:
+            endpoint.most_in_batch = self._read(int, _BATCHES, self._key(endpoint))
+
+    def remember_batch(self, endpoint: Endpoint) -> None:
+        self._write(_BATCHES, self._key(endpoint), endpoint.most_in_batch)
+
+    def log_range(self, endpoints: Sequence[Endpoint]) -> KnownRange | None:
+        """What these give together: any of them may be asked."""
+        return self._read(KnownRange, _RANGES, self._key(*endpoints))
+
+    def remember_log_range(self, endpoints: Sequence[Endpoint], known: KnownRange) -> None:
+        self._write(_RANGES, self._key(*endpoints), to_builtins(known))
+
+    def _read(self, kind: type[T], namespace: str, key: str) -> T | None:
+        if self._store is None:
+            return read_as(kind, self._unsaved.get((namespace, key)))
+        learned = self._store.written_at(namespace, key)
+        if learned is None or learned < self._clock() - _KEPT_SECONDS:
+            return None
+        return self._store.read(kind, namespace, key)
+
+    def _write(self, namespace: str, key: str, value: object) -> None:
+        if self._store is None:
+            self._unsaved[namespace, key] = value
+            return
+        with suppress(StoreError):
+            self._store.put(namespace, key, value, now=self._clock())
+
+    def _key(self, *endpoints: Endpoint) -> str:
+        return f"{self._chain_id}/{' '.join(sorted(one.fingerprint for one in endpoints))}"

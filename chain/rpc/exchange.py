@@ -23,15 +23,15 @@ from chain.rpc.errors import (
     WrongChain,
 )
 from chain.rpc.requests import Request, RequestLimits, chain_id
-from chain.rpc.server_errors import is_rate_limit, refuses_range, smaller_batch, typed_error
 from chain.rpc.values import InvalidValueError
+from chain.rpc.wire import is_rate_limit, refuses_range, smaller_batch, typed_error
 
 if TYPE_CHECKING:
     import itertools
 
     from chain.contracts.networks import Network
     from chain.rpc.endpoint import Endpoint
-    from chain.rpc.recent_blocks import RecentBlocks
+    from chain.rpc.pinned import RecentBlocks
 
 _BEFORE_SENDING = frozenset(
     (HttpFailure.NO_ADDRESS, HttpFailure.NOT_REACHABLE, HttpFailure.NOT_TRUSTED)

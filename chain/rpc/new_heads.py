@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 
 from chain.base import strict_json
-from chain.base.http import has_address
-from chain.base.sockets import web_socket
+from chain.base.http import has_address, web_socket
 from chain.rpc import requests, values, wire
 from chain.rpc.endpoint import SOCKET_SCHEMES, Endpoint, endpoints_of
 from chain.rpc.errors import (

@@ -239,7 +239,7 @@ def send_raw(signed: bytes) -> Request[Hash]:
     """Hand a signed transaction to one node, once; the answer must be its own hash."""
 
     def parse(value: object) -> Hash:
-        from chain.contracts.keccak import keccak  # loads a C library that no read needs
+        from chain.contracts.addresses import keccak  # loads a C library that no read needs
 
         found = values.hash32(value)
         if found != "0x" + keccak(signed).hex():

@@ -1,16 +1,30 @@
-"""JSON-RPC on the wire: questions written, answers matched to them one to one."""
+"""JSON-RPC on the wire: questions written, answers matched, errors sorted by what can be done."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
 from chain.base import strict_json
+from chain.rpc import values
+from chain.rpc.errors import (
+    BlockMissing,
+    RangeTooWide,
+    RateLimited,
+    Reverted,
+    RpcError,
+    RpcRefused,
+    SendRefusal,
+    SendRefused,
+    StatePruned,
+)
 
 if TYPE_CHECKING:
+    from chain.rpc.endpoint import Endpoint
     from chain.rpc.requests import Request
 
 
@@ -123,3 +137,220 @@ def _server_error(error: object) -> ServerError:
     if isinstance(code, bool) or not isinstance(code, int) or not isinstance(message, str):
         raise InvalidRpcReplyError("its error has no proper code and message")
     return ServerError(code, message, error.get("data"))
+
+
+# Codes are not enough: -32000 is used for everything, so the words decide.
+_ERROR = bytes.fromhex("08c379a0")  # Error(string)
+_PANIC = bytes.fromhex("4e487b71")  # Panic(uint256)
+_MOST_TEXT = 1_000
+
+
+def revert_data(data: object, *, nested: bool = False) -> bytes:
+    """The returned bytes; empty where a node sends none, or none that can be read."""
+    if isinstance(data, dict) and not nested:
+        return revert_data(data.get("data"), nested=True)
+    if not isinstance(data, str):
+        return b""
+    try:
+        return values.data(data.removeprefix("Reverted "))
+    except values.InvalidValueError:
+        return b""
+
+
+def revert_reason(data: bytes) -> str:
+    """The words of Solidity's two built-in errors, uncleaned; empty for custom errors."""
+    if data[:4] == _PANIC and len(data) == 36:
+        return f"panic {int.from_bytes(data[4:]):#04x}"
+    if data[:4] != _ERROR or int.from_bytes(data[4:36]) != 32:
+        return ""
+    length = int.from_bytes(data[36:68])
+    return data[68 : 68 + min(length, _MOST_TEXT)].decode("utf-8", errors="replace")
+
+
+_LOOKED_AT = 2_000
+_BATCH_SIZES = (1_000, 500, 200, 100, 50, 20, 10, 5, 3, 1)
+"""What servers usually take at most, where they do not say."""
+_REVERT_CODES = frozenset((3, -32015))
+_LIMIT_EXCEEDED = -32005  # of requests, of blocks and of results alike
+_RATE_CODES = frozenset((429, _LIMIT_EXCEEDED, -32029, -32097))
+
+_REVERTED = re.compile(r"\brevert(ed)?\b")
+_RATE = re.compile(
+    r"rate.?limit|too many requests|request(s)? (limit|rate)|throttl|quota|compute units|capacity"
+    r"|per second|call rate"
+)
+_RANGE = re.compile(
+    r"more than [\d,]+ (results|logs|blocks)|query returned more|block range|blocks range"
+    r"|range is too|range too|ranges? (over|exceeds|[\d,]+ (exceeds|is bigger))"
+    r"|exceeds? (the )?range|limited to|response size|response (is )?too (big|large)"
+    r"|too many (results|logs|blocks)|limit exceeded|exceeds? max results|result set too large"
+    r"|query (timeout|exceeds max|duration)|limit the query|logs matched by query"
+    r"|number of requested blocks|blocks distance|at most [\d,]+ blocks"
+)
+_LOGS_COUNTED = re.compile(r"logs matched|[\d,]+k? (results|logs)\b|response size")
+_SLOW = re.compile(r"time(d )?.?out|deadline exceeded|took too long")
+_KEYS_OR_PAYMENT = re.compile(
+    r"api.?key|not authori[sz]ed|unauthori[sz]ed|authenticat|forbidden|access denied|project id"
+    r"|payment|billing|suspended|(out of|insufficient) (credits|funds)"
+    r"|credits? (are |is )?(exhausted|exceeded|used)"
+)
+_NO_METHOD = re.compile(
+    r"method .{0,60}(not (found|supported|available|allowed|enabled|whitelisted)|does not exist"
+    r"|disabled)|(unsupported|unknown) method|not whitelisted"
+)
+_NO_METHOD_CODES = frozenset((-32601, -32004))
+_NOT_RANGE = re.compile(r"invalid block range|beyond (the )?(current )?head")
+_NO_STATE = re.compile(
+    r"missing trie node|state (is )?not available|no state available|pruned|pruning"
+    r"|historical state|block .{0,70}not available|archive|exceeds maximum proof window"
+    r"|state .{0,40}unavailable"
+)
+_NO_BLOCK = re.compile(
+    r"header (for hash )?not found|unknown block|could not find block|block .{0,70}not found"
+    r"|not (currently )?canonical|beyond (the )?(current )?head|block is out of range"
+    r"|blocks? specified in filter .{0,60}cannot be found"
+    # Anvil says the first of a number and the second of a hash.
+    r"|blockoutofrange|resource not found"
+)
+_BRIEF = re.compile(r"busy|time(d )?.?out|try again|overload|unavailable|temporar")
+_RANGE_NAMED = re.compile(r"\[\s*(0x[0-9a-f]{1,16})\s*,\s*(0x[0-9a-f]{1,16})\s*\]")
+_SPAN_NAMED = re.compile(
+    r"(?:max(?:imum)?(?: is)?|max block range ?[:=]?|limited to(?: a)?|limit(?: of)?|up to(?: a)?"
+    r"|over|range:|at most|requested blocks is|distance:)\s*([\d,]{1,12})(k?)\b"
+)
+
+_SEND_REFUSALS: tuple[tuple[re.Pattern[str], SendRefusal], ...] = (
+    (
+        re.compile(r"already (known|imported|exists|in mempool)|known transaction|alreadyknown"),
+        SendRefusal.ALREADY_KNOWN,
+    ),
+    (re.compile(r"nonce (is )?too low|oldnonce"), SendRefusal.NONCE_TOO_LOW),
+    (re.compile(r"nonce (is )?too high|nonce gap"), SendRefusal.NONCE_TOO_HIGH),
+    (
+        re.compile(r"replacement .{0,40}underpriced|replacementnotallowed|too low to replace"),
+        SendRefusal.REPLACEMENT_UNDERPRICED,
+    ),
+    (
+        re.compile(r"underpriced|fee ?too ?low|gas price too low|less than block base fee"),
+        SendRefusal.UNDERPRICED,
+    ),
+    (re.compile(r"insufficient ?(funds|balance)"), SendRefusal.INSUFFICIENT_FUNDS),
+    (re.compile(r"chain ?id|invalid sender"), SendRefusal.WRONG_CHAIN_ID),
+    (re.compile(r"intrinsic gas|gas limit|gas too low|floor data gas"), SendRefusal.GAS_LIMIT),
+)
+
+
+def typed_error(error: ServerError, method: str, endpoint: Endpoint) -> RpcError:
+    """The error a caller can act on, with the server's words cleaned and cut."""
+    words = error.message[:_LOOKED_AT].lower()
+    shown = endpoint.cleaned(error.message)
+    label = endpoint.label
+    if method == "eth_sendRawTransaction":
+        return _send_error(error, words, shown, label)
+    if method == "eth_getLogs":
+        return _logs_error(error, words, shown, label)
+    if error.code in _REVERT_CODES or _REVERTED.search(words):
+        data = revert_data(error.data)
+        return Reverted(data, endpoint.cleaned(revert_reason(data)), endpoint=label)
+    return _unanswered(error, words, shown, label)
+
+
+def _logs_error(error: ServerError, words: str, shown: str, label: str) -> RpcError:
+    """Any refusal of logs that fewer blocks may overcome is one of the range.
+
+    Providers word it in too many ways to know them all, so what is known are the others.
+    """
+    told = f"{words} {_payload(error.data)}"
+    if not _NOT_RANGE.search(told):
+        if _RANGE.search(told) and not _RATE.search(told):
+            first_last, span = _suggestion(told)
+            return RangeTooWide(
+                shown,
+                endpoint=label,
+                suggested=first_last,
+                suggested_span=span,
+                counted=bool(_LOGS_COUNTED.search(told)),
+            )
+        if _SLOW.search(told) or not _is_about_something_else(error, told):
+            return RangeTooWide(shown, endpoint=label, sure=False)
+    return _unanswered(error, words, shown, label)
+
+
+def _is_about_something_else(error: ServerError, words: str) -> bool:
+    if error.code in _NO_METHOD_CODES or error.code in _RATE_CODES - {_LIMIT_EXCEEDED}:
+        return True
+    others = (_RATE, _KEYS_OR_PAYMENT, _NO_METHOD, _NO_STATE, _NO_BLOCK)
+    return any(pattern.search(words) for pattern in others)
+
+
+def _unanswered(error: ServerError, words: str, shown: str, label: str) -> RpcError:
+    if is_rate_limit(error):
+        return RateLimited(endpoint=label, retry_after=_backoff(error.data))
+    if _NO_STATE.search(words):
+        return StatePruned(shown, endpoint=label)
+    if _NO_BLOCK.search(words):
+        return BlockMissing(shown, endpoint=label)
+    server_side = error.code == -32603 or -32099 <= error.code <= -32000
+    return RpcRefused(
+        error.code,
+        shown,
+        endpoint=label,
+        retryable=server_side,
+        lasting=not _BRIEF.search(words),
+    )
+
+
+def refuses_range(error: ServerError) -> bool:
+    """Whether a refusal of a whole batch is one of the logs asked for in it."""
+    words = error.message[:_LOOKED_AT].lower()
+    return bool(_RANGE.search(words)) and "batch" not in words and not is_rate_limit(error)
+
+
+def is_rate_limit(error: ServerError) -> bool:
+    return error.code in _RATE_CODES or bool(_RATE.search(error.message[:_LOOKED_AT].lower()))
+
+
+def smaller_batch(error: ServerError, size: int) -> int:
+    """How many to put into the next batch after one of `size` was refused."""
+    words = error.message[:_LOOKED_AT].lower()
+    named = re.search(r"(?:max\w*|limit\w*|up to|than)\D{0,30}(\d{1,6})", words)
+    if named and 0 < int(named[1]) < size:
+        return int(named[1])
+    if re.search(r"not (supported|allowed|enabled|permitted)|unsupported|disabled", words):
+        return 1
+    return next(one for one in _BATCH_SIZES if one < max(2, size))
+
+
+def _send_error(error: ServerError, words: str, shown: str, label: str) -> RpcError:
+    for pattern, reason in _SEND_REFUSALS:
+        if pattern.search(words):
+            return SendRefused(reason, error.code, shown, endpoint=label)
+    if is_rate_limit(error):
+        return RateLimited(endpoint=label, retry_after=_backoff(error.data))
+    return SendRefused(SendRefusal.OTHER, error.code, shown, endpoint=label)
+
+
+def _suggestion(words: str) -> tuple[tuple[int, int] | None, int | None]:
+    named = _RANGE_NAMED.search(words)
+    first_last = (int(named[1], 16), int(named[2], 16)) if named else None
+    if first_last and first_last[0] > first_last[1]:
+        first_last = None
+    spanned = None if _LOGS_COUNTED.search(words) else _SPAN_NAMED.search(words)
+    digits = spanned[1].replace(",", "") if spanned else ""
+    span = int(digits) * (1_000 if spanned and spanned[2] else 1) if digits else 0
+    return first_last, span or None
+
+
+def _payload(data: object) -> str:
+    """Some providers put the telling words into `data`, plain or one level down."""
+    if isinstance(data, dict):
+        data = data.get("payload")
+    return data[:_LOOKED_AT].lower() if isinstance(data, str) else ""
+
+
+def _backoff(data: object) -> float | None:
+    rate = data.get("rate") if isinstance(data, dict) else None
+    seconds = rate.get("backoff_seconds") if isinstance(rate, dict) else None
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds < 0:
+        return None
+    return float(seconds)

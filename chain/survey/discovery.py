@@ -18,14 +18,12 @@ from chain.base.quantity import Quantity, Unknown, combine
 from chain.contracts.hooks import NO_HOOK, HookPassport, hook_passport
 from chain.contracts.pool_key import PoolId, PoolKey  # noqa: TC001
 from chain.history.events import INITIALIZE, initialize_event
-from chain.pools.candidates import candidate_pools
 from chain.pools.depth import Depth, read_depths
-from chain.pools.state import PoolState, pool_state_slots, pool_states
+from chain.pools.state import PoolState, candidate_pools, pool_state_slots, pool_states
 from chain.prices.ladder import market_prices, price_book, with_ether
 from chain.prices.pool_prices import prices_from_pools
-from chain.read.block_reader import EventError, NoSuchBlockError, OneBlock, expected
+from chain.read.block_reader import EventError, NoSuchBlockError, OneBlock, expected, read_slots
 from chain.read.logs import ScanProgress, scan_logs
-from chain.read.storage_words import read_slots
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from chain.rpc.records import Block

@@ -1,14 +1,5 @@
 """Tokens: identity by address against a bundled list, names cleaned and never trusted."""
 
-from chain.tokens.listed import (
-    ListedToken,
-    TokenClass,
-    TokenList,
-    every_listed_token,
-    listed_token,
-    listed_tokens,
-    named_tokens,
-)
 from chain.tokens.reading import (
     TokenQuestion,
     ask_tokens,
@@ -17,7 +8,18 @@ from chain.tokens.reading import (
     remembered_tokens,
     unlisted_token,
 )
-from chain.tokens.token import MOST_DECIMALS, Token, amount_text
+from chain.tokens.token import (
+    MOST_DECIMALS,
+    ListedToken,
+    Token,
+    TokenClass,
+    TokenList,
+    amount_text,
+    every_listed_token,
+    listed_token,
+    listed_tokens,
+    named_tokens,
+)
 
 __all__ = [
     "MOST_DECIMALS",

@@ -8,7 +8,7 @@ from chain.contracts.networks import NATIVE, Network
 from chain.math.price import ExactPrice, QuoteRank, TokenUnit, pool_price, reads_inverted
 from chain.math.ticks import sqrt_price_at_tick
 from chain.tokens import Token, listed_token
-from chain.tokens.listed import TokenClass
+from chain.tokens.token import TokenClass
 
 UNKNOWN_DECIMALS = "decimals unknown"
 

@@ -17,8 +17,7 @@ from chain.base.clean_text import SYMBOL_LIMIT, clean_symbol
 from chain.contracts.abi import WORD, AbiError, decode, encode_call
 from chain.rpc.errors import Reverted, RpcRefused, TooLarge
 from chain.rpc.multicall import Call, CallOutcome, multicall
-from chain.tokens.listed import listed_symbols, listed_token
-from chain.tokens.token import MOST_DECIMALS, Token
+from chain.tokens.token import MOST_DECIMALS, Token, listed_symbols, listed_token
 
 if TYPE_CHECKING:
     from chain.base.store import Store

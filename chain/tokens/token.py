@@ -1,16 +1,22 @@
-"""A token as zuno speaks of it: an address first, then a name that may or may not be believed."""
+"""A token as zuno speaks of it, and the bundled lists that trust in a name rests on."""
 
 from __future__ import annotations
 
+import tomllib
+from collections import Counter
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from chain.base.clean_text import without_own_marks
-from chain.contracts.checksum import shortened
+from chain.contracts.addresses import shortened
 
 if TYPE_CHECKING:
-    from chain.contracts.networks import Address
+    from chain.contracts.networks import Address, Network
 
 MOST_DECIMALS = 77
 """Ten to the 78th is beyond any uint256: with more decimals no amount could reach one token."""
@@ -59,3 +65,163 @@ def decimal_text(amount: int, decimals: int) -> str:
     whole, rest = divmod(abs(amount), 10**decimals)
     fraction = f"{rest:0{decimals}d}".rstrip("0") if rest else ""
     return f"{sign}{whole}.{fraction}" if fraction else f"{sign}{whole}"
+
+
+# Our own (`chain/data/tokens.toml`) knows what each token follows and what markets call it.
+# Behind it stands Uniswap's default list, which vouches for addresses, symbols and decimals.
+# A network's file is read when a token is met there that zuno's own list does not have.
+class DefaultTokens(Struct, frozen=True):
+    package: str
+    version: str
+    integrity: str
+    """The digest of the package it was made from, as npm writes it."""
+    tokens: tuple[tuple[str, str, int], ...]
+    """Address, symbol and decimals of each."""
+
+
+@cache
+def default_tokens(name: str) -> Mapping[Address, Token]:
+    """Those of the network with this name, by address; none where there is no such list."""
+    pinned = read_default_tokens(name)
+    if pinned is None:
+        return {}
+    return {
+        address.lower(): Token(address.lower(), symbol, decimals, verified=True, suspicious=False)
+        for address, symbol, decimals in pinned.tokens
+    }
+
+
+def read_default_tokens(name: str) -> DefaultTokens | None:
+    try:
+        data = files("chain.data").joinpath("default_tokens", f"{name}.json").read_bytes()
+    except FileNotFoundError:
+        return None
+    return json.decode(data, type=DefaultTokens)
+
+
+class TokenClass(StrEnum):
+    """What a token's price follows: two of a kind move together."""
+
+    DOLLAR = "dollar"
+    EURO = "euro"
+    ETHER = "ether"
+    BITCOIN = "bitcoin"
+    OTHER = "other"
+
+
+class ListedToken(Struct, frozen=True):
+    token: Token
+    kind: TokenClass
+    coin: str | None
+    """Its id at CoinGecko."""
+
+
+class TokenList(Struct, frozen=True):
+    """The tokens known on one network, in the order of the data: the coin first, then by weight."""
+
+    tokens: tuple[ListedToken, ...]
+    platform: str | None
+    """What CoinGecko calls the network, where it can price tokens by address."""
+
+    def find(self, address: Address) -> ListedToken | None:
+        return next((item for item in self.tokens if item.token.address == address), None)
+
+
+def listed_tokens(network: Network) -> TokenList:
+    return _lists().get(network.token_list, TokenList((), None))
+
+
+def listed_token(network: Network, address: Address) -> ListedToken | None:
+    """By our own list, or else by Uniswap's."""
+    own = listed_tokens(network).find(address)
+    if own is not None:
+        return own
+    token = default_tokens(network.token_list).get(address)
+    return None if token is None else _by_default(token)
+
+
+@cache
+def every_listed_token(network: Network) -> tuple[ListedToken, ...]:
+    """Our own list first, then whatever Uniswap's adds to it."""
+    own = listed_tokens(network).tokens
+    known = {item.token.address for item in own}
+    default = default_tokens(network.token_list).values()
+    return (*own, *(_by_default(token) for token in default if token.address not in known))
+
+
+@cache
+def named_tokens(network: Network) -> tuple[ListedToken, ...]:
+    """Every listed token that its symbol alone names: our own first, then Uniswap's by symbol."""
+    own = listed_tokens(network).tokens
+    default = default_tokens(network.token_list).values()
+    counts = Counter(token.symbol.lower() for token in default)
+    taken = {item.token.symbol.lower() for item in own} | {item.token.address for item in own}
+    others = sorted(
+        (
+            token
+            for token in default
+            if token.address not in taken
+            and token.symbol.lower() not in taken
+            and counts[token.symbol.lower()] == 1
+        ),
+        key=lambda token: token.symbol.lower(),
+    )
+    return (*own, *map(_by_default, others))
+
+
+@cache
+def listed_symbols(network: Network) -> frozenset[str]:
+    """All that a token of this network may pass for."""
+    own = (item.token.symbol for item in listed_tokens(network).tokens)
+    return frozenset((*own, *(one.symbol for one in default_tokens(network.token_list).values())))
+
+
+@cache
+def all_listed_symbols() -> frozenset[str]:
+    """The symbols of our own list, of every network."""
+    return frozenset(item.token.symbol for known in _lists().values() for item in known.tokens)
+
+
+def _by_default(token: Token) -> ListedToken:
+    return ListedToken(token, _kinds().get(token.symbol, TokenClass.OTHER), None)
+
+
+@cache
+def _kinds() -> dict[str, TokenClass]:
+    """What a listed symbol follows, by our own list of any network."""
+    return {item.token.symbol: item.kind for known in _lists().values() for item in known.tokens}
+
+
+@cache
+def _lists() -> dict[str, TokenList]:
+    data = tomllib.loads(files("chain.data").joinpath("tokens.toml").read_text("utf-8"))
+    return {name: _token_list(entry) for name, entry in data["network"].items()}
+
+
+def _token_list(entry: dict[str, object]) -> TokenList:
+    rows = entry["tokens"]
+    if not isinstance(rows, list):
+        raise TypeError("tokens must be a list in tokens.toml")
+    platform = entry.get("platform")
+    return TokenList(
+        tokens=tuple(_listed(row) for row in rows),
+        platform=None if platform is None else str(platform),
+    )
+
+
+def _listed(row: dict[str, object]) -> ListedToken:
+    decimals = row["decimals"]
+    if not isinstance(decimals, int):
+        raise TypeError(f"{row['symbol']} needs whole decimals in tokens.toml")
+    coin = row.get("coin")
+    return ListedToken(
+        token=Token(
+            address=str(row["address"]).lower(),
+            symbol=str(row["symbol"]),
+            decimals=decimals,
+            verified=True,
+            suspicious=False,
+        ),
+        kind=TokenClass(str(row["kind"])),
+        coin=None if coin is None else str(coin),
+    )

@@ -35,6 +35,6 @@ def refuse_demo_elsewhere(address: Address, chain_id: int) -> None:
 
 def demo_key(cache: Path) -> PrivateKey:
     """The demo wallet's key, from its keystore like anybody's."""
-    from chain.devnet.world.keystore import DEMO_PASSPHRASE, demo_keystore
+    from chain.devnet.world.accounts import DEMO_PASSPHRASE, demo_keystore
 
     return read_keystore(demo_keystore(cache), Passphrase.from_text(DEMO_PASSPHRASE))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address, Network, network_named
 from chain.wallet.address_book import KeyStorage, Wallet, change_book, read_book
 from chain.wallet.demo import DEMO_NETWORK, demo_key, refuse_demo_elsewhere, refuse_known_key

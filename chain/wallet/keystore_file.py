@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from chain.base.recursion_limit import kept_recursion_limit
 from chain.base.strict_json import InvalidJsonError, loads
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.wallet.errors import KeystoreError, WalletError, WrongPassphraseError, discreetly
 from chain.wallet.private_files import read_bounded, write_once
 from chain.wallet.secrets import Passphrase, PrivateKey

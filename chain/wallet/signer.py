@@ -8,8 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from chain.base.recursion_limit import kept_recursion_limit
-from chain.contracts.keccak import keccak
-from chain.contracts.public_keys import recovered_address
+from chain.contracts.addresses import keccak, recovered_address
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 from chain.wallet.demo import refuse_demo_elsewhere
 from chain.wallet.errors import WalletError, WalletRefusedError, discreetly

@@ -10,8 +10,8 @@ import pytest
 
 from chain.base.store import Store
 from chain.contracts.networks import Network, network_named
-from chain.history.hour_memory import HourMemory
-from chain.positions.change_memory import ChangeMemory
+from chain.history.hour_reader import HourMemory
+from chain.positions.change_reader import ChangeMemory
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
 from chain.rpc.client import RpcClient

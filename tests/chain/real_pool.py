@@ -27,11 +27,9 @@ from chain.contracts.storage import bitmap_slot, pool_slots, tick_slots
 from chain.devnet.world.accounts import CROWD, WIDE_PROVIDER
 from chain.devnet.world.deployment import ETHER, USDC
 from chain.devnet.world.writing import sign_transaction
-from chain.pools.depth import WORD_TICKS, read_depths
-from chain.pools.quote import quote_at_most
+from chain.pools.depth import WORD_TICKS, quote_at_most, read_depths
 from chain.pools.state import pool_state_slots, pool_states
-from chain.read.block_reader import OneBlock
-from chain.read.storage_words import read_slots
+from chain.read.block_reader import OneBlock, read_slots
 from tests import node_rpc
 from tests.chain.moves import NEVER
 from tests.market_data import market_data

@@ -9,10 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from chain.devnet.exchange.pages import DemoExchange
-from chain.devnet.world.draws import Draws
-from chain.devnet.world.phases import Calendar
-from chain.devnet.world.price_path import SeededPath
+from chain.devnet.exchange import DemoExchange
+from chain.devnet.world.price_path import Calendar, Draws, SeededPath
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -20,7 +20,7 @@ import msgspec
 from chain.base.sqlite import open_database, transaction
 from chain.exchange.orders.ccxt_client import VenueKeys
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
-from chain.exchange.orders.paper_account import MarketMoment, PaperAccount, cancelled, placed
+from chain.exchange.orders.paper_venue import MarketMoment, PaperAccount, cancelled, placed
 from chain.exchange.public.market import BookLevel, ContractRules, OrderBook
 from tests.fakes.exchange import ExchangeDouble, Refusal
 

@@ -10,8 +10,7 @@ from msgspec import Struct
 from pydantic import BaseModel
 
 from agents.bus.bus import FlowSpec
-from agents.bus.envelope import CLI, Kind, Registry, Role
-from agents.bus.payload import AgentFact, Payload, Thought
+from agents.bus.envelope import CLI, AgentFact, Kind, Payload, Registry, Role, Thought
 from agents.bus.worker import HandlerContext, Outgoing
 from agents.model.interface import Answer, ModelPrompt, Usage
 from agents.model.recorded import RecordedModel

@@ -8,14 +8,14 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agents.bus.ambient import Ambient
 from agents.bus.envelope import Role
 from agents.bus.host import AgentHost
+from agents.bus.transport import Ambient
 from tests.fakes.jury import JURY, JuryServices, Parrot
 from tests.fakes.pipe_transport import MOST_LINE, AgentEnd
 
 if TYPE_CHECKING:
-    from agents.bus.payload import FlowTerms
+    from agents.bus.envelope import FlowTerms
 
 READY = b"ready\n"
 

@@ -9,24 +9,22 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agents.bus.ambient import Ambient, BusLimits
 from agents.bus.envelope import CLI
 from agents.bus.host import AgentHost
 from agents.bus.run import RemoteAgents
-from agents.mesh.agent_transport import AgentTransport
-from agents.mesh.desk_transport import DeskTransport
+from agents.bus.transport import Ambient, BusLimits
 from agents.mesh.endpoint import MeshEndpoint
+from agents.mesh.frame import new_key
 from agents.mesh.peers import Peer, PeerBook
-from agents.mesh.signing import new_key
+from agents.mesh.transport import AgentTransport, DeskTransport
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
 
     from agents.bus.bus import FlowSpec
-    from agents.bus.envelope import Role
-    from agents.bus.payload import FlowTerms
+    from agents.bus.envelope import FlowTerms, Role
     from agents.bus.worker import Services
-    from agents.mesh.signing import SigningKey
+    from agents.mesh.frame import SigningKey
 
 THOUGHT_PATIENCE = 15.0
 VERSIONS = {"zuno": "test", "rules": "same"}

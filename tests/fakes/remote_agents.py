@@ -7,18 +7,16 @@ import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from agents.bus.ambient import Ambient
 from agents.bus.envelope import CLI
 from agents.bus.host import AgentHost
 from agents.bus.run import RemoteAgents
-from agents.bus.transport import QueueTransport
+from agents.bus.transport import Ambient, QueueTransport
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from agents.bus.bus import FlowSpec
-    from agents.bus.envelope import Envelope, Role
-    from agents.bus.payload import FlowTerms
+    from agents.bus.envelope import Envelope, FlowTerms, Role
     from agents.bus.worker import Services
 
 

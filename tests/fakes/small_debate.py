@@ -5,11 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from agents.bus.ambient import Ambient, BusLimits
 from agents.bus.bus import Bus, FlowSpec
-from agents.bus.envelope import CLI, Kind, Registry, Role
-from agents.bus.payload import Payload, Thought
-from agents.bus.transport import QueueTransport
+from agents.bus.envelope import CLI, Kind, Payload, Registry, Role, Thought
+from agents.bus.transport import Ambient, BusLimits, QueueTransport
 from agents.bus.worker import HandlerContext, Outgoing, Services
 
 if TYPE_CHECKING:

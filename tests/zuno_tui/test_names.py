@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.base.home import Home
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.wallet.address_book import read_book
 from tests import node_rpc
 from tests.chain.names.ens_on_chain import EnsOnChain

@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
-from agents.monitor.alerts.alert import Alert, AlertState, alert_document, iso_time
-from agents.monitor.alerts.lifecycle import AlertMute
-from agents.monitor.alerts.price_alerts import (
+from agents.monitor.alerts.alert import Alert, AlertMute, AlertState, alert_document, iso_time
+from agents.monitor.alerts.state import (
     PriceAlert,
     UnknownPriceAlertError,
     drop_price_alert,
@@ -19,8 +18,8 @@ from agents.monitor.alerts.price_alerts import (
     read_price_alerts,
 )
 from agents.monitor.alerts.store import AlertStore
-from chain.base.numerals import NumeralError, read_numeral, spelled_out
 from chain.base.quantity import Quantity, Unknown
+from chain.base.units import NumeralError, read_numeral, spelled_out
 from chain.contracts.networks import all_networks, network_named
 from chain.prices.ladder import read_prices
 from chain.rpc.errors import RpcError

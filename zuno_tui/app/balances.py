@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from chain.base.quantity import Quantity, Unknown
-from chain.contracts.checksum import shortened
+from chain.contracts.addresses import shortened
 from chain.prices.ladder import read_prices
 from chain.tokens import Token, every_listed_token
 from chain.tokens.balances import Balances, read_balances

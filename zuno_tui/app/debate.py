@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agents.bus.payload import FailureCause
+from agents.bus.envelope import FailureCause
 from agents.bus.run import Listener
 from agents.lp.payloads import FlowCreateStart, FlowStart
 from zuno_tui.app.debate_setup import Debating, debate

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agents.bus.ambient import Ambient, BusLimits
-from agents.bus.payload import FailureCause, FlowFailed, Thought
+from agents.bus.envelope import FailureCause, FlowFailed, Role, Thought
 from agents.bus.plan_store import PlanDocument, PlanStore
 from agents.bus.record import FileSink, MemorySink, RecordWriter, running_versions
 from agents.bus.replay import RecordBrokenError, read_record
 from agents.bus.run import Listener, SpokenTurn
+from agents.bus.transport import Ambient, BusLimits
 from agents.bus.worker import StageFailedError
 from agents.lp.debate import LP_FLOW, DebateEnd, hold_debate
 from agents.lp.observe import ChainObserver
@@ -36,7 +36,6 @@ from zuno_tui.settings import SettingsError
 from zuno_tui.settings.load import TransportChoice
 
 if TYPE_CHECKING:
-    from agents.bus.envelope import Role
     from agents.lp.facts import CreateContext, MarketContext
     from agents.model.interface import Model
     from chain.base.store import Store

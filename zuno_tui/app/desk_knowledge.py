@@ -9,8 +9,7 @@ from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanStore
 from agents.lp.facts import AdviceRecord, DeskMemory, EarlierAdvice
 from agents.lp.payloads import FlowCreateStart, FlowStart
 from agents.lp.plan_document import plan_in
-from agents.scorecard.score import AdviceKind
-from agents.scorecard.score_store import ScoreStore
+from agents.scorecard.score import AdviceKind, ScoreStore
 from agents.scorecard.track_record import record_of
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.receipts import minted_positions

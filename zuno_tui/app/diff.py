@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.base.number_words import usd
+from chain.base.units import usd
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import tokens_at

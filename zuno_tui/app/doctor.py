@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from chain.base.home import HomeError
 from chain.base.http import HttpClient, HttpError, HttpLimits
 from chain.base.units import MEGABYTE
-from chain.contracts.checksum import checksummed
-from chain.contracts.code_hashes import shipped_code_hashes
-from chain.contracts.keccak import keccak
+from chain.contracts.addresses import checksummed, keccak
+from chain.contracts.networks import shipped_code_hashes
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from chain.tokens import forget_token, read_tokens, remembered_tokens

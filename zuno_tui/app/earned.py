@@ -12,13 +12,11 @@ from msgspec.structs import replace
 
 from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import DAY
-from chain.history.flows import FeeTerms
-from chain.history.hour_memory import HourMemory
-from chain.history.hour_reader import read_hours
-from chain.positions.by_day import DayMemory, DayOfRange, settled_days
+from chain.history.events import FeeTerms
+from chain.history.hour_reader import HourMemory, read_hours
+from chain.positions.by_day import DayMemory, DayOfRange, ResultPoint, result_path, settled_days
 from chain.positions.overview import read_overview
 from chain.positions.performance import Performance, gains, read_performance
-from chain.positions.result_path import ResultPoint, result_path
 from chain.positions.wallet_worth import read_worths
 from chain.rpc.errors import RpcError
 from chain.tokens.pair import pair_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.base.times import time_text
-from chain.contracts.checksum import checksummed
+from chain.base.units import time_text
+from chain.contracts.addresses import checksummed
 from chain.execution.decode.decoder import decode
 from chain.execution.decode.records import Execute, ModifyLiquidities
 from chain.execution.outbox.outbox import Outbox

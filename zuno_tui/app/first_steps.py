@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.base.secret_struct import SecretStruct
+from chain.base.redaction import SecretStruct
 from chain.contracts.abi import selector
 from chain.contracts.networks import Network, all_networks
 from chain.rpc import requests
@@ -219,7 +219,7 @@ def key_typed(typed: bytes) -> PrivateKey:
 
 
 def keys_of_seed(typed: bytes, accounts: Sequence[int]) -> tuple[PrivateKey, ...]:
-    from chain.wallet.seed_phrase import keys_of_phrase
+    from chain.wallet.secrets import keys_of_phrase
 
     return keys_of_phrase(typed, accounts)
 

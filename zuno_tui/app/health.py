@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.monitor.deliver.channel_worker import REFUSED_REST_SECONDS
+from agents.monitor.deliver.delivery import REFUSED_REST_SECONDS
 from agents.monitor.deliver.ledger import Progress, all_progress
-from agents.monitor.heartbeat import Beat, last_beat
-from agents.monitor.polling_lock import Holder, current_holder
+from agents.monitor.heartbeat import Beat, Holder, current_holder, last_beat
 from chain.base.store import Store, StoreError
-from chain.contracts.checksum import shortened
+from chain.contracts.addresses import shortened
 from zuno_tui.present.words import age_text
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from agents.lp.advice_words import edge_sentence
 from agents.numbers.rounding import significant
 from chain.base.errors import ZunoError
 from chain.base.quantity import Quantity, Unknown
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.positions.overview import OnePosition, read_one
 from chain.positions.performance import Gains, Performance, gains, read_performance
 from chain.tokens.pair import Pair, pair_of

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.lp.usual_tokens import USUAL_TOKENS
+from agents.lp.payloads import USUAL_TOKENS
 from agents.model.abilities import AbilityMemory, ServerAbilities
-from agents.model.budget import NANO, Budget, DebateBudget, Spent, TokenRate
+from agents.model.budget import NANO, Budget, DebateBudget, Spent, TokenRate, known_prices
 from agents.model.client import OpenAIModel
 from agents.model.connection import ModelConnections
 from agents.model.interface import ModelPrompt, ModelUnavailable, Unavailability
-from agents.model.prices import known_prices
 from zuno_tui.app.debate_setup import with_keys
 from zuno_tui.app.session import Session, say
 from zuno_tui.present.answer import CommandAnswer

@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING, cast
 from agents.monitor.alerts.alert import AlertEvent, event_document, iso_time
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.channel import Delivered, Notification, Outcome
-from agents.monitor.deliver.channel_worker import Postponed, Sent, SetAside, Stopped
-from agents.monitor.deliver.delivery import announcement
+from agents.monitor.deliver.delivery import Postponed, Sent, SetAside, Stopped, announcement
 from agents.monitor.deliver.ledger import EVERYTHING
-from agents.monitor.notes import (
+from agents.monitor.heartbeat import (
+    Beat,
     Note,
     RoundEnded,
     SubscriptionChanged,
+    Supervisor,
     Troubled,
     TurnTaken,
     WaitingForTurn,
 )
-from agents.monitor.sd_notify import Supervisor
 from agents.monitor.service import run_monitor
 from chain.base.home import Home, HomeError
-from chain.contracts.checksum import shortened
+from chain.contracts.addresses import shortened
 from zuno_tui.app.session import flags_of, say
 from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
@@ -41,7 +41,6 @@ from zuno_tui.settings.monitor import monitor_interval
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from agents.monitor.heartbeat import Beat
     from agents.monitor.poll import PollReport
 
 

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.lp.advice_words import edge_figure
-from agents.numbers.pool_edge import week_edge
+from agents.numbers.advice import week_edge
 from agents.numbers.rounding import significant
 from chain.base.quantity import Quantity, Unknown
 from chain.base.units import DAY
 from chain.contracts.hooks import Danger
-from chain.history.flows import FeeTerms
-from chain.history.hour_memory import HourMemory
-from chain.history.hour_reader import read_hours
+from chain.history.events import FeeTerms
+from chain.history.hour_reader import HourMemory, read_hours
 from chain.prices.price import WorthUnit
 from chain.rpc.errors import RpcError
 from chain.survey.discovery import PoolSurvey, SurveyedPool, SurveyPlan, discover_pools

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from chain.base.clean_text import quoted
 from chain.base.home import Home
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.names.ens import ResolvedName, is_name, network_of_names, resolve_name
 from chain.positions.wallet_worth import WalletWorth, read_worths
 from chain.rpc.errors import RpcError
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from agents.monitor.alerts.alert import Alert
     from chain.contracts.networks import Address, Network
-    from chain.positions.search_state import SearchProgress
+    from chain.positions.memory import SearchProgress
     from zuno_tui.app.session import Session
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from chain.contracts.checksum import shortened
+from chain.contracts.addresses import shortened
 from chain.positions.overview import Overview, read_overview
 from chain.positions.performance import Performance, read_performance
 from zuno_tui.catalog.feature import attachments
@@ -25,7 +25,7 @@ from zuno_tui.present.words import money
 from zuno_tui.settings.monitor import monitor_settings
 
 if TYPE_CHECKING:
-    from chain.positions.search_state import SearchProgress
+    from chain.positions.memory import SearchProgress
     from zuno_tui.app.session import Session
     from zuno_tui.present.views import PositionRow
 

@@ -15,7 +15,7 @@ from agents.lp.evaluation_context import own_ticks
 from agents.lp.observe import ChainObserver
 from agents.lp.plan import OwnRange, PricedToken
 from agents.numbers.shapes import ShapeError
-from chain.base.numerals import NumeralError, read_numeral
+from chain.base.units import NumeralError, read_numeral
 from chain.contracts.networks import Network, network_named
 from chain.math.liquidity import LiquidityError
 from chain.math.ticks import sqrt_price_at_tick

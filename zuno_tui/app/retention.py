@@ -13,7 +13,7 @@ from chain.base.store import Store, StoreError
 from chain.base.units import DAY, MEGABYTE
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
-from chain.history.hour_memory import forget_hours
+from chain.history.hour_reader import forget_hours
 
 if TYPE_CHECKING:
     from chain.base.home import Home

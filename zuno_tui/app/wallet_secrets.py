@@ -23,7 +23,7 @@ def ask_key() -> PrivateKey:
 
 def ask_seed_phrase(account: int) -> PrivateKey:
     """The key of one account of it; the phrase itself is kept nowhere."""
-    from chain.wallet.seed_phrase import keys_of_phrase
+    from chain.wallet.secrets import keys_of_phrase
 
     text = _typed("Seed phrase (not shown): ", "Without one, bring a keystore: --keystore FILE.")
     return keys_of_phrase(text.encode("utf-8", "surrogateescape"), (account,))[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from chain.contracts.checksum import checksummed, shortened
+from chain.contracts.addresses import checksummed, shortened
 from chain.positions.batch_reader import read_positions
 from zuno_tui.app.inspect import MissingPositionError
 from zuno_tui.present.answer import CommandAnswer

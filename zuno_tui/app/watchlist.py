@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.monitor.notes import Note, SubscriptionChanged, Troubled
+from agents.monitor.heartbeat import Note, SubscriptionChanged, Troubled
 from agents.monitor.poll import PollReport, Watch, Watcher
 from chain.base.store import Store, StoreError
 from chain.contracts.networks import Address, Network, network_named

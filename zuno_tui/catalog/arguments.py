@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from zuno_tui.catalog.command import Argument
 
 if TYPE_CHECKING:
-    from chain.base.numerals import Numeral
+    from chain.base.units import Numeral
 
 _EXPOSED = (
     "a private key is never given on the command line: other programs and the shell's history "
@@ -32,13 +32,13 @@ def read_address(text: str) -> str:
 
 
 def read_amount(text: str) -> Numeral:
-    from chain.base.numerals import read_numeral
+    from chain.base.units import read_numeral
 
     return read_numeral(text)
 
 
 def write_amount(amount: Numeral) -> str:
-    from chain.base.numerals import spelled_out
+    from chain.base.units import spelled_out
 
     return spelled_out(amount)
 
@@ -58,7 +58,7 @@ def read_alert(text: str) -> str:
 
 
 def read_without_key(text: str) -> str:
-    from chain.base.secrecy import LIKE_A_KEY
+    from chain.base.redaction import LIKE_A_KEY
 
     if LIKE_A_KEY.search(text):
         raise ValueError(_EXPOSED)

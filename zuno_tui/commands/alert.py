@@ -82,7 +82,7 @@ def _read(said: Remaining) -> SetPriceAlert:
 
 
 def _spelled_out(level: str, said: Remaining) -> str:
-    from chain.base.numerals import NumeralError, read_numeral, spelled_out
+    from chain.base.units import NumeralError, read_numeral, spelled_out
 
     try:
         return spelled_out(read_numeral(level.removeprefix("$")))

@@ -32,7 +32,7 @@ def _read(said: Remaining) -> MovePosition:
 
 
 def _price(said: Remaining, example: str) -> str:
-    from chain.base.numerals import NumeralError, read_numeral, spelled_out
+    from chain.base.units import NumeralError, read_numeral, spelled_out
 
     typed = said.leading(_PRICE)
     if typed is None:

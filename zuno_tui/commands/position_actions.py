@@ -10,7 +10,7 @@ from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 from zuno_tui.catalog.possible import of_selected, with_positions
 
 if TYPE_CHECKING:
-    from chain.base.numerals import Numeral
+    from chain.base.units import Numeral
     from zuno_tui.app.session import Session
     from zuno_tui.catalog.command import ActionMaker
     from zuno_tui.prompt.remaining import Remaining
@@ -106,7 +106,7 @@ def _increase(session: Session, intent: IncreasePosition) -> ActionMaker:
 
 
 def _amount(words: str, token_id: int) -> tuple[Numeral, str]:
-    from chain.base.numerals import NumeralError, read_numeral
+    from chain.base.units import NumeralError, read_numeral
     from zuno_tui.prompt.phrase_error import PhraseError
 
     parts = words.split()

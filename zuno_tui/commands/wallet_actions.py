@@ -8,7 +8,7 @@ from zuno_tui.catalog.arguments import AMOUNT
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
-    from chain.base.numerals import Numeral
+    from chain.base.units import Numeral
     from zuno_tui.app.session import Session
     from zuno_tui.catalog.command import ActionMaker
     from zuno_tui.prompt.remaining import Remaining

@@ -24,7 +24,7 @@ def read_change(text: str) -> str:
 
 
 def read_level(text: str) -> str:
-    from chain.base.numerals import read_numeral
+    from chain.base.units import read_numeral
     from zuno_tui.catalog.arguments import write_amount
 
     level = read_numeral(text.removeprefix("$"))

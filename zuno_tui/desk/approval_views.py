@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address, Network, network_named
 from chain.execution.decode.parties import parties_of
 from chain.execution.decode.words import names_on

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from agents.lp.option_letters import option_index, option_letter
+from agents.lp.advice_words import option_index, option_letter
 from zuno_tui.app.approve import action_of_candidate, dry_run_made
 from zuno_tui.app.market import MarketClock, MarketClockError, MarketTrading, open_approvals
 from zuno_tui.app.plans import stored_plan

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agents.lp.option_letters import option_letter
+from agents.lp.advice_words import option_letter
 from zuno_tui.desk.events import PlanChanged
 from zuno_tui.present.plan_card import (
     PlanPool,

@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from agents.lp.advice_words import edge_sentence
-from agents.numbers.pool_edge import week_edge
+from agents.numbers.advice import week_edge
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import DAY
-from chain.history.flows import FeeTerms
-from chain.history.hour_memory import HourMemory
-from chain.history.hour_reader import read_hours
-from chain.history.path import price_path
+from chain.history.events import FeeTerms
+from chain.history.hour_reader import HourMemory, read_hours
+from chain.history.volatility import price_path
 from chain.pools.depth import read_depths
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.by_day import DayMemory, DayOfRange, settled_days
 from chain.positions.overview import OnePosition, read_one
 from chain.positions.performance import Performance, gains, read_performance
 from chain.prices.price import PriceBook, WorthUnit
-from chain.read.block_reader import OneBlock
-from chain.read.storage_words import read_slots
+from chain.read.block_reader import OneBlock, read_slots
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.inspect import PositionPage
 from zuno_tui.app.reading_progress import reading_progress

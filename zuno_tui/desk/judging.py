@@ -35,7 +35,7 @@ def shown_plan(desk_context: DeskContext, argued: ArguedPlan, *, made_at: float)
 async def judge_earlier(desk_context: DeskContext, card: Card, argued: ArguedPlan) -> None:
     """Begin where an earlier plan's horizon is over; by this plan's time, so nobody is asked."""
     from agents.scorecard.judging import is_any_due
-    from agents.scorecard.score_store import ScoreStore
+    from agents.scorecard.score import ScoreStore
 
     plan = argued.plan
     scores = ScoreStore(desk_context.sources.store, plan.chain_id, desk_context.clock)
@@ -53,7 +53,7 @@ def _unfinished(
     desk_context: DeskContext, chain_id: int, finished: frozenset[str]
 ) -> tuple[DecidedPlan, ...]:
     from agents.bus.plan_store import PlanStore
-    from agents.scorecard.past_plans import past_plans
+    from agents.scorecard.judging import past_plans
 
     return past_plans(PlanStore(desk_context.session.home.plans), chain_id, finished).plans
 

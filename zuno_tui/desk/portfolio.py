@@ -11,7 +11,7 @@ from msgspec import Struct, to_builtins
 from chain.base.quantity import Quantity, Unknown
 from chain.base.store import Store, read_as
 from chain.base.units import HOUR
-from chain.contracts.checksum import shortened
+from chain.contracts.addresses import shortened
 from chain.prices.price import WorthUnit
 from zuno_tui.app.earned import PositionEarnings, WalletEarnings, known_sum, read_whole_earnings
 from zuno_tui.app.reading_progress import reading_progress

@@ -24,7 +24,7 @@ from zuno_tui.settings.monitor import monitor_settings
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network
-    from chain.positions.search_state import SearchProgress
+    from chain.positions.memory import SearchProgress
     from zuno_tui.desk.context import DeskContext
 
 _NAMESPACE = "desk-positions"

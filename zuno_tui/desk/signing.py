@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import STOPPED, SUCCEEDED, PlanStep
 from chain.wallet.errors import WalletError

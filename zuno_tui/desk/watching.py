@@ -9,17 +9,23 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import Alert, AlertKind
-from agents.monitor.alerts.lifecycle import AlertMute
+from agents.monitor.alerts.alert import Alert, AlertKind, AlertMute
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.channel import RAISING
 from agents.monitor.deliver.ledger import all_progress
-from agents.monitor.freshness import still_fresh
-from agents.monitor.heartbeat import Beat, last_beat
-from agents.monitor.notes import Note, RoundEnded, Troubled, TurnTaken, WaitingForTurn
+from agents.monitor.heartbeat import (
+    Beat,
+    Note,
+    RoundEnded,
+    Troubled,
+    TurnTaken,
+    WaitingForTurn,
+    last_beat,
+)
+from agents.monitor.rules.thresholds import still_fresh
 from agents.monitor.service import run_monitor
 from chain.base.store import StoreError
-from chain.contracts.checksum import shortened
+from chain.contracts.addresses import shortened
 from chain.contracts.networks import Address, Network, UnknownNetworkError, network_named
 from zuno_tui.app.health import undelivered
 from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource

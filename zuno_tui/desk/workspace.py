@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chain.contracts.checksum import shortened
+from chain.contracts.addresses import shortened
 from chain.wallet.address_book import read_book
 from zuno_tui.desk.context import DeskContext, StatusBoard
 from zuno_tui.desk.events import Said

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from chain.base.store import Store
 from chain.execution.outbox.delivery import Route
-from chain.execution.outbox.evidence import EMBEDDED, ONE_ENDPOINT, Evidence, NamedReader
+from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence, NamedReader
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import NoEndpoint, RpcError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import asdict, replace
 
-from chain.base.canonical import canonical, digest
+from chain.base.strict_json import canonical, digest
 from chain.base.units import DAY
 from chain.contracts.networks import Address  # noqa: TC001
 from chain.execution.decode.decoder import DecodingError, decode

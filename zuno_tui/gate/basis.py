@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from chain.contracts.checksum import shortened
+from chain.contracts.addresses import shortened
 from chain.contracts.hooks import touches_swaps
 from chain.contracts.networks import NATIVE, Address
 from chain.execution.build.requests import QuotedSwap
 from chain.execution.chain_facts import read_chain_facts
 from chain.execution.simulate import Simulation, simulate
-from chain.pools.depth import read_depths
-from chain.pools.quote import quote_at_most, quotes_across
+from chain.pools.depth import quote_at_most, quotes_across, read_depths
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.overview import Sources, tokens_at
-from chain.read.block_reader import OneBlock
-from chain.read.storage_words import read_slots
+from chain.read.block_reader import OneBlock, read_slots
 from zuno_tui.gate.actions.target import ActionTarget, TargetKind, read_subject
 from zuno_tui.gate.contract_code import CodeHashes, read_code_hashes
 from zuno_tui.gate.drift import WalletState, read_circumstances

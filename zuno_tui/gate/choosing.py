@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.lp.option_letters import option_index, option_letter
+from agents.lp.advice_words import option_index, option_letter
 from agents.numbers.rules import JudgmentVerdict, Rule
 from zuno_tui.gate.refusal import GateRefusedError
 

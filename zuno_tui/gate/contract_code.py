@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from chain.contracts.checksum import checksummed, shortened
-from chain.contracts.code_hashes import shipped_code_hashes
+from chain.contracts.addresses import checksummed, keccak, shortened
 from chain.contracts.hooks import NO_HOOK
-from chain.contracts.keccak import keccak
-from chain.contracts.networks import NATIVE, Address, Network
+from chain.contracts.networks import NATIVE, Address, Network, shipped_code_hashes
 from chain.rpc import requests
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from chain.contracts.abi import encode_call
-from chain.contracts.checksum import shortened
+from chain.contracts.addresses import keccak, shortened
 from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, NO_HOOK
-from chain.contracts.keccak import keccak
 from chain.contracts.networks import Address  # noqa: TC001
-from chain.execution.outbox.approvals import APPROVAL_SECONDS
+from chain.execution.outbox.rules import APPROVAL_SECONDS
 from chain.execution.policy.context import DEAREST_POOL_FEE
 from chain.rpc import requests
 from chain.rpc.client import AHEAD_SECONDS

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.execution.build.facts import PoolFacts, PositionFacts, Tolerance, position_facts
 from chain.execution.build.gas_bill import GasBill, gas_bill
 from chain.execution.decode.decoder import DecodingError, decode
-from chain.execution.decode.mentions import mentions_of
-from chain.execution.decode.parties import Parties, parties_of
+from chain.execution.decode.parties import Parties, mentions_of, parties_of
 from chain.execution.decode.records import DecodedStep, Execute
 from chain.execution.exit_tax import kept_back
 from chain.execution.policy.context import PolicyContext, key_of
@@ -24,8 +23,7 @@ from chain.execution.policy.policy import PolicyRefused, check
 from chain.execution.policy.shapes import plain_swap
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
-from chain.read.block_reader import OneBlock
-from chain.read.storage_words import read_slots
+from chain.read.block_reader import OneBlock, read_slots
 from zuno_tui.gate.actions.target import ActionTarget, read_subject, read_wallet
 from zuno_tui.gate.agreement import Agreement, Connections, refuse_silent_route, require_agreement
 from zuno_tui.gate.approvals import Approval, notional_of_today

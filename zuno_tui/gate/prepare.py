@@ -21,7 +21,7 @@ from chain.execution.build.requests import swap_in
 from chain.execution.build.sizing import Band, price_band
 from chain.execution.chain_facts import read_chain_facts
 from chain.execution.decode.decoder import decode
-from chain.execution.outbox.approvals import APPROVAL_SECONDS
+from chain.execution.outbox.rules import APPROVAL_SECONDS
 from chain.execution.policy.context import PolicyContext, key_of
 from chain.execution.policy.policy import PolicyRefused, check
 from chain.execution.simulate import Simulation, simulate

@@ -12,8 +12,14 @@ from chain.execution.build.facts import FactsUnknownError
 from chain.execution.build.gas_bill import GasBill
 from chain.execution.decode.parties import Parties, parties_of
 from chain.execution.outbox.records import REPLACEABLE, Dispatch, PlanStep
-from chain.execution.outbox.replacement import PLAIN_TRANSFER_GAS, Fees, cancellation, speed_up
-from chain.execution.outbox.sender import Sender, TransactionSigner
+from chain.execution.outbox.sender import (
+    PLAIN_TRANSFER_GAS,
+    Fees,
+    Sender,
+    TransactionSigner,
+    cancellation,
+    speed_up,
+)
 from chain.read.gas import read_gas_price
 from chain.rpc import requests
 from zuno_tui.gate.agreement import Connections, evidence_of, refuse_silent_route

@@ -28,7 +28,7 @@ from zuno_tui.gate.approvals import Approval, read_approval
 from zuno_tui.gate.worth import read_worth
 
 if TYPE_CHECKING:
-    from chain.execution.outbox.evidence import Evidence
+    from chain.execution.outbox.lookup import Evidence
     from chain.execution.outbox.outbox import Outbox
     from chain.positions.overview import Sources
     from chain.rpc.reader import Reader

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from chain.base.times import time_text
+from chain.base.units import time_text
 from chain.execution.decode.words import field_table
 from chain.tokens.token import amount_text
 from zuno_tui.gate.contract_code import trust_words

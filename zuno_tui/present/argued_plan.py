@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.bus.envelope import Role
-from agents.bus.payload import Thought
+from agents.bus.envelope import Role, Thought
 from agents.bus.plan_store import PlanDocument, record_hash
 from agents.bus.run import SpokenTurn
 from agents.lp.plan_document import plan_in, was_edited

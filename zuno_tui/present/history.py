@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown
-from chain.bookkeeping.entry import EntryKind, LedgerAccount
-from chain.contracts.checksum import checksummed
+from chain.bookkeeping.ledger import EntryKind, LedgerAccount
+from chain.contracts.addresses import checksummed
 from chain.prices.price import WorthUnit
 from chain.tokens.pair import pair_of
 from chain.tokens.token import decimal_text
@@ -22,7 +22,7 @@ from zuno_tui.present.portfolio import wallet_words
 from zuno_tui.present.words import fee_text, money, number, signed_money, worth
 
 if TYPE_CHECKING:
-    from chain.bookkeeping.entry import LedgerEntry
+    from chain.bookkeeping.ledger import LedgerEntry
     from chain.bookkeeping.results import StoryResult
     from chain.bookkeeping.wallet_history import WalletHistory
     from chain.tokens import Token

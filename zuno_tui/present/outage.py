@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.base.secrecy import shortened_urls
+from chain.base.redaction import shortened_urls
 from zuno_tui.present.words import age_text
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 from zuno_tui.present.terminal import OutputColumn, cell_width, fitted, table, terminal_of
 
 if TYPE_CHECKING:
-    from agents.bus.payload import SpokenCell, SpokenTable
+    from agents.bus.envelope import SpokenCell, SpokenTable
 
 
 Json: TypeAlias = Union[str, int, float, bool, "Sequence[Json]", "Mapping[str, Json]", None]

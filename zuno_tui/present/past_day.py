@@ -10,17 +10,17 @@ from chain.base.units import HOUR
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.daily import PATH_STEP, DailyResult
+from chain.positions.performance import PATH_STEP, DailyResult
 from chain.positions.profit import worth
 from chain.prices.price import WorthUnit
 from chain.tokens import listed_token
-from chain.tokens.listed import TokenClass
 from chain.tokens.pair import pair_of
+from chain.tokens.token import TokenClass
 from zuno_tui.present.charts import range_chart
 from zuno_tui.present.glance import WorthSample
 
 if TYPE_CHECKING:
-    from chain.history.path import PricePoint
+    from chain.history.volatility import PricePoint
     from chain.positions.overview import Overview
     from chain.positions.snapshot import PositionSnapshot
     from zuno_tui.present.views import ChartView

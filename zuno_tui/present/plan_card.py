@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
-from agents.lp.advice_words import assumption_words, edge_figure, edge_words
-from agents.lp.option_letters import option_letter
+from agents.lp.advice_words import assumption_words, edge_figure, edge_words, option_letter
 from agents.numbers.advice import DECIDES_ALONE, AdviceReason
-from agents.numbers.choosing import PlanVerdict
+from agents.numbers.rules import PlanVerdict
 from agents.numbers.survival import WEEK_TOO_HIGH_POINTS
 from agents.scorecard.track_record import TrackRecord, track_record
-from chain.base.number_words import UNKNOWN, hours, percent, usd
+from chain.base.units import UNKNOWN, hours, percent, usd
 from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.tokens import Token, ask_tokens, unlisted_token
 from chain.tokens.pair import Pair, pair_of

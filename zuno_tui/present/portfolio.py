@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from agents.monitor.alerts.alert import alert_document
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import HOUR
-from chain.contracts.checksum import shortened
+from chain.contracts.addresses import shortened
 from zuno_tui.catalog.feature import Attachment, unknown_attachments
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.position import wallet_document

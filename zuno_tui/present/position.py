@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from agents.monitor.rules.thresholds import WatchSettings
     from chain.contracts.networks import Address, Network
     from chain.math.liquidity import Amounts
-    from chain.positions.overview import Overview
+    from chain.positions.overview import Overview, Worth
     from chain.positions.performance import Performance
-    from chain.positions.portfolio import Worth
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import PriceBook, WorthUnit
     from chain.tokens import Token

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from agents.lp.advice_words import edge_figure
 from agents.lp.evaluation import Evaluated, evaluate, hold_candidate
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
-from agents.lp.facts import CreateContext, MarketContext
-from agents.lp.path_steps import path_steps
+from agents.lp.facts import CreateContext, MarketContext, path_steps
 from agents.lp.plan import Candidate, OwnRange, ShapeChoice
 from agents.numbers.edges import TICK_LOG, TickRange, price_tick
 from agents.numbers.profiles import PROFILES

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
-from chain.base.times import LAST_SECOND, minute_text, time_text
-from chain.contracts.checksum import checksummed
+from chain.base.units import LAST_SECOND, minute_text, time_text
+from chain.contracts.addresses import checksummed
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.execution.decode.parties import actions_of
 from chain.execution.decode.records import (

@@ -8,7 +8,7 @@ from zuno_tui.present.charts import bar
 from zuno_tui.present.words import age_text, percent
 
 if TYPE_CHECKING:
-    from chain.positions.search_state import SearchProgress
+    from chain.positions.memory import SearchProgress
 
 _BAR_CELLS = 12
 _LONG_SECONDS = 60

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from agents.lp.debate import DEFAULT_ROUNDS
 from agents.monitor.deliver.ledger import EVERYTHING, FOR_PEOPLE
 from agents.numbers.profiles import RiskProfile
-from chain.base.secrecy import shortened_urls
+from chain.base.redaction import shortened_urls
 from chain.base.units import GWEI
-from chain.contracts.checksum import checksummed, shortened
+from chain.contracts.addresses import checksummed, shortened
 from chain.contracts.networks import all_networks
 from chain.prices.price import WorthUnit
 from chain.wallet.address_book import read_book

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from chain.base.times import time_text
-from chain.contracts.checksum import checksummed, shortened
+from chain.base.units import time_text
+from chain.contracts.addresses import checksummed, shortened
 from chain.execution.decode.words import Names, names_on
 from zuno_tui.present.words import signed_amount
 

@@ -8,13 +8,12 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING
 
-from agents.lp.option_letters import option_letter
+from agents.lp.advice_words import option_letter
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
 from zuno_tui.present.output import cell_width, table_lines
 
 if TYPE_CHECKING:
-    from agents.bus.envelope import Role
-    from agents.bus.payload import Thought
+    from agents.bus.envelope import Role, Thought
     from agents.bus.run import SpokenTurn
     from agents.lp.debate import DebateEnd
 

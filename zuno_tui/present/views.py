@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from agents.bus.payload import SpokenTable
+    from agents.bus.envelope import SpokenTable
 
 Standing = Literal["in range", "near edge", "out of range", "empty"]
 Tone = Literal["plain", "good", "warn", "bad", "dim"]

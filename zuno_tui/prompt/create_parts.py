@@ -11,10 +11,9 @@ from msgspec import Struct
 
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
-from chain.base.numerals import Numeral, NumeralError, read_numeral
-from chain.base.units import PIPS
+from chain.base.units import PIPS, Numeral, NumeralError, read_numeral
 from chain.contracts.networks import Address, Network, all_networks
-from chain.tokens.listed import TokenClass, all_listed_symbols, listed_tokens
+from chain.tokens.token import TokenClass, all_listed_symbols, listed_tokens
 from zuno_tui.prompt.pieces import SEPARATOR, PhrasePiece, PieceKind, longest, past
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
-from chain.base.numerals import Numeral, written
+from chain.base.units import Numeral, written
 from chain.contracts.networks import NATIVE, Address, Network
 from zuno_tui.present.words import fee_text
 from zuno_tui.prompt.create_parts import (

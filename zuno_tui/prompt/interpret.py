@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.clean_text import clean_text
-from chain.base.secrecy import NOT_KEPT, looks_secret
+from chain.base.redaction import NOT_KEPT, looks_secret
 from chain.base.spelling import nearest, one_slip_apart
 from chain.contracts.networks import all_networks
 from zuno_tui.prompt.create_phrase import parse_create

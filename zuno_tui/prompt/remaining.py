@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 
-from agents.lp.option_letters import option_index, option_letter
-from chain.base.numerals import Numeral, NumeralError, read_numeral
+from agents.lp.advice_words import option_index, option_letter
+from chain.base.units import Numeral, NumeralError, read_numeral
 from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError, UnclearError
 from zuno_tui.prompt.pieces import listed
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from msgspec import Struct, convert
 
 from chain.base.clean_text import clean_text
-from chain.base.numerals import NumeralError, read_numeral, spelled_out
 from chain.base.spelling import one_slip_apart
+from chain.base.units import NumeralError, read_numeral, spelled_out
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
 
 _PIECE = re.compile(

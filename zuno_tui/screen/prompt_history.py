@@ -9,7 +9,7 @@ from pathlib import Path
 
 from chain.base.clean_text import DROP
 from chain.base.home import FILE_MODE, write_atomically
-from chain.base.secrecy import looks_secret
+from chain.base.redaction import looks_secret
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
 
 MOST_KEPT = 500

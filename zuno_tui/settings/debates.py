@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from agents.lp.debate import DEFAULT_ROUNDS, LP_FLOW
-from agents.model.budget import NANO, BudgetLimits, TokenRate
-from agents.model.prices import known_prices
+from agents.model.budget import NANO, BudgetLimits, TokenRate, known_prices
 from agents.model.settings import DEBATE_SECONDS, RoleModels
 from agents.numbers.profiles import RiskProfile
 from zuno_tui.settings.check import SettingsError, checked

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import field
 from msgspec.structs import replace
 
-from chain.base.secret_struct import SecretStruct
+from chain.base.redaction import SecretStruct
 from chain.contracts.networks import Address, Network, UnknownNetworkError, network_named
 from chain.prices.price import WorthUnit
 from zuno_tui.settings.check import SettingsError, UnfitError, checked

@@ -9,9 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agents.lp.debate import LP_FLOW
-from agents.model.providers import PROVIDERS
-from agents.model.settings import ModelLimits, ModelSettings, RoleModels
-from chain.base.secret_struct import SecretStruct
+from agents.model.settings import PROVIDERS, ModelLimits, ModelSettings, RoleModels
+from chain.base.redaction import SecretStruct
 from zuno_tui.settings.check import SettingsError, checked
 from zuno_tui.settings.load import VARIABLES, told
 from zuno_tui.settings.schema import (

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from chain.base.secret_struct import SecretStruct
+from chain.base.redaction import SecretStruct
 from chain.base.units import ADDRESS
 from chain.contracts.networks import UnknownNetworkError, network_named
 from zuno_tui.settings.check import UnfitError, checked

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
-from agents.bus.payload import FailureCause
+from agents.bus.envelope import FailureCause
 from agents.bus.worker import StageFailedError
 from agents.lp.facts import (
     CreateContext,
@@ -19,8 +19,7 @@ from agents.lp.facts import (
     PastChange,
     PositionPast,
 )
-from agents.lp.observe.path_facts import MOST_STEPS
-from agents.lp.observe.pool_facts import COIN_DECIMALS, figure, said, usd_per_unit
+from agents.lp.observe.pool_facts import COIN_DECIMALS, MOST_STEPS, figure, said, usd_per_unit
 from agents.lp.observe.pool_reading import SeenPool, observed_pool, read_pools
 from agents.numbers.costs import GAS_UNITS, CostedRecipe
 from agents.numbers.shapes import MAX_SURVEYED_POOLS
@@ -31,10 +30,8 @@ from chain.contracts.abi import AbiError
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.pools.state import pool_states
 from chain.positions.batch_reader import BatchReader, read_positions
-from chain.positions.change_memory import ChangeMemory
-from chain.positions.change_reader import ChangeReader
-from chain.positions.overview import Sources, tokens_at
-from chain.positions.portfolio import currencies
+from chain.positions.change_reader import ChangeMemory, ChangeReader
+from chain.positions.overview import Sources, currencies, tokens_at
 from chain.positions.profit import SinceEntry, worth
 from chain.prices.ladder import market_prices, price_book, with_ether
 from chain.prices.pool_prices import PoolPriceQuestion, ask_pool_prices

@@ -10,30 +10,40 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from agents.lp.facts import MarketFacts, ObservedPool
-from agents.lp.observe.path_facts import MOST_STEPS, day_path, week_path
-from agents.lp.observe.pool_facts import REACH, figure, pool_facts, said, valued_token
-from agents.numbers.fee_interval import FeeSpread, fee_spread
-from agents.numbers.fees import implied_daily_sigma
-from agents.numbers.pool_edge import edge_of
+from agents.lp.observe.pool_facts import (
+    MOST_STEPS,
+    REACH,
+    day_path,
+    figure,
+    pool_facts,
+    said,
+    valued_token,
+    week_path,
+)
+from agents.numbers.advice import edge_of
+from agents.numbers.fees import FeeSpread, fee_spread, implied_daily_sigma
 from agents.numbers.regime import RegimeReading, read_regime
 from agents.numbers.rounding import significant
 from agents.numbers.survival import SigmaEstimate, estimate_sigma
 from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import DAY as DAY_SECONDS
 from chain.base.units import HOUR
-from chain.history.candle_volatility import (
+from chain.history.events import FeeTerms, SwapFees, fees
+from chain.history.fee_rate import daily_rates, hour_sums, last_day_rate
+from chain.history.hour_reader import HourMemory, read_hours
+from chain.history.volatility import (
+    DAY,
+    WEEK,
     PairClass,
+    PricePath,
     Volatility,
     VolatilityStep,
     class_of,
+    path_efficiency,
+    price_path,
+    realised_volatility,
     volatility,
 )
-from chain.history.fee_rate import daily_rates, hour_sums, last_day_rate
-from chain.history.flows import FeeTerms, SwapFees, fees
-from chain.history.hour_memory import HourMemory
-from chain.history.hour_reader import read_hours
-from chain.history.path import PricePath, price_path
-from chain.history.volatility import DAY, WEEK, path_efficiency, realised_volatility
 from chain.pools.depth import Depth, read_depths
 from chain.prices.pair_series import market_closes
 from chain.read.block_reader import OneBlock

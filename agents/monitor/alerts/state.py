@@ -1,11 +1,20 @@
-"""What the monitor keeps in `zuno.db` beside the alerts; in memory while it cannot."""
+"""What `zuno.db` keeps beside the alerts: the monitor's state, and prices a person asked for."""
 
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
+from msgspec import Struct
+
+from chain.base.sqlite import open_database, transaction
 from chain.base.store import Store, StoreError
+
+if TYPE_CHECKING:
+    from chain.contracts.networks import Address
 
 
 class UnreadableError(Exception):
@@ -69,3 +78,95 @@ class MonitorState:
             return self._database.stat().st_ino
         except FileNotFoundError:
             return None
+
+
+PriceSide: TypeAlias = Literal["below", "above"]
+
+_TABLE = """
+    CREATE TABLE IF NOT EXISTS price_alerts (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        chain_id INTEGER NOT NULL,
+        token TEXT NOT NULL,
+        symbol TEXT NOT NULL,
+        side TEXT NOT NULL,
+        level TEXT NOT NULL,
+        created_at REAL NOT NULL,
+        UNIQUE (chain_id, token, side, level)
+    )
+"""
+_COLUMNS = "id, chain_id, token, symbol, side, level, created_at"
+
+
+class PriceAlert(Struct, frozen=True):
+    """One price of one token, to be told once for every time it is crossed."""
+
+    id: int
+    chain_id: int
+    token: Address
+    symbol: str
+    side: PriceSide
+    level: str
+    """US dollars, as digits."""
+    created_at: float
+
+    @property
+    def words(self) -> str:
+        return f"{self.symbol} {self.side} {self.level}"
+
+    @property
+    def dollars(self) -> Fraction:
+        return Fraction(self.level)
+
+
+class UnknownPriceAlertError(LookupError):
+    """A number that no price alert has; a sentence and a next step."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"There is no price alert {number}. See them all: zuno alert")
+
+
+def read_price_alerts(database: Path) -> tuple[PriceAlert, ...]:
+    with closing(_opened(database)) as connection:
+        return tuple(
+            PriceAlert(number, chain_id, token, symbol, cast("PriceSide", side), level, created_at)
+            for number, chain_id, token, symbol, side, level, created_at in connection.execute(
+                f"SELECT {_COLUMNS} FROM price_alerts ORDER BY id"  # noqa: S608 - our own columns
+            )
+        )
+
+
+def keep_price_alert(
+    database: Path,
+    *,
+    chain_id: int,
+    token: Address,
+    symbol: str,
+    side: PriceSide,
+    level: str,
+    now: float,
+) -> PriceAlert:
+    """The one that was kept; the same price of the same token is kept once."""
+    with closing(_opened(database)) as connection, transaction(connection):
+        connection.execute(
+            "INSERT OR IGNORE INTO price_alerts (chain_id, token, symbol, side, level, created_at)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (chain_id, token, symbol, side, level, now),
+        )
+    alerts = read_price_alerts(database)
+    wanted = (chain_id, token, side, level)
+    return next(one for one in alerts if (one.chain_id, one.token, one.side, one.level) == wanted)
+
+
+def drop_price_alert(database: Path, number: int) -> PriceAlert:
+    found = next((one for one in read_price_alerts(database) if one.id == number), None)
+    if found is None:
+        raise UnknownPriceAlertError(number)
+    with closing(_opened(database)) as connection, transaction(connection):
+        connection.execute("DELETE FROM price_alerts WHERE id = ?", (number,))
+    return found
+
+
+def _opened(database: Path) -> sqlite3.Connection:
+    connection = open_database(database)
+    connection.execute(_TABLE)
+    return connection

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor.alerts import store_tables as tables
-from agents.monitor.alerts.price_alerts import PriceAlert, read_price_alerts
-from agents.monitor.alerts.store_disk import abandon, open_tables, renew_view
+from agents.monitor.alerts.state import PriceAlert, read_price_alerts
 from agents.monitor.alerts.store_page import (
     AlertDocumentError,
     Failures,
@@ -24,12 +23,12 @@ from agents.monitor.alerts.store_page import (
     in_order,
     read_view,
 )
+from agents.monitor.alerts.store_tables import abandon, open_tables, renew_view
 from chain.base.errors import ZunoError
 from chain.base.sqlite import is_damage, transaction
 
 if TYPE_CHECKING:
-    from agents.monitor.alerts.alert import Alert, AlertEvent
-    from agents.monitor.alerts.lifecycle import AlertMute
+    from agents.monitor.alerts.alert import Alert, AlertEvent, AlertMute
     from chain.base.home import Home
 
 EVENTS_AT_ONCE = 1_000

@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import Struct, field
 
-from agents.monitor.alerts import lifecycle as life
+from agents.monitor.alerts import alert as life
 from agents.monitor.alerts.alert import (
     Alert,
     AlertKind,
+    AlertMute,
     AlertState,
     AlertSubject,
+    Change,
     EventKind,
+    LifecycleStep,
     Number,
     Severity,
     alert_document,
+    clean_line,
 )
-from agents.monitor.alerts.lifecycle import AlertMute, Change, LifecycleStep, clean_line
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address

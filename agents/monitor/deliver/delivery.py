@@ -1,30 +1,391 @@
-"""All channels of a home at once: each at its own pace, none waiting for another."""
+"""All channels of a home at once: events carried at each one's pace, until each has been told."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import Protocol, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import AlertEvent, EventKind
-from agents.monitor.deliver.channel_worker import (
-    REFUSED_REST_SECONDS,
-    ChannelWorker,
-    EventSource,
-    Step,
-    Stopped,
+from agents.monitor.alerts.alert import Alert, AlertEvent, AlertState, EventKind
+from agents.monitor.alerts.state import MonitorState, UnreadableError
+from agents.monitor.deliver.channel import (
+    Channel,
+    ChannelRefused,
+    Delayed,
+    Delivered,
+    Notification,
+    Outcome,
+)
+from agents.monitor.deliver.ledger import (
+    EVERYTHING,
+    NAMESPACE,
+    DeliveryLedger,
+    DeliveryPlan,
+    Pace,
+    Progress,
+    no_longer_needed,
+    plan,
+    read_progress,
+    taken_in,
+    without_stale,
 )
 from chain.base.clean_text import clean_text
+from chain.base.units import DAY
 
-if TYPE_CHECKING:
-    from agents.monitor.alerts.state import MonitorState
-    from agents.monitor.deliver.channel import Channel
-    from agents.monitor.deliver.ledger import Pace
+# The list of events is the outbox. How far a channel has read it, which events wait and what it
+# has said are written down together: a restart goes on from there, and sends again at most the
+# one letter whose answer was lost.
+FIRST_REST_SECONDS = 2.0
+MOST_REST_SECONDS = 300.0
+"""Between two tries of our own accord; an alert an hour late is no alert."""
+REFUSED_REST_SECONDS = 900.0
+"""Between two tries of a channel that refuses: its other side may be mended without a word."""
+LONGEST_REST_SECONDS = DAY
+"""However long the other side asks for."""
+SUSPECT_AFTER = 8
+REFUSALS_BEFORE_SUSPECT = 2
+"""Failures in a row after which it may be the message, not the channel: others are tried, too."""
+MOST_TRIALS = 3
+"""How often an event may fail by itself right after another was taken."""
+_PROBED = 5
+_MOST_SET_ASIDE = 50
+_EVENTS_AT_ONCE = 200
+_ANSWERS = frozenset((EventKind.ACKED, EventKind.MUTED))
+
+
+class EventSource(Protocol):
+    """The alert book, as far as a courier knows it."""
+
+    trouble: str | None
+
+    def events_after(self, number: int, limit: int = ...) -> tuple[AlertEvent, ...]: ...
+
+    def holds_event(self, number: int) -> bool: ...
+
+    def find(self, alert_id: int) -> Alert: ...
+
+
+class Sent(Struct, frozen=True):
+    channel: str
+    events: tuple[int, ...]
+
+
+class Postponed(Struct, frozen=True):
+    channel: str
+    reason: str
+    seconds: float
+
+
+class Stopped(Struct, frozen=True):
+    """It refuses; it is tried again, much later."""
+
+    channel: str
+    reason: str
+    first: bool = True
+    """Whether it took what it was sent before."""
+
+
+class SetAside(Struct, frozen=True):
+    """An event that the channel never takes, while it takes others."""
+
+    channel: str
+    event: int
+    reason: str
+
+
+Step: TypeAlias = Sent | Postponed | Stopped | SetAside
+
+
+class ChannelWorker:
+    def __init__(
+        self,
+        channel: Channel,
+        events: EventSource,
+        notebook: MonitorState,
+        clock: Callable[[], float],
+    ) -> None:
+        self._channel = channel
+        self._events = events
+        self._notebook = notebook
+        self._clock = clock
+        self._waiting: tuple[AlertEvent, ...] = ()
+        self._notices: dict[str, str] = {}
+        self._placed = False
+        """Whether we know where we are; to guess would lose events, or tell all of them again."""
+        self.progress = Progress(channel.fingerprint, 0)
+        self._find_place()
+
+    @property
+    def channel(self) -> str:
+        return self._channel.name
+
+    def wait_seconds(self) -> float | None:
+        """How long until there may be something to do; None while nothing waits."""
+        now = self._clock()
+        ready = now
+        if not self._notices:
+            if not self._read_on():
+                return None
+            planned = self._plan()
+            if not planned.due and not planned.reminders:
+                if planned.next_at is None:
+                    return None
+                ready = planned.next_at
+        if now < self.progress.tried_at:
+            # The clock was set back; what was meant is the length of the rest.
+            self._save(replace(self.progress, tried_at=now))
+        rested = self.progress.tried_at + self.progress.rest_seconds
+        return max(0.0, ready - now, rested - now)
+
+    def warn(self, text: str, about: str = "") -> None:
+        """Tell this before anything else; it is in no list and does not outlive this process."""
+        self._notices[about] = text
+
+    async def step(self) -> Step | None:
+        """Send one letter if one is due."""
+        if self.wait_seconds() != 0:
+            return None
+        if self._notices:
+            return await self._send_notice()
+        planned = self._plan()
+        chosen = self._chosen(planned)
+        letter = self._channel.letter(chosen)
+        outcome = await self._sent(letter)
+        if isinstance(outcome, Delivered):
+            self._note_delivered(letter, merged=planned.merged)
+            return Sent(self.channel, tuple(one.number for one in letter.events if one.number))
+        if not _is_answer(outcome) or len(chosen) > 1 or not chosen[0].number:
+            return self._note_failed(replace(self.progress, suspects=(), trial=None), outcome)
+        return self._note_suspect(chosen[0].number, outcome)
+
+    async def close(self) -> None:
+        await self._channel.close()
+
+    def _chosen(self, planned: DeliveryPlan) -> tuple[AlertEvent, ...]:
+        """What the next letter is made of: all that is due, or one event to find the culprit by."""
+        due = (*planned.due, *self._reminders(planned.reminders))
+        progress = self.progress
+        if progress.trial is not None:
+            # Another one was just taken: what fails now fails by itself.
+            return tuple(one for one in due if one.number in progress.suspects[:1]) or due
+        if progress.failures < (REFUSALS_BEFORE_SUSPECT if progress.stopped else SUSPECT_AFTER):
+            return due
+        # The first every second time, so that they keep their order should all be well again.
+        turn, others = divmod(progress.failures, 2)
+        at = 0 if others == 0 or len(due) == 1 else 1 + turn % (min(len(due), _PROBED) - 1)
+        return due[at : at + 1]
+
+    def _reminders(self, alert_ids: Sequence[int]) -> tuple[AlertEvent, ...]:
+        told, pace = self.progress.ledger.told, self._channel.pace
+        return tuple(
+            AlertEvent(0, EventKind.REMINDED, alert, told[alert.id].at + pace.remind_seconds)
+            for alert in map(self._events.find, alert_ids)
+        )
+
+    async def _send_notice(self) -> Step:
+        about, text = next(iter(self._notices.items()))
+        outcome = await self._sent(self._channel.notice(text))
+        if not isinstance(outcome, Delivered):
+            return self._note_failed(self.progress, outcome)
+        if self._notices.get(about) == text:
+            del self._notices[about]
+        self._note_delivered(None, merged=False)
+        return Sent(self.channel, ())
+
+    async def _sent(self, letter: Notification) -> Outcome:
+        pause = self._channel.pause_seconds
+        # Before sending: should we die meanwhile, whoever goes on keeps the pace.
+        self._save(replace(self.progress, tried_at=self._clock(), rest_seconds=pause))
+        outcome = await self._channel.send(letter, now=self._clock())
+        self.progress = replace(self.progress, tried_at=self._clock())
+        return outcome
+
+    def _note_delivered(self, letter: Notification | None, *, merged: bool) -> None:
+        events = () if letter is None else letter.events
+        gone = {one.number for one in events}
+        self._waiting = tuple(one for one in self._waiting if one.number not in gone)
+        progress = self._without_suspects(gone)
+        ledger = progress.ledger
+        if self._channel.pace.looks_back:
+            ledger = ledger.spoken(events, self._clock(), merged=merged)
+        self._save(
+            replace(
+                progress,
+                rest_seconds=self._channel.pause_seconds,
+                failures=0,
+                trouble=None,
+                stopped_at=None,
+                ledger=ledger,
+            )
+        )
+
+    def _note_failed(self, progress: Progress, outcome: Delayed | ChannelRefused) -> Step:
+        failures = progress.failures + 1
+        refused = isinstance(outcome, ChannelRefused)
+        rest = (
+            REFUSED_REST_SECONDS
+            if isinstance(outcome, ChannelRefused)
+            else _rest(outcome, failures)
+        )
+        self._save(
+            replace(
+                progress,
+                failures=failures,
+                trouble=outcome.reason,
+                rest_seconds=max(self._channel.pause_seconds, rest),
+                stopped_at=(progress.stopped_at or progress.tried_at) if refused else None,
+            )
+        )
+        if refused:
+            return Stopped(self.channel, outcome.reason, first=not progress.stopped)
+        return Postponed(self.channel, outcome.reason, self.progress.rest_seconds)
+
+    def _note_suspect(self, number: int, outcome: Delayed | ChannelRefused) -> Step:
+        """An event that failed by itself: a suspect, or guilty if others are taken meanwhile."""
+        progress = self.progress
+        if progress.trial is None or number not in progress.suspects:
+            suspects = dict.fromkeys((*progress.suspects, number))
+            return self._note_failed(replace(progress, suspects=tuple(suspects)), outcome)
+        trial = progress.trial + 1
+        if trial < MOST_TRIALS:
+            # The channel was well a moment ago: no reason for a long rest.
+            rest = max(self._channel.pause_seconds, FIRST_REST_SECONDS * trial)
+            self._save(replace(progress, trial=trial, rest_seconds=rest, trouble=outcome.reason))
+            return Postponed(self.channel, outcome.reason, rest)
+        self._waiting = tuple(one for one in self._waiting if one.number != number)
+        set_aside = (*progress.set_aside, number)[-_MOST_SET_ASIDE:]
+        self._save(replace(self._without_suspects({number}), set_aside=set_aside, trouble=None))
+        return SetAside(self.channel, number, outcome.reason)
+
+    def _without_suspects(self, gone: Collection[int]) -> Progress:
+        """The progress after another event was taken, or given up: now the next is on trial."""
+        waiting = {one.number for one in self._waiting}
+        progress = self.progress
+        left = tuple(one for one in progress.suspects if one in waiting and one not in gone)
+        return replace(progress, suspects=left, trial=0 if left else None)
+
+    def _plan(self) -> DeliveryPlan:
+        now = self._clock()
+        pace = self._channel.pace
+        planned = plan(self._waiting, pace, self.progress.ledger.at(now), now)
+        ended = [one for one in planned.reminders if not self._still_stands(one)]
+        if ended:
+            told = self.progress.ledger.told
+            over = {one: replace(told[one], standing=False) for one in ended}
+            ledger = replace(self.progress.ledger, told={**told, **over})
+            self._save(replace(self.progress, ledger=ledger))
+            return self._plan()
+        return planned
+
+    def _still_stands(self, alert_id: int) -> bool:
+        try:
+            alert = self._events.find(alert_id)
+        except LookupError:
+            return False
+        return alert.active and alert.state is not AlertState.ACKED
+
+    def _read_on(self) -> bool:
+        """Take in what happened since; False while we do not know where we are."""
+        if not self._placed and not self._find_place():
+            return False
+        progress, waiting = self.progress, self._waiting
+        if progress.cursor and not self._events.holds_event(progress.cursor):
+            # The book was begun anew: nothing that is in it now was told.
+            progress = replace(progress, cursor=0, suspects=(), ledger=DeliveryLedger())
+            waiting = ()
+        pace, now = self._channel.pace, self._clock()
+        # Where some may wait for long, none behind them may be overlooked.
+        while pace != EVERYTHING or len(waiting) < _EVENTS_AT_ONCE:
+            events = self._events.events_after(progress.cursor, _EVENTS_AT_ONCE)
+            if not events:
+                break
+            for event in events:
+                waiting, ledger = self._after(event, waiting, progress.ledger)
+                progress = replace(progress, cursor=event.number, ledger=ledger)
+        if pace.for_people:
+            waiting = without_stale(waiting, now)
+        self._waiting = waiting
+        numbers = tuple(one.number for one in waiting)
+        progress = replace(progress, waiting=numbers, ledger=progress.ledger.at(now))
+        if progress != self.progress:
+            self._save(progress)
+        return True
+
+    def _after(
+        self, event: AlertEvent, waiting: tuple[AlertEvent, ...], ledger: DeliveryLedger
+    ) -> tuple[tuple[AlertEvent, ...], DeliveryLedger]:
+        pace = self._channel.pace
+        if pace.for_people and event.kind in _ANSWERS:
+            waiting = no_longer_needed(waiting, event.alert.id)
+        if self._channel.wants(event):
+            waiting = taken_in(waiting, event, pace, ledger)
+        return waiting, ledger.known(event)
+
+    def _find_place(self) -> bool:
+        try:
+            kept = self._notebook.get(NAMESPACE, self.channel, now=self._clock())
+        except UnreadableError:
+            return False
+        progress = self._begun() if kept is None else self._resumed(read_progress(kept))
+        if progress is None:
+            return False
+        waiting = [self._events.events_after(number - 1, 1) for number in progress.waiting]
+        if self._events.trouble is not None and not all(waiting):
+            return False
+        self._waiting = tuple(
+            found[0]
+            for number, found in zip(progress.waiting, waiting, strict=True)
+            if found and found[0].number == number
+        )
+        self._placed = True
+        self._save(progress)
+        return True
+
+    def _begun(self) -> Progress | None:
+        """A new channel is for what comes, not for what was long ago; None if that is unknown."""
+        cursor = 0
+        while events := self._events.events_after(cursor):
+            cursor = events[-1].number
+        if self._events.trouble is not None:
+            return None
+        return Progress(self._channel.fingerprint, cursor)
+
+    def _resumed(self, kept: Progress) -> Progress:
+        if kept.fingerprint == self._channel.fingerprint:
+            return kept
+        # Other settings: what failed with the old ones says nothing of these.
+        return replace(
+            Progress(self._channel.fingerprint, kept.cursor),
+            waiting=kept.waiting,
+            ledger=kept.ledger,
+        )
+
+    def _save(self, progress: Progress) -> None:
+        numbers = tuple(one.number for one in self._waiting)
+        self.progress = replace(progress, waiting=numbers)
+        if self._placed:
+            document = to_builtins(self.progress)
+            self._notebook.put(NAMESPACE, self.channel, document, now=self._clock())
+
+
+def _is_answer(outcome: Outcome) -> bool:
+    """Whether the other side said so: from silence nothing follows about what was sent."""
+    return isinstance(outcome, ChannelRefused) or (
+        isinstance(outcome, Delayed) and outcome.answered
+    )
+
+
+def _rest(outcome: Delayed, failures: int) -> float:
+    if outcome.asked_seconds is not None:
+        return min(max(0.0, outcome.asked_seconds), LONGEST_REST_SECONDS)
+    return min(FIRST_REST_SECONDS * 2.0 ** min(failures - 1, 16), MOST_REST_SECONDS)
+
 
 # Six lines of so many characters, each two units long, fit into one message of Telegram.
 _LINE_LIMIT = 300

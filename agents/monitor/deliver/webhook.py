@@ -21,7 +21,7 @@ from agents.monitor.deliver.channel import (
 )
 from agents.monitor.deliver.ledger import EVERYTHING, Pace
 from chain.base.http import HttpClient, HttpError, HttpLimits
-from chain.base.secret_struct import SecretStruct
+from chain.base.redaction import SecretStruct
 
 SIGNATURE_HEADER = "x-zuno-signature"
 EVENT_HEADER = "x-zuno-event"

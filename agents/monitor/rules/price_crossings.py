@@ -6,11 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from agents.monitor.alerts.alert import Alert, AlertKind, AlertSubject, Finding, Severity
-from agents.monitor.alerts.lifecycle import Change, Cleared, Raised
+from agents.monitor.alerts.alert import (
+    Alert,
+    AlertKind,
+    AlertSubject,
+    Change,
+    Cleared,
+    Finding,
+    Raised,
+    Severity,
+)
 
 if TYPE_CHECKING:
-    from agents.monitor.alerts.price_alerts import PriceAlert
+    from agents.monitor.alerts.state import PriceAlert
     from agents.monitor.alerts.store_page import WatchPlace
     from chain.contracts.networks import Address, Network
     from chain.rpc.records import Block

@@ -1,4 +1,4 @@
-"""The rules by which a position is risky: one pure function a kind, in one table."""
+"""The rules by which a position is risky: its range, what others changed, its hedge, its worth."""
 
 from __future__ import annotations
 
@@ -7,17 +7,311 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from agents.monitor.alerts.alert import AlertKind, Finding
-from agents.monitor.rules import change_risks, hedge_risks, range_risks, worth_risks
-from agents.monitor.rules.baseline import Baseline
+from agents.monitor.alerts.alert import AlertKind, Finding, Severity
+from agents.monitor.rules import worth_risks
+from agents.monitor.rules.baseline import Baseline, RangeState, protocol_fee_of
+from agents.numbers.edges import TickRange, edges_of, price_tick
+from agents.numbers.regime import daily_ticks
+from agents.numbers.survival import HOURS_PER_DAY, survival
+from chain.base.units import PIPS, hours, percent
+from chain.contracts.addresses import shortened
+from chain.math.ticks import sqrt_price_at_tick
 
 if TYPE_CHECKING:
-    from agents.monitor.rules.excursions import RangeState
     from agents.monitor.rules.thresholds import Thresholds
     from chain.contracts.networks import Address, Network
-    from chain.history.candle_volatility import Volatility
+    from chain.history.volatility import Volatility
     from chain.positions.snapshot import PositionSnapshot
     from chain.tokens.pair import Pair
+
+_CALMER_EDGE = 1.5
+"""A standing alert needs this much more distance from the edge before it is over."""
+_CALMER_CHANCE = 0.1
+"""And this much more chance to stay."""
+
+
+def out_of_range(situation: Situation, thresholds: Thresholds, _: bool) -> Finding | None:
+    """The excursion decides, not the moment: a price back by one tick is not back yet."""
+    if not situation.standing.out:
+        return None
+    position = situation.position
+    since = situation.out_since or float(position.block.timestamp)
+    minutes = (position.block.timestamp - since) / 60
+    identity = position.identity
+    beyond = _beyond(position.pool.tick, identity.tick_lower, identity.tick_upper)
+    widths = beyond / (identity.tick_upper - identity.tick_lower)
+    critical = minutes >= thresholds.critical_minutes or widths >= thresholds.critical_distance
+    price = situation.pair.price_text(position.pool.sqrt_price_x96)
+    low, high = situation.pair.bounds(identity.tick_lower, identity.tick_upper)
+    side, edge = ("below", low) if _is_low(situation, position.pool.tick) else ("above", high)
+    where = "is out of range" if beyond else "is back at the edge, out"
+    return Finding(
+        AlertKind.OUT_OF_RANGE,
+        Severity.CRITICAL if critical else Severity.WARNING,
+        f"{situation.name} {where}{f' for {hours(minutes / 60)}' if minutes >= 1 else ''}:"
+        f" {price}, {side if beyond else 'beside'} {edge}."
+        f" The range is {low} – {high}; outside it earns nothing.",
+        _left(situation, position.pool.tick),
+        situation.command("recommend"),
+        {
+            "tick": position.pool.tick,
+            "tickLower": identity.tick_lower,
+            "tickUpper": identity.tick_upper,
+            "minutesOut": round(minutes, 1),
+            "widthsBeyond": round(widths, 3),
+        },
+    )
+
+
+def leaving(situation: Situation, tick: int, block: int) -> Finding:
+    """The beginning of an excursion, told by the swap that made it."""
+    identity = situation.position.identity
+    price = situation.pair.price_text(sqrt_price_at_tick(tick))
+    low, high = situation.pair.bounds(identity.tick_lower, identity.tick_upper)
+    side, edge = ("below", low) if _is_low(situation, tick) else ("above", high)
+    return Finding(
+        AlertKind.OUT_OF_RANGE,
+        Severity.WARNING,
+        f"{situation.name} left its range: {price}, {side} {edge}."
+        f" It did so in block {block}; the range is {low} – {high}.",
+        _left(situation, tick),
+        situation.command("recommend"),
+        {"tick": tick, "tickLower": identity.tick_lower, "tickUpper": identity.tick_upper},
+    )
+
+
+def near_boundary(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
+    position = situation.position
+    if situation.standing.out:
+        return None
+    lower, upper = position.identity.tick_lower, position.identity.tick_upper
+    tick = position.pool.tick
+    share = min(tick - lower, upper - tick) / (upper - lower)
+    if share >= thresholds.near_edge * (_CALMER_EDGE if standing else 1):
+        return None
+    low, high = situation.pair.bounds(lower, upper)
+    price = situation.pair.price_text(position.pool.sqrt_price_x96)
+    nearer_lower = (tick - lower < upper - tick) is not situation.pair.inverted
+    edge, limit = ("lower", low) if nearer_lower else ("upper", high)
+    return Finding(
+        AlertKind.NEAR_BOUNDARY,
+        Severity.WARNING,
+        f"{situation.name} is near the {edge} edge: {price} of {limit}."
+        f" The range is {low} – {high}.",
+        f"the price is near the {edge} edge",
+        situation.command("recommend"),
+        {"tick": tick, "tickLower": lower, "tickUpper": upper, "shareToEdge": round(share, 4)},
+    )
+
+
+def likely_to_leave(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
+    volatility = situation.volatility
+    if situation.standing.out or volatility is None:
+        return None
+    identity = situation.position.identity
+    ticks = TickRange(identity.tick_lower, identity.tick_upper)
+    edges = edges_of(price_tick(situation.position.pool.sqrt_price_x96), ticks)
+    chance = survival(edges, daily_ticks(volatility.daily_sigma), HOURS_PER_DAY)
+    if chance >= thresholds.survival + (_CALMER_CHANCE if standing else 0):
+        return None
+    return Finding(
+        AlertKind.LIKELY_TO_LEAVE,
+        Severity.INFO,
+        f"{situation.name} has a {percent(chance)} chance to stay in range for 24 h. Its price"
+        f" moves {percent(volatility.daily_sigma)} a day ({volatility.source}).",
+        "the range is narrow for how much the price moves",
+        situation.command("recommend"),
+        {"survival24h": round(chance, 4), "dailySigma": round(volatility.daily_sigma, 6)},
+    )
+
+
+def _left(situation: Situation, tick: int) -> str:
+    return f"the price is {'below' if _is_low(situation, tick) else 'above'} the range"
+
+
+def _is_low(situation: Situation, tick: int) -> bool:
+    """By the middle, so that a price dancing on an edge keeps its side."""
+    identity = situation.position.identity
+    return (2 * tick < identity.tick_lower + identity.tick_upper) is not situation.pair.inverted
+
+
+def _beyond(tick: int, lower: int, upper: int) -> int:
+    """Ticks past the nearer edge; 0 inside."""
+    return max(lower - tick, tick - upper + 1, 0)
+
+
+# A change stands until it is taken back or a person accepts it by acknowledging the alert.
+_FEE_RATIO = 2
+"""A hook may move a dynamic fee with every block: only this much of a change is news."""
+CALMER_DEPTH = 0.8
+"""A standing alert is over when less than this part of the threshold is gone."""
+
+
+def pool_drained(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
+    """By the liquidity where the price was: a price that moved to a thin place drained nothing."""
+    before, now = situation.baseline.others, situation.others_there
+    if now is None or before == 0 or now >= before:
+        return None
+    gone = 1 - now / before
+    if gone < thresholds.drained * (CALMER_DEPTH if standing else 1):
+        return None
+    return Finding(
+        AlertKind.POOL_DRAINED,
+        Severity.WARNING,
+        f"{situation.name}: {percent(gone)} of the others' liquidity around the price has left the"
+        " pool within a day.",
+        "others left the pool",
+        situation.command("recommend"),
+        {"gone": round(gone, 4)},
+    )
+
+
+def fee_changed(situation: Situation, _: Thresholds, __: bool) -> Finding | None:
+    pool, baseline = situation.position.pool, situation.baseline
+    protocol = protocol_fee_of(situation.position)
+    low, high = sorted((baseline.lp_fee, pool.lp_fee))
+    if protocol == baseline.protocol_fee and (low == high or 0 < high < _FEE_RATIO * low):
+        return None
+    what = "the pool's fee" if low != high else "the protocol's share of the fee"
+    return Finding(
+        AlertKind.FEE_CHANGED,
+        Severity.WARNING,
+        f"{situation.name}: the fee went from {percent(baseline.lp_fee / PIPS)} to"
+        f" {percent(pool.lp_fee / PIPS)}, the protocol's share from"
+        f" {percent(max(baseline.protocol_fee) / PIPS)} to {percent(max(protocol) / PIPS)}.",
+        f"{what} changed",
+        situation.command("inspect"),
+        {"lpFeePips": pool.lp_fee, "lpFeePipsBefore": baseline.lp_fee},
+    )
+
+
+def hook_changed(situation: Situation, _: Thresholds, __: bool) -> Finding | None:
+    now = situation.hook_code
+    if now == situation.baseline.hook_code:
+        return None
+    return Finding(
+        AlertKind.HOOK_CHANGED,
+        Severity.CRITICAL,
+        f"{situation.name}: the code that runs as the pool's hook is not what it was. It may now"
+        " do what nobody has looked at; see whether you can still leave.",
+        "the hook's code changed",
+        situation.command("exit-drill"),
+        {"code": now, "codeBefore": situation.baseline.hook_code},
+    )
+
+
+def approval_changed(situation: Situation, _: Thresholds, __: bool) -> Finding | None:
+    custody, baseline = situation.position.custody, situation.baseline
+    if custody.approved == baseline.approved and custody.subscriber == baseline.subscriber:
+        return None
+    if custody.approved != baseline.approved and custody.approved is not None:
+        told, severity = f"{shortened(custody.approved)} may move it now", Severity.CRITICAL
+    elif custody.subscriber != baseline.subscriber and custody.subscriber is not None:
+        told = f"{shortened(custody.subscriber)} is told of its changes now and can refuse them"
+        severity = Severity.WARNING
+    else:
+        told, severity = "somebody who had a say in it no longer has", Severity.INFO
+    return Finding(
+        AlertKind.APPROVAL_CHANGED,
+        severity,
+        f"{situation.name}: {told}. If that was not you, take it back.",
+        "who may touch the position changed",
+        situation.command("inspect"),
+        {"approved": custody.approved, "subscriber": custody.subscriber},
+    )
+
+
+def owner_changed(network: Network, position_id: int, owner: Address) -> Finding:
+    """Of a position that left the wallet without being burned."""
+    return Finding(
+        AlertKind.OWNER_CHANGED,
+        Severity.CRITICAL,
+        f"#{position_id} left this wallet: it belongs to {shortened(owner)} now.",
+        "the position belongs to somebody else",
+        f"zuno --network {network.name} inspect {position_id}",
+        {"owner": owner},
+    )
+
+
+def operators_changed(
+    network: Network, before: Collection[Address], now: Collection[Address]
+) -> Finding | None:
+    """Of the wallet as a whole: an operator may move every position."""
+    come, gone = sorted(set(now) - set(before)), sorted(set(before) - set(now))
+    if not come and not gone:
+        return None
+    names = ", ".join(map(shortened, come or gone))
+    told = f"{names} may move every position of it now" if come else f"{names} no longer may"
+    return Finding(
+        AlertKind.APPROVAL_CHANGED,
+        Severity.CRITICAL if come else Severity.INFO,
+        f"The wallet's operators changed: {told}. If that was not you, take it back.",
+        "who may move all positions changed",
+        f"zuno --network {network.name} positions",
+        {"come": len(come), "gone": len(gone)},
+    )
+
+
+# They suggest a command; nothing is argued, approved or sent by watching.
+_CALMER = 0.8
+"""A standing alert is over when it has drifted less than this part of the threshold."""
+_DUST = 1e-9
+
+
+def hedge_drifted(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
+    """By the coins the position holds now, which is how its worth moves with their price."""
+    hedge = situation.hedge
+    if hedge is None or not thresholds.hedge_drift:
+        return None
+    delta = _coins(situation, hedge.token)
+    if delta is None:
+        return None
+    wanted = delta * hedge.ratio
+    away = abs(hedge.short - wanted)
+    largest = max(wanted, hedge.short)
+    if largest <= _DUST or away < wanted * thresholds.hedge_drift * (_CALMER if standing else 1):
+        return None
+    drift = away / wanted if wanted > _DUST else None
+    told = "" if drift is None else f", {percent(drift)} away"
+    return Finding(
+        AlertKind.HEDGE_DRIFTED,
+        Severity.WARNING,
+        f"{situation.name} holds {delta:.4g} {hedge.coin} and {hedge.short:.4g} is short for it:"
+        f" its hedge of {hedge.ratio:.0%} would be {wanted:.4g}{told}.",
+        "the hedge no longer fits what the position holds",
+        situation.command("hedge"),
+        {
+            "delta": f"{delta:.6g}",
+            "short": f"{hedge.short:.6g}",
+            "wanted": f"{wanted:.6g}",
+            "drift": None if drift is None else f"{drift:.4g}",
+        },
+    )
+
+
+def hedge_stale(network: Network, position_id: int, hedge: HeldHedge) -> Finding | None:
+    """Of a position that holds nothing in this wallet any more."""
+    if abs(hedge.short) <= _DUST:
+        return None
+    return Finding(
+        AlertKind.HEDGE_STALE,
+        Severity.WARNING,
+        f"#{position_id} holds nothing here any more, and {hedge.short:.4g} {hedge.coin} is still"
+        " short for it. Hedge the position that took its place, or close what is short.",
+        "the hedge has lost its position",
+        f"zuno --network {network.name} positions",
+        {"short": f"{hedge.short:.6g}"},
+    )
+
+
+def _coins(situation: Situation, token: Address) -> float | None:
+    """Whole coins that the position holds; None where it is not one of the pair."""
+    position, key = situation.position, situation.position.pool.key
+    amounts = {key.currency0: position.amount0, key.currency1: position.amount1}
+    for one in (situation.pair.base, situation.pair.quote):
+        if one.address == token and one.decimals is not None:
+            return float(amounts[token] / 10**one.decimals)
+    return None
 
 
 class HeldHedge(Struct, frozen=True):
@@ -90,28 +384,20 @@ class AlertRule(Struct, frozen=True):
 
 
 RULES: Mapping[AlertKind, AlertRule] = {
-    AlertKind.OUT_OF_RANGE: AlertRule(
-        "the price is back inside the range", range_risks.out_of_range
-    ),
-    AlertKind.NEAR_BOUNDARY: AlertRule(
-        "the price is no longer near an edge", range_risks.near_boundary
-    ),
-    AlertKind.LIKELY_TO_LEAVE: AlertRule(
-        "the range is wide enough again", range_risks.likely_to_leave
-    ),
+    AlertKind.OUT_OF_RANGE: AlertRule("the price is back inside the range", out_of_range),
+    AlertKind.NEAR_BOUNDARY: AlertRule("the price is no longer near an edge", near_boundary),
+    AlertKind.LIKELY_TO_LEAVE: AlertRule("the range is wide enough again", likely_to_leave),
     AlertKind.FEES_WORTH_COLLECTING: AlertRule(
         "the fees were collected, or gas became more expensive", worth_risks.fees_worth_collecting
     ),
-    AlertKind.POOL_DRAINED: AlertRule("the pool is as deep as it was", change_risks.pool_drained),
+    AlertKind.POOL_DRAINED: AlertRule("the pool is as deep as it was", pool_drained),
     AlertKind.FEE_CHANGED: AlertRule(
-        "the fee is as it was, or was accepted", change_risks.fee_changed, Baseline.with_fees_of
+        "the fee is as it was, or was accepted", fee_changed, Baseline.with_fees_of
     ),
-    AlertKind.HOOK_CHANGED: AlertRule(
-        "the hook is as it was, or was accepted", change_risks.hook_changed
-    ),
+    AlertKind.HOOK_CHANGED: AlertRule("the hook is as it was, or was accepted", hook_changed),
     AlertKind.APPROVAL_CHANGED: AlertRule(
         "the permissions are as they were, or were accepted",
-        change_risks.approval_changed,
+        approval_changed,
         Baseline.with_custody_of,
     ),
     AlertKind.PRICE_DISAGREEMENT: AlertRule(
@@ -124,7 +410,7 @@ RULES: Mapping[AlertKind, AlertRule] = {
         "the loss is smaller than the level again", worth_risks.loss_level
     ),
     AlertKind.HEDGE_DRIFTED: AlertRule(
-        "the hedge fits what the position holds again", hedge_risks.hedge_drifted
+        "the hedge fits what the position holds again", hedge_drifted
     ),
     AlertKind.HEDGE_STALE: AlertRule("nothing is short for it any more"),
     AlertKind.OWNER_CHANGED: AlertRule("the position is back in this wallet"),

@@ -69,3 +69,8 @@ class WatchSettings(Struct, frozen=True):
             return here
         anywhere = self.of_positions.get((None, position_id), here)
         return self.of_positions.get((network, position_id), anywhere)
+
+
+def still_fresh(read_at: float | None, kept_seconds: float, now: float) -> bool:
+    """A time that lies ahead is of a clock that was set back, and says nothing."""
+    return read_at is not None and 0 <= now - read_at < kept_seconds

@@ -7,18 +7,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor.alerts.alert import AlertKind, Finding, Severity
-from agents.monitor.freshness import still_fresh
-from chain.base.number_words import percent, usd
+from agents.monitor.rules.thresholds import Thresholds, still_fresh
 from chain.base.quantity import Unknown
-from chain.base.units import HOUR
-from chain.positions.change_memory import ChangeMemory
-from chain.positions.change_reader import ChangeReader
+from chain.base.units import HOUR, percent, usd
+from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.profit import SinceEntry, since_entry, worth
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
     from agents.monitor.rules.risks import Situation
-    from agents.monitor.rules.thresholds import Thresholds
     from chain.positions.circumstances import LiquidityChange
     from chain.positions.memory import PositionMemory
     from chain.positions.overview import Sources

@@ -28,7 +28,7 @@ from agents.trade.services import DeskObservation
 from agents.trade.terms import SectionName, TradeMode
 from chain.base.clean_text import clean_text
 from chain.exchange.public.binance import INTERVAL_SECONDS, BinancePublic
-from chain.exchange.public.book_walk import imbalance, slippage_bips, spread_bips
+from chain.exchange.public.book import imbalance, slippage_bips, spread_bips
 from chain.exchange.public.market import (
     Candle,
     FundingPayment,

@@ -1,15 +1,23 @@
-"""One kind of context from its source, or the reason there is none."""
+"""One kind of context from its source or the reason there is none; the sources beside the venue."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from agents.trade.facts import ContextSection
+from agents.trade.indicators import z_score
 from agents.trade.terms import SectionName, SectionStatus
+from chain.exchange.public import deribit, fear_greed, fred, okx
 
 if TYPE_CHECKING:
+    from chain.exchange.public.deribit import DeribitPublic
+    from chain.exchange.public.fear_greed import FearGreedIndex
+    from chain.exchange.public.fred import DayValue, Fred
     from chain.exchange.public.market import VenueReading
+    from chain.exchange.public.okx import OkxPublic
 
 OLDEST_SECONDS = {
     SectionName.FUNDING: 300,
@@ -81,3 +89,123 @@ def unavailable(name: SectionName, source: str, reason: str) -> ContextSection:
     return ContextSection(
         name=name, status=SectionStatus.UNAVAILABLE, source=source, as_of=None, text=reason
     )
+
+
+_WEEK, _QUARTER = 7.0, 90.0
+_CURVE_DAYS = 5
+_SERIES = ("DGS2", "DGS10", "DTWEXBGS", "NASDAQCOM")
+
+
+class OptionsReader:
+    def __init__(self, source: DeribitPublic, clock: Callable[[], float]) -> None:
+        self._source = source
+        self._clock = clock
+
+    async def read(self, coin: str) -> ContextSection:
+        now = self._clock()
+        index, options = await asyncio.gather(
+            self._source.volatility_index(coin, now), self._source.options(coin, now)
+        )
+        z = z_score(index.closes)
+        week = deribit.term_volatility(options, _WEEK, now)
+        quarter = deribit.term_volatility(options, _QUARTER, now)
+        words = "" if z is None else f", {z:+.1f} σ of 30 days"
+        return section(
+            SectionName.OPTIONS,
+            deribit.SOURCE,
+            f"DVOL {index.closes[-1]:.1f} %{words}.",
+            {
+                "dvol": index.closes[-1],
+                "dvol_z": z,
+                "put_call": deribit.put_call_ratio(options),
+                "week_volatility": week,
+                "quarter_volatility": quarter,
+                "skew_25d": deribit.skew_25_delta(options, now),
+            },
+            as_of=index.time,
+            now=now,
+        )
+
+
+class MacroReader:
+    def __init__(self, source: Fred, clock: Callable[[], float]) -> None:
+        self._source = source
+        self._clock = clock
+
+    async def read(self, _coin: str) -> ContextSection:
+        now = self._clock()
+        two, ten, dollar, nasdaq = await asyncio.gather(
+            *(self._source.latest(series, now=now) for series in _SERIES)
+        )
+        curve = curve_days(two, ten)
+        spread = curve[-1] if curve else None
+        before = curve[-1 - _CURVE_DAYS] if len(curve) > _CURVE_DAYS else None
+        change = None if spread is None or before is None else spread - before
+        return section(
+            SectionName.MACRO,
+            fred.SOURCE,
+            f"10 years {ten[-1].value:.2f} %, 2 years {two[-1].value:.2f} %, dollar "
+            f"{dollar[-1].value:.1f}, Nasdaq {nasdaq[-1].value:,.0f}.",
+            {
+                "dgs2": two[-1].value,
+                "dgs10": ten[-1].value,
+                "curve_spread": spread,
+                "curve_change": change,
+                "dollar": dollar[-1].value,
+                "dollar_change": last_change(dollar),
+                "nasdaq": nasdaq[-1].value,
+                "nasdaq_change": last_change(nasdaq),
+            },
+            as_of=min(two[-1].time, ten[-1].time),
+            now=now,
+        )
+
+
+class FearGreedReader:
+    def __init__(self, source: FearGreedIndex, clock: Callable[[], float]) -> None:
+        self._source = source
+        self._clock = clock
+
+    async def read(self, _coin: str) -> ContextSection:
+        now = self._clock()
+        seen = await self._source.latest(now)
+        words = "" if seen.before is None else f", {seen.before:.0f} a day before"
+        return section(
+            SectionName.FEAR_GREED,
+            fear_greed.SOURCE,
+            f"{seen.value:.0f} of 100{words}.",
+            {"value": seen.value, "before": seen.before},
+            as_of=seen.time,
+            now=now,
+        )
+
+
+class LiquidationsReader:
+    def __init__(self, source: OkxPublic, clock: Callable[[], float]) -> None:
+        self._source = source
+        self._clock = clock
+
+    async def read(self, coin: str) -> ContextSection:
+        now = self._clock()
+        hour = await self._source.liquidated(coin, now)
+        least = "" if hour.whole else "at least "
+        return section(
+            SectionName.LIQUIDATIONS,
+            okx.SOURCE,
+            f"Liquidated within the hour: {least}longs {hour.long_usd:,.0f}, "
+            f"shorts {hour.short_usd:,.0f} USD.",
+            {"long_usd": hour.long_usd, "short_usd": hour.short_usd},
+            as_of=now,
+            now=now,
+        )
+
+
+def curve_days(two: Sequence[DayValue], ten: Sequence[DayValue]) -> list[float]:
+    """The 10-year less the 2-year yield on each day that has both, the oldest first."""
+    short = {one.day: one.value for one in two}
+    return [one.value - short[one.day] for one in ten if one.day in short]
+
+
+def last_change(days: Sequence[DayValue]) -> float | None:
+    changes = [after.value / before.value - 1 for before, after in pairwise(days) if before.value]
+    return changes[-1] if changes else None

@@ -12,7 +12,13 @@ from chain.contracts.abi import encode_call
 from chain.devnet.world.accounts import DEMO_WALLET, NEIGHBOUR, STRANGER, Account
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.hook_code import SUBSCRIBER
-from chain.devnet.world.market import HISTORY_ENDS, MARKET_OPENS, MINUTE, SimulatedMarket
+from chain.devnet.world.market import (
+    HISTORY_ENDS,
+    MARKET_OPENS,
+    MINUTE,
+    SimulatedMarket,
+    live_visits,
+)
 from chain.devnet.world.pools import (
     DYNAMIC,
     ETH_USDC,
@@ -34,7 +40,6 @@ from chain.devnet.world.providing import (
     mint,
     transfer,
 )
-from chain.devnet.world.visits import live_visits
 from chain.devnet.world.writing import BlockDraft, Intent
 from chain.math.ticks import nearest_usable_tick
 

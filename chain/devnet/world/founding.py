@@ -33,6 +33,7 @@ from chain.devnet.world.deployment import (
     USDT,
     WBTC,
     WETH,
+    ContractName,
     DevnetToken,
     deploy_protocol,
     deploy_tokens,
@@ -44,7 +45,6 @@ from chain.devnet.world.writing import BlockDraft, ChainWriter, Intent, NodeStat
 from chain.math.ticks import nearest_usable_tick, usable_ticks
 
 if TYPE_CHECKING:
-    from chain.devnet.world.contracts import ContractName
     from chain.devnet.world.market import SimulatedMarket
 
 _BLOCK_SECONDS = 12

@@ -1,20 +1,112 @@
-"""Where prices go outside the pools: a seeded walk that the pools' traders follow.
-
-Prices are logarithms in thousandths of a tick, whole numbers throughout, so that every machine
-computes the same walk to the last digit and makes the same chain from it.
-"""
+"""Where prices go outside the pools: a seeded walk through calm, trend and shock."""
 
 from __future__ import annotations
 
+import struct
+from bisect import bisect_right
 from enum import StrEnum
+from hashlib import blake2b
 from itertools import count
 
 from msgspec import Struct, field
 
-from chain.devnet.world.draws import ONE_SIGMA, Draws
-from chain.devnet.world.phases import Calendar, Mood, Phase
 from chain.math.ticks import sqrt_price_at_tick
 
+ONE_SIGMA = 1 << 16
+"""One standard deviation of a `normal` draw."""
+
+_TWELVE = struct.Struct(">12H")
+_CENTRE = 12 * (ONE_SIGMA - 1) // 2
+
+
+class Draws(Struct, frozen=True):
+    """Each draw is a hash of seed, purpose and index: none depends on how many came before."""
+
+    seed: int
+
+    def below(self, limit: int, purpose: str, index: int) -> int:
+        """A whole number from 0 to `limit` − 1."""
+        return int.from_bytes(self._digest(purpose, index), "big") % limit
+
+    def between(self, lowest: int, highest: int, purpose: str, index: int) -> int:
+        """A whole number from `lowest` to `highest`, both included."""
+        return lowest + self.below(highest - lowest + 1, purpose, index)
+
+    def sign(self, purpose: str, index: int) -> int:
+        return 1 if self.below(2, purpose, index) else -1
+
+    def normal(self, purpose: str, index: int) -> int:
+        """A nearly normal draw in units of `ONE_SIGMA`, from integers alone.
+
+        The sum of twelve uniforms has a variance of one, so libm and its last digit stay out.
+        """
+        total: int = sum(_TWELVE.unpack(self._digest(purpose, index)))
+        return total - _CENTRE
+
+    def _digest(self, purpose: str, index: int) -> bytes:
+        return blake2b(f"{self.seed}/{purpose}/{index}".encode(), digest_size=_TWELVE.size).digest()
+
+
+class Mood(StrEnum):
+    CALM = "calm"
+    TREND = "trend"
+    SHOCK = "shock"
+
+
+class Phase(Struct, frozen=True):
+    mood: Mood
+    start: int
+    """In minutes since the market opened."""
+    minutes: int
+    direction: int
+    """Where a trend leads and a shock jumps: up (1) or down (−1)."""
+
+    @property
+    def end(self) -> int:
+        return self.start + self.minutes
+
+
+_CYCLE = (Mood.CALM, Mood.TREND, Mood.CALM, Mood.SHOCK)
+_MINUTES = {
+    Mood.CALM: (14 * 60, 26 * 60),
+    Mood.TREND: (4 * 60, 10 * 60),
+    Mood.SHOCK: (60, 120),
+}
+
+
+class Calendar(Struct):
+    """The phases a seed decides, made as far as somebody has asked."""
+
+    draws: Draws
+    _phases: list[Phase] = field(default_factory=list)
+    _ends: list[int] = field(default_factory=list)
+
+    def at(self, minute: int) -> Phase:
+        while not self._ends or self._ends[-1] <= minute:
+            self._append()
+        return self._phases[bisect_right(self._ends, minute)]
+
+    def until(self, minute: int) -> tuple[Phase, ...]:
+        """The phases that begin before this minute."""
+        self.at(minute)
+        return tuple(phase for phase in self._phases if phase.start < minute)
+
+    def _append(self) -> None:
+        index = len(self._phases)
+        mood = _CYCLE[index % len(_CYCLE)]
+        lowest, highest = _MINUTES[mood]
+        phase = Phase(
+            mood=mood,
+            start=self._ends[-1] if self._ends else 0,
+            minutes=self.draws.between(lowest, highest, "phase length", index),
+            direction=self.draws.sign("phase direction", index),
+        )
+        self._phases.append(phase)
+        self._ends.append(phase.end)
+
+
+# Prices are logarithms in thousandths of a tick, whole numbers throughout, so that every machine
+# computes the same walk to the last digit and makes the same chain from it.
 MILLITICKS = 1000
 """A tick is a hundredth of a percent; the walk is a thousand times finer."""
 

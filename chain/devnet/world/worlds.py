@@ -25,22 +25,27 @@ from chain.devnet.anvil import Anvil, AnvilError, genesis_file, running_anvil
 from chain.devnet.defaults import BLOCK_SECONDS, CHAIN_ID
 from chain.devnet.json_rpc import NodeClient, NodeError, NodeRefusedError
 from chain.devnet.npm_packages import bundled_lock
-from chain.devnet.world.contracts import ContractName, contract_codes
 from chain.devnet.world.demo_life import DemoLife
-from chain.devnet.world.deployment import GENESIS_TIME, genesis_accounts
-from chain.devnet.world.draws import Draws
+from chain.devnet.world.deployment import (
+    GENESIS_TIME,
+    ContractName,
+    contract_codes,
+    genesis_accounts,
+)
 from chain.devnet.world.founding import found
-from chain.devnet.world.market import MarketRound, MarketVisit, SimulatedMarket, Storage
-from chain.devnet.world.phases import Calendar
-from chain.devnet.world.price_path import SeededPath, seeded_path
-from chain.devnet.world.visits import (
+from chain.devnet.world.market import (
     SMALL_SIZE,
     WEEK_SIZE,
     HistorySize,
     MarketClosing,
+    MarketRound,
+    MarketVisit,
+    SimulatedMarket,
+    Storage,
     history_visits,
     market_closings,
 )
+from chain.devnet.world.price_path import Calendar, Draws, SeededPath, seeded_path
 from chain.devnet.world.writing import (
     BASE_FEE_FLOOR,
     GAS_LIMIT,
@@ -266,25 +271,20 @@ class SwapBudget:
 DECIDING_MODULES = (
     "base/units",
     "contracts/abi",
+    "contracts/addresses",
     "contracts/calldata",
-    "contracts/keccak",
     "contracts/pool_key",
-    "contracts/public_keys",
     "contracts/storage",
     "devnet/anvil",
     "devnet/world/accounts",
     "devnet/world/demo_life",
     "devnet/world/deployment",
-    "devnet/world/draws",
     "devnet/world/founding",
     "devnet/world/hook_code",
     "devnet/world/market",
-    "devnet/world/phases",
-    "devnet/world/pool_walk",
     "devnet/world/pools",
     "devnet/world/price_path",
     "devnet/world/providing",
-    "devnet/world/visits",
     "devnet/world/worlds",
     "devnet/world/writing",
     "math/fees",

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from chain.base.errors import ZunoError
 from chain.base.units import GWEI
-from chain.contracts.keccak import keccak
+from chain.contracts.addresses import keccak
 from chain.devnet.defaults import CHAIN_ID
 from chain.devnet.json_rpc import NodeClient, NodeRefusedError
 

@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from chain.exchange.orders.ccxt_asking import BETWEEN_LOOKS, CcxtAsking, NotThereError, refused
-from chain.exchange.orders.ccxt_client import RECEIVE_MILLISECONDS, VenueKeys, open_client
+from chain.exchange.orders.ccxt_client import (
+    BETWEEN_LOOKS,
+    RECEIVE_MILLISECONDS,
+    CcxtAsking,
+    NotThereError,
+    VenueKeys,
+    open_client,
+    refused,
+)
 from chain.exchange.orders.order import (
     OrderProgress,
     OrderSide,
@@ -19,11 +26,12 @@ from chain.exchange.orders.order import (
     OrderType,
     PerpetualPosition,
     VenueOrder,
+    market_parts,
+    resting,
+    would_take,
 )
-from chain.exchange.orders.resting import resting, would_take
-from chain.exchange.orders.slicing import market_parts
 from chain.exchange.orders.venue import VenueAccount
-from chain.exchange.public.fields import VenueAnswer
+from chain.exchange.public.market import VenueAnswer
 
 if TYPE_CHECKING:
     from chain.exchange.public.binance import BinancePublic

@@ -1,23 +1,26 @@
-"""Exchanges through ccxt (extra `trade`): loaded when one is opened, and never by whoever reads.
-
-The package's own start loads every exchange it knows, which takes seconds; here it is entered
-beside that, and only the exchange that is asked for is loaded.
-"""
+"""Exchanges through ccxt (extra `trade`): loaded when one is opened, asked within bounds."""
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from chain.base.clean_text import clean_text
 from chain.base.errors import Failure, ZunoError
+from chain.exchange.orders.order import OrderProgress, OrderState, VenueOrder
+from chain.exchange.orders.venue import OrderUnansweredError
+from chain.prices.market_http import MarketError
 
+# The package's own start loads every exchange it knows, which takes seconds; here it is entered
+# beside that, and only the exchange that is asked for is loaded.
 _PACKAGES = ("ccxt", "ccxt.async_support")
 RECEIVE_MILLISECONDS = 5_000
 """After this a venue refuses a request that was on its way for so long."""
@@ -107,3 +110,132 @@ def _rebased(urls: object, base_url: str) -> object:
     if isinstance(urls, dict):
         return {name: _rebased(one, base_url) for name, one in urls.items()}
     return f"{base_url}{urlsplit(str(urls)).path}"
+
+
+# Whatever a venue leaves unsaid about an order is asked for by the order's name; what it refuses
+# ends in one sentence without anything of a request.
+_LOOKS = 3
+"""How often an order is asked for that was sent and not answered."""
+BETWEEN_LOOKS = 0.5
+_WORDS = 160
+_REASONS = {
+    "DDoSProtection": "the venue was asked too often and lets nobody in for a while",
+    "InvalidNonce": "this machine's clock is off",
+    "InsufficientFunds": "margin is insufficient",
+    "AuthenticationError": "the keys are refused",
+}
+
+
+class NotThereError(Exception):
+    """The venue knows no order of this name."""
+
+
+class CcxtAsking:
+    def __init__(
+        self,
+        name: str,
+        client: Any,  # noqa: ANN401 - ccxt's classes have no types
+        between_looks: float,
+        *,
+        tells_why: Callable[[str], bool] | None = None,
+    ) -> None:
+        """`name` is the venue's, as people know it.
+
+        `tells_why` judges the words of errors that ccxt has no kind for: whether they refuse.
+        """
+        self._name = name
+        self._tells_why = tells_why
+        self._client = client
+        self._between_looks = between_looks
+        self._errors = ccxt_errors()
+
+    async def asked(
+        self, ask: Callable[..., Awaitable[Any]], parameters: dict[str, Any] | None = None
+    ) -> Any:  # noqa: ANN401 - checked field by field by whoever reads it
+        """What may be asked twice: it is, where the clock was wrong."""
+        given = () if parameters is None else (parameters,)
+        try:
+            return await self._with_clock(lambda: ask(*given))
+        except self._errors.OrderNotFound:
+            raise NotThereError from None
+        except self._errors.BaseError as error:
+            raise MarketError(f"{self._name} answers {self._sentence(error)}") from None
+
+    async def sent(
+        self,
+        order: VenueOrder,
+        place: Callable[[], Awaitable[object]],
+        find: Callable[[VenueOrder], Awaitable[OrderProgress | None]],
+        now: Callable[[], Awaitable[float]],
+    ) -> OrderProgress:
+        """Placed once; the same name twice is one order. Raises where nobody can tell."""
+        try:
+            # Refused on arrival because of the clock: set by the venue's, it may come again.
+            await self._with_clock(place)
+        except self._errors.BaseError as error:
+            if self._is_unsaid(error):
+                return await self._after_silence(order, find, error)
+            # A name that is known already is this order; whoever is shut out does not ask again.
+            shut_out = isinstance(error, self._errors.DDoSProtection)
+            known = None if shut_out else await _looked(find, order)
+            return known or refused(order, self._sentence(error), await now())
+        found = await _looked(find, order)
+        return found or await self._after_silence(order, find, None)
+
+    async def _with_clock(self, ask: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
+        try:
+            return await ask()
+        except self._errors.InvalidNonce:
+            await self._client.load_time_difference()
+            return await ask()
+
+    async def _after_silence(
+        self,
+        order: VenueOrder,
+        find: Callable[[VenueOrder], Awaitable[OrderProgress | None]],
+        error: Exception | None,
+    ) -> OrderProgress:
+        """The venue may have it or not: it is asked for by its name, and never sent again."""
+        for _ in range(_LOOKS):
+            await asyncio.sleep(self._between_looks)
+            known = await _looked(find, order)
+            if known is not None:
+                return known
+        why = "" if error is None else f" ({self._sentence(error)})"
+        raise OrderUnansweredError(
+            f"{self._name} did not say whether it has order {order.client_id}{why}. "
+            "It is not sent again; see what became of it: zuno trade status"
+        )
+
+    def _is_unsaid(self, error: Exception) -> bool:
+        """Whether the order may have been taken all the same."""
+        errors = self._errors
+        told = (errors.DDoSProtection, errors.RateLimitExceeded, errors.InvalidNonce)
+        unsaid = (errors.OperationFailed, errors.BadResponse)
+        if self._tells_why is not None and type(error) is errors.ExchangeError:
+            return not self._tells_why(str(error))
+        return isinstance(error, unsaid) and not isinstance(error, told)
+
+    def _sentence(self, error: Exception) -> str:
+        """Why, and what the venue said: clean, short and without anything of a request."""
+        said = clean_text(str(error).removeprefix(f"{self._client.id} "), limit=_WORDS)
+        said = said.partition("signature=")[0]
+        for kind, words in _REASONS.items():
+            if isinstance(error, getattr(self._errors, kind)):
+                return f"{words} ({said})"
+        return said
+
+
+def refused(order: VenueOrder, reason: str, now: float) -> OrderProgress:
+    return OrderProgress(
+        order=order, state=OrderState.REFUSED, placed_at=now, changed_at=now, reason=reason
+    )
+
+
+async def _looked(
+    find: Callable[[VenueOrder], Awaitable[OrderProgress | None]], order: VenueOrder
+) -> OrderProgress | None:
+    try:
+        return await find(order)
+    except MarketError:
+        return None

@@ -1,11 +1,17 @@
-"""Orders of a venue: what is asked for, and how far it has come."""
+"""Orders of a venue: what is asked for, how far it has come, resting and in slices."""
 
 from __future__ import annotations
 
 import re
 from enum import StrEnum
+from math import floor
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from chain.exchange.public.market import ContractRules, OrderBook
 
 CLIENT_ID = re.compile(r"[.A-Z:/a-z0-9_-]{1,36}")
 """What venues take as an order's own name; the same name twice is the same order."""
@@ -96,3 +102,47 @@ class PerpetualPosition(Struct, frozen=True):
     symbol: str
     quantity: float
     entry: float
+
+
+def resting(order: VenueOrder, book: OrderBook) -> VenueOrder:
+    """A maker whose price the market has passed rests at its own side's best price: a better one.
+
+    Unchanged where nothing rests on its own side: then nobody can tell what would rest.
+    """
+    if order.type is not OrderType.MAKER or order.price is None or not would_take(order, book):
+        return order
+    own = book.bids if order.side is OrderSide.BUY else book.asks
+    return replace(order, price=own[0].price) if own else order
+
+
+def would_take(order: VenueOrder, book: OrderBook) -> bool:
+    others = book.asks if order.side is OrderSide.BUY else book.bids
+    if not others or order.price is None:
+        return False
+    return (order.price - others[0].price) * order.side.sign >= 0
+
+
+_ROUNDING = 1e-9
+
+
+def market_parts(order: VenueOrder, rules: ContractRules, mark: float) -> tuple[VenueOrder, ...]:
+    """Parts that the venue takes by their size, together exactly the order; the last is largest.
+
+    Each has a name of its own: one that was sent is found by it, and never sent again.
+    """
+    whole = round(order.quantity / rules.quantity_step + _ROUNDING)
+    least = max(1, -floor(-rules.least_notional / (mark * rules.quantity_step)))
+    count = max(1, min(order.slices, whole // least))
+    each = whole // count
+    units = [each] * (count - 1) + [whole - each * (count - 1)]
+    return tuple(
+        replace(
+            order,
+            client_id=f"{order.client_id}.{place}",
+            type=OrderType.MARKET,
+            quantity=round(unit * rules.quantity_step, 10),
+            slices=1,
+            slice_seconds=order.slice_seconds if place else 0,
+        )
+        for place, unit in enumerate(units)
+    )

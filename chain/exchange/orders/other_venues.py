@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from chain.base.clean_text import clean_text
 from chain.exchange.orders.ccxt_client import ccxt_errors, open_client
-from chain.exchange.public.fields import VenueAnswer
-from chain.exchange.public.market import VenueReading
+from chain.exchange.public.market import VenueAnswer, VenueReading
 from chain.prices.market_http import MarketError
 
 _WORDS = 120

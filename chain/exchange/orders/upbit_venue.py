@@ -10,8 +10,14 @@ from datetime import datetime
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
-from chain.exchange.orders.ccxt_asking import BETWEEN_LOOKS, CcxtAsking, NotThereError, refused
-from chain.exchange.orders.ccxt_client import VenueKeys, open_client
+from chain.exchange.orders.ccxt_client import (
+    BETWEEN_LOOKS,
+    CcxtAsking,
+    NotThereError,
+    VenueKeys,
+    open_client,
+    refused,
+)
 from chain.exchange.orders.order import (
     OrderProgress,
     OrderSide,
@@ -19,11 +25,10 @@ from chain.exchange.orders.order import (
     OrderType,
     PerpetualPosition,
     VenueOrder,
+    market_parts,
 )
-from chain.exchange.orders.slicing import market_parts
 from chain.exchange.orders.venue import VenueAccount
-from chain.exchange.public.fields import VenueAnswer
-from chain.exchange.public.market import ContractRules
+from chain.exchange.public.market import ContractRules, VenueAnswer
 
 if TYPE_CHECKING:
     from chain.exchange.public.binance import BinancePublic

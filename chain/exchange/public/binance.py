@@ -8,12 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
-from chain.base.closed_at_end import ClosedAtEnd
-from chain.exchange.public.fields import VenueAnswer
+from chain.base.http import ClosedAtEnd, HttpLimits
+from chain.exchange.public.book import BookSnapshot
 from chain.exchange.public.market import (
     BookLevel,
     Candle,
@@ -22,12 +22,9 @@ from chain.exchange.public.market import (
     FundingState,
     OpenInterestPoint,
     OrderBook,
+    VenueAnswer,
 )
-from chain.exchange.public.streamed_book import BookSnapshot
 from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
-
-if TYPE_CHECKING:
-    from chain.base.http import HttpLimits
 
 SOURCE = "Binance"
 BASE_URL = "https://fapi.binance.com"

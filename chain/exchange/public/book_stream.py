@@ -12,16 +12,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.base.sockets import web_socket
+from chain.base.http import web_socket
 from chain.base.strict_json import InvalidJsonError, loads
-from chain.exchange.public.fields import VenueAnswer
-from chain.exchange.public.market import BookLevel, OrderBook
-from chain.exchange.public.streamed_book import (
-    BookChange,
-    BookSnapshot,
-    StreamedBook,
-    StreamGapError,
-)
+from chain.exchange.public.book import BookChange, BookSnapshot, StreamedBook, StreamGapError
+from chain.exchange.public.market import BookLevel, OrderBook, VenueAnswer
 from chain.prices.market_http import MarketError
 
 if TYPE_CHECKING:

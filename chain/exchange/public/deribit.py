@@ -14,7 +14,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from chain.base.units import DAY, HOUR
-from chain.exchange.public.fields import VenueAnswer
+from chain.exchange.public.market import VenueAnswer
 from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
 
 SOURCE = "Deribit"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from chain.exchange.public.fields import VenueAnswer
+from chain.exchange.public.market import VenueAnswer
 from chain.prices.market_http import MARKET_LIMITS, MarketHttp
 
 SOURCE = "alternative.me"

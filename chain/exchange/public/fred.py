@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 
-from chain.exchange.public.fields import VenueAnswer
+from chain.exchange.public.market import VenueAnswer
 from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
 
 SOURCE = "FRED"

@@ -36,8 +36,7 @@ from chain.execution.build.requests import (
     WalletRequest,
     WrapRequest,
 )
-from chain.execution.build.sizing import guaranteed_by_exit
-from chain.execution.build.slippage import survivable, with_besides
+from chain.execution.build.sizing import guaranteed_by_exit, survivable, with_besides
 from chain.execution.transaction import UnsignedTransaction
 
 EXPIRY_SECONDS = 30 * 60

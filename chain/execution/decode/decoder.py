@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from chain.base.errors import ZunoError
-from chain.contracts.keccak import keccak
+from chain.contracts.addresses import keccak
 from chain.execution.decode.records import (
     Action,
     Call,

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from chain.base.times import time_text
-from chain.contracts.checksum import checksummed
+from chain.base.units import time_text
+from chain.contracts.addresses import checksummed
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import DYNAMIC_FEE
 from chain.execution.decode.parties import SENDER

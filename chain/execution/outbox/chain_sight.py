@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from chain.execution.outbox.heads import Genesis, Head
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.records import Dispatch, EndCode
 from chain.execution.outbox.rules import PlanOverError, check_not_over
@@ -18,9 +17,47 @@ from chain.rpc.errors import Malformed, NoEndpoint, RpcError
 from chain.rpc.records import Block
 
 if TYPE_CHECKING:
-    from chain.execution.outbox.evidence import Evidence
+    import sqlite3
+
+    from chain.execution.outbox.lookup import Evidence
     from chain.execution.outbox.outbox import Outbox
     from chain.rpc.reader import Reader
+
+
+class Genesis(NamedTuple):
+    """Which chain: chains that were begun apart may share a chain id."""
+
+    chain_id: int
+    hash: str
+
+
+class Head(NamedTuple):
+    number: int
+    hash: str
+
+
+def highest_head(journal: sqlite3.Connection, chain: Genesis) -> Head | None:
+    row = journal.execute(
+        "SELECT number, hash FROM outbox_heads WHERE chain_id = ? AND genesis = ?", chain
+    ).fetchone()
+    return None if row is None else Head(*row)
+
+
+def raise_head(journal: sqlite3.Connection, chain: Genesis, head: Head, now: float) -> None:
+    """Keep it if none as high was seen before; the same height again is a later sight of it."""
+    journal.execute(
+        "INSERT INTO outbox_heads VALUES (?, ?, ?, ?, ?) ON CONFLICT (chain_id, genesis)"
+        " DO UPDATE SET number = excluded.number, hash = excluded.hash, seen_at = excluded.seen_at"
+        " WHERE excluded.number >= outbox_heads.number",
+        (*chain, *head, now),
+    )
+
+
+def begin_heads_again(journal: sqlite3.Connection, chain: Genesis, head: Head, now: float) -> None:
+    """The chain has begun anew: what was seen of it before counts no more."""
+    journal.execute("DELETE FROM outbox_heads WHERE chain_id = ? AND genesis = ?", chain)
+    raise_head(journal, chain, head, now)
+
 
 REORG_DEPTH = 8
 """Blocks that a live network may take back, or an endpoint be behind, without being odd."""

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.errors import Failure
-from chain.contracts.keccak import keccak
-from chain.contracts.public_keys import recovered_address
-from chain.execution.outbox.evidence import ONE_ENDPOINT, Evidence, find_verdict
+from chain.contracts.addresses import keccak, recovered_address
 from chain.execution.outbox.journal import OutboxError
-from chain.execution.outbox.lookup import NonceState, Sighting
+from chain.execution.outbox.lookup import ONE_ENDPOINT, Evidence, NonceState, Sighting, find_verdict
 from chain.execution.outbox.records import Dispatch, Doubt, EndCode, Inclusion, PlanStep, StepState
 from chain.execution.outbox.rules import check_not_over
 from chain.rpc import requests

@@ -1,16 +1,24 @@
-"""The journal's tables: made durable, changed in transactions, read as records."""
+"""The journal: its file refused when damaged, its tables changed in transactions."""
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sqlite3
+import stat
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
 from chain.base.errors import Failure, ZunoError
-from chain.base.sqlite import connect, transaction
+from chain.base.home import sync_folder
+from chain.base.locks import locked_if_free
+from chain.base.sqlite import connect, make_durable, transaction
 from chain.base.store import TABLE
 from chain.execution.outbox.records import (
+    NEXT_STATES,
     Anchor,
     Dispatch,
     DispatchChange,
@@ -300,4 +308,206 @@ def _unsigned_from_text(text: str) -> UnsignedTransaction:
         max_priority_fee_per_gas=int(fields["maxPriorityFeePerGas"]),
         nonce=fields["nonce"],
         step=fields["step"],
+    )
+
+
+NEVER_SIGNED = frozenset((StepState.PLANNED, StepState.APPROVED))
+
+
+def known_dispatch(journal: sqlite3.Connection, dispatch_hash: str) -> Dispatch:
+    found = read_dispatch(journal, dispatch_hash)
+    if found is None:
+        raise OutboxError(
+            f"Nothing with the hash {dispatch_hash} is in the outbox.", "See what is: zuno outbox"
+        )
+    return found
+
+
+def move_step(
+    journal: sqlite3.Connection,
+    step: PlanStep,
+    state: StepState,
+    *,
+    now: float,
+    reason: str = "",
+    inclusion: Inclusion | None = None,
+    settled: bool = False,
+) -> None:
+    if step.settled or state not in NEXT_STATES[step.state]:
+        raise OutboxError(f"{step.name} is {step.state} and cannot become {state}.")
+    included = (
+        (inclusion.transaction_hash, inclusion.block_number, inclusion.block_hash)
+        if inclusion
+        else (None, None, None)
+    )
+    journal.execute(
+        "UPDATE outbox_steps SET state = ?, reason = ?, included_hash = ?, block_number = ?,"
+        " block_hash = ?, changed_at = ?, settled = ? WHERE dispatch = ? AND position = ?",
+        (state, reason, *included, now, settled, step.dispatch, step.position),
+    )
+    remember(journal, step.dispatch, step.position, state, reason=reason, now=now)
+
+
+def remember(
+    journal: sqlite3.Connection,
+    dispatch_hash: str,
+    position: int,
+    state: StepState,
+    *,
+    reason: str = "",
+    now: float,
+) -> None:
+    journal.execute(
+        "INSERT INTO outbox_history (dispatch, position, state, reason, at) VALUES (?, ?, ?, ?, ?)",
+        (dispatch_hash, position, state, reason, now),
+    )
+
+
+def add_version(
+    journal: sqlite3.Connection,
+    step: PlanStep,
+    kind: VersionKind,
+    signed: SignedTransaction,
+    now: float,
+) -> None:
+    journal.execute(
+        "INSERT INTO outbox_versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+        (
+            signed.hash,
+            step.dispatch,
+            step.position,
+            len(step.versions),
+            kind,
+            unsigned_to_text(signed.unsigned),
+            signed.raw,
+            now,
+        ),
+    )
+
+
+def discard_unsigned(
+    journal: sqlite3.Connection, dispatch: Dispatch, *, now: float, reason: str
+) -> None:
+    """Give up every step that was never signed; what was signed is untouched."""
+    for step in dispatch.steps:
+        if step.state in NEVER_SIGNED:
+            move_step(journal, step, StepState.DISCARDED, now=now, reason=reason, settled=True)
+
+
+def end_plan(journal: sqlite3.Connection, dispatch: Dispatch, code: EndCode, *, now: float) -> None:
+    """Write down that nothing of it is sent again; the first reason stands."""
+    if dispatch.ended is not None:
+        return
+    journal.execute("INSERT INTO outbox_ends VALUES (?, ?, ?)", (dispatch.hash, code, now))
+    discard_unsigned(journal, dispatch, now=now, reason=code)
+
+
+def void_signed(
+    journal: sqlite3.Connection, dispatch: Dispatch, *, now: float, reason: str
+) -> None:
+    """What was signed for a chain that is no more: no node has it, and none ever gets it."""
+    for step in dispatch.steps:
+        if step.versions and not step.settled:
+            move_step(journal, step, StepState.DROPPED, now=now, reason=reason, settled=True)
+
+
+# It is never set aside and begun anew: it may hold the only copy of signed bytes.
+def applying(database: Path) -> AbstractContextManager[bool]:
+    """Whether we are the only process applying on this home, for as long as the block lasts.
+
+    An approved step that nobody signs is either about to be signed by a living process, or was
+    left by a dead one; only whoever holds this lock may tell them apart and discard it.
+    """
+    return locked_if_free(database.with_name(database.name + ".applying"))
+
+
+_WAY_ON = (
+    "What was sent is written there, so it is left as it is. Put a good copy in its place; or, "
+    "when nothing of this wallet waits for a block, move the file away yourself and go on."
+)
+
+
+def open_journal(path: Path) -> sqlite3.Connection:
+    """Open or begin the journal; every commit is on disk before it returns."""
+    try:
+        if not path.exists() and not path.is_symlink():
+            _begin(path)
+        size = _size(path)
+        connection = connect(path)
+    except (OSError, sqlite3.Error) as error:
+        raise OutboxError(
+            f"The journal in {path} cannot be opened: {error}.", "Choose another: --home DIR"
+        ) from error
+    try:
+        # sqlite would take a file that was cut to nothing for a new one.
+        if not size:
+            raise _damaged(path, "it is empty")
+        make_durable(connection)
+        [verdict] = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if verdict != "ok":
+            raise _damaged(path, verdict)
+        prepare(connection)
+    except sqlite3.OperationalError as error:
+        connection.close()
+        raise OutboxError(
+            f"The journal in {path} cannot be used now: {error}. Nothing is signed without it.",
+            "Close the other zuno, or free some disk space, and try again.",
+        ) from error
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        raise _damaged(path, str(error)) from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def reading(connection: sqlite3.Connection) -> Iterator[None]:
+    """Several reads that see one moment, whatever other processes write."""
+    try:
+        connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise OutboxError(
+            f"The journal cannot be read: {error}. Nothing is signed without it.", _WAY_ON
+        ) from error
+
+
+def _begin(path: Path) -> None:
+    """A journal appears under its name only when it is whole, whoever else begins one meanwhile."""
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(descriptor)
+    begun = Path(temporary)
+    try:
+        connection = connect(begun)
+        try:
+            prepare(connection)
+        finally:
+            connection.close()
+        os.link(begun, path)
+    except FileExistsError:
+        return
+    finally:
+        begun.unlink()
+    sync_folder(path.parent)
+
+
+def _size(path: Path) -> int:
+    """Of the file itself, never of one it leads to; asked without opening it.
+
+    Closing a descriptor of the journal would drop the locks of whoever applies in this process.
+    """
+    found = path.lstat()
+    if stat.S_ISLNK(found.st_mode):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return found.st_size
+
+
+def _damaged(path: Path, why: str) -> OutboxError:
+    return OutboxError(
+        f"The journal in {path} is damaged: {why}. Nothing is signed without it.", _WAY_ON
     )

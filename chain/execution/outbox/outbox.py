@@ -8,25 +8,30 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from chain.base.store import Store
-from chain.execution.outbox.approvals import check_spent, claim_nonce, grant, spend
-from chain.execution.outbox.heads import Genesis, Head, begin_heads_again, highest_head, raise_head
+from chain.execution.outbox.chain_sight import (
+    Genesis,
+    Head,
+    begin_heads_again,
+    highest_head,
+    raise_head,
+)
 from chain.execution.outbox.journal import (
     OutboxError,
-    journal_in_memory,
-    one_transaction,
-    read_history,
-    unsigned_to_text,
-)
-from chain.execution.outbox.journal_changes import (
     add_version,
+    applying,
     discard_unsigned,
     end_plan,
+    journal_in_memory,
     known_dispatch,
     move_step,
+    one_transaction,
+    open_journal,
+    read_history,
+    reading,
     remember,
+    unsigned_to_text,
     void_signed,
 )
-from chain.execution.outbox.journal_file import applying, open_journal, reading
 from chain.execution.outbox.records import (
     Dispatch,
     DispatchChange,
@@ -45,7 +50,11 @@ from chain.execution.outbox.rules import (
     check_plan,
     check_replacement,
     check_signature,
+    check_spent,
     check_unspent,
+    claim_nonce,
+    grant,
+    spend,
 )
 
 if TYPE_CHECKING:

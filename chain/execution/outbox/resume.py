@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from chain.execution.outbox.chain_sight import ChainState, keep_sight, sight_chain
 from chain.execution.outbox.delivery import Observed, observe
-from chain.execution.outbox.evidence import ONE_ENDPOINT, Evidence
-from chain.execution.outbox.lookup import NonceState
+from chain.execution.outbox.lookup import ONE_ENDPOINT, Evidence, NonceState
 from chain.execution.outbox.records import Dispatch, Doubt, EndCode, PlanStep, StepState
 from chain.execution.outbox.rules import END_WORDS
 from chain.rpc.errors import RpcError

@@ -1,7 +1,4 @@
-"""Applying an approved plan: sign, write down, send once, and follow until the chain has decided.
-
-Nothing is ever signed twice for one step, and nothing is sent that is not on disk.
-"""
+"""Applying an approved plan: sign, write down, send once, follow; replace it when it waits."""
 
 from __future__ import annotations
 
@@ -10,9 +7,10 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from chain.base.errors import Failure
-from chain.execution.outbox.chain_sight import newest_of, note_seen, require_same_chain
+from chain.execution.outbox.chain_sight import Genesis, newest_of, note_seen, require_same_chain
 from chain.execution.outbox.delivery import (
     DeliveredTransaction,
     Handing,
@@ -21,21 +19,71 @@ from chain.execution.outbox.delivery import (
     deliver,
     observe,
 )
-from chain.execution.outbox.evidence import ONE_ENDPOINT, Evidence
 from chain.execution.outbox.journal import OutboxError
-from chain.execution.outbox.lookup import NonceState
+from chain.execution.outbox.lookup import ONE_ENDPOINT, Evidence, NonceState
 from chain.execution.outbox.records import SUCCEEDED, Dispatch, Doubt, PlanStep, StepState
-from chain.execution.outbox.rules import check_not_over
+from chain.execution.outbox.rules import check_can_replace, check_not_over, least_dearer
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
-    from chain.execution.outbox.heads import Genesis
     from chain.execution.outbox.outbox import Outbox
     from chain.execution.transaction import SignedTransaction, UnsignedTransaction
     from chain.rpc.reader import Reader
 
+PLAIN_TRANSFER_GAS = 21_000
 
+
+class Fees(Struct, frozen=True):
+    max_fee_per_gas: int
+    max_priority_fee_per_gas: int
+
+
+def speed_up(step: PlanStep, *, market: Fees, cap: Fees) -> UnsignedTransaction:
+    """The same transaction at the market's fees, and at least 12.5 % dearer than before."""
+    before = _newest(step)
+    fees = _dearer(before, market, cap)
+    return replace(
+        before,
+        max_fee_per_gas=fees.max_fee_per_gas,
+        max_priority_fee_per_gas=fees.max_priority_fee_per_gas,
+    )
+
+
+def cancellation(
+    step: PlanStep, *, market: Fees, cap: Fees, gas: int = PLAIN_TRANSFER_GAS
+) -> UnsignedTransaction:
+    """Nothing sent to oneself with the step's nonce: once it is included the step cannot be."""
+    return replace(
+        speed_up(step, market=market, cap=cap),
+        to=step.transaction.sender,
+        value=0,
+        data=b"",
+        gas=gas,
+    )
+
+
+def _newest(step: PlanStep) -> UnsignedTransaction:
+    check_can_replace(step)
+    newest = step.newest
+    if newest is None:
+        raise OutboxError(f"{step.name} was never signed: there is nothing to replace.")
+    return newest.transaction.unsigned
+
+
+def _dearer(before: UnsignedTransaction, market: Fees, cap: Fees) -> Fees:
+    tip = max(least_dearer(before.max_priority_fee_per_gas), market.max_priority_fee_per_gas)
+    fee = max(least_dearer(before.max_fee_per_gas), market.max_fee_per_gas, tip)
+    if fee > cap.max_fee_per_gas or tip > cap.max_priority_fee_per_gas:
+        raise OutboxError(
+            f"Replacing it would cost up to {fee} wei per gas, over the cap of"
+            f" {cap.max_fee_per_gas}.",
+            "Wait for cheaper blocks, or raise the cap in settings.toml.",
+        )
+    return Fees(fee, tip)
+
+
+# Nothing is ever signed twice for one step, and nothing is sent that is not on disk.
 class TransactionSigner(Protocol):
     def sign(self, transaction: UnsignedTransaction, /) -> SignedTransaction: ...
 

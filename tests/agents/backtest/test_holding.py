@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from agents.backtest.holding import (
+from agents.backtest.walking import (
     HeldRanges,
     bar_series,
     earned,
@@ -16,7 +16,7 @@ from agents.backtest.holding import (
     realised_lvr,
     tokens_of,
 )
-from chain.history import ranges
+from chain.history import fee_rate
 from tests.agents.backtest.made_up_bars import bars_along, random_prices
 
 if TYPE_CHECKING:
@@ -83,8 +83,9 @@ def test_lvr_is_what_the_integers_of_the_chain_say() -> None:
     prices = random_prices(200) / 1000
     roots = [int(sqrt(price) * 2**96) for price in prices]
     lower, upper, liquidity = 1.9, 2.1, 10**24
-    exact = ranges.realised_lvr(
-        roots, ranges.LiquidityRange(int(sqrt(lower) * 2**96), int(sqrt(upper) * 2**96), liquidity)
+    exact = fee_rate.realised_lvr(
+        roots,
+        fee_rate.LiquidityRange(int(sqrt(lower) * 2**96), int(sqrt(upper) * 2**96), liquidity),
     )
 
     found = realised_lvr(np.sqrt(prices[None, :]), _one(log(lower), log(upper), float(liquidity)))

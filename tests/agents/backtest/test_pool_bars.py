@@ -8,8 +8,7 @@ from random import Random
 import pytest
 
 from agents.backtest.hours import bar_hours
-from agents.backtest.pool_bars import BarUnits, bars_of_hours
-from agents.backtest.report import BacktestError
+from agents.backtest.report import BacktestError, BarUnits, bars_of_hours
 from agents.numbers.advice import edge_ratio
 from chain.base.quantity import Known
 from chain.base.units import HOUR

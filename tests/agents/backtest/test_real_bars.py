@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from agents.backtest.deciders import advisor_of
+from agents.backtest.deciders import PolicyName, advisor_of
 from agents.backtest.hours import PoolBars
-from agents.backtest.policies import PolicyName
 from agents.backtest.report import backtest
 from agents.backtest.walking import BacktestTerms
 from agents.numbers.advice import edge_ratio

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from agents.backtest.deciders import advisor_of
+from agents.backtest.deciders import PolicyName, advisor_of, walk_all
 from agents.backtest.hours import bar_hours, window_starts
-from agents.backtest.policies import PolicyName, walk_all
 from agents.backtest.report import BacktestError, backtest, drawn_windows, interval
 from agents.backtest.walking import BacktestTerms, make_track
 from agents.numbers.advice import AdvisedAction, edge_ratio

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from agents.bus.payload import FlowFailed
+from agents.bus.envelope import FlowFailed
 from tests.fakes.small_debate import (
     Script,
     Start,

@@ -7,10 +7,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.bus.ambient import Ambient, BusLimits
 from agents.bus.record import FileSink, RecordWriter
 from agents.bus.replay import read_record
 from agents.bus.run import Listener, replay_flow, run_flow
+from agents.bus.transport import Ambient, BusLimits
 from chain.base.redaction import Redactor
 from tests.fakes.jury import JURY, JuryServices, Parrot, Question
 

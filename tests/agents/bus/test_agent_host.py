@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.ambient import Ambient, BusLimits
 from agents.bus.bus import Bus
-from agents.bus.envelope import CLI, Kind
-from agents.bus.payload import FailureCause, FlowFailed, FlowTerms
+from agents.bus.envelope import CLI, FailureCause, FlowFailed, FlowTerms, Kind
 from agents.bus.run import RemoteAgents
-from agents.bus.transport import QueueTransport
+from agents.bus.transport import Ambient, BusLimits, QueueTransport
 from tests.agents.bus.running import REQUEST, assert_replays, run_jury
 from tests.fakes.jury import (
     EXPERTS,

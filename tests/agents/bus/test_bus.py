@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.ambient import Ambient, BusLimits
 from agents.bus.bus import Bus, BusFullError, FlowSpec
-from agents.bus.envelope import CLI, Envelope, EnvelopeError, Kind, Role
-from agents.bus.payload import FailureCause, FlowFailed
-from agents.bus.transport import QueueTransport
+from agents.bus.envelope import CLI, Envelope, EnvelopeError, FailureCause, FlowFailed, Kind, Role
+from agents.bus.transport import Ambient, BusLimits, QueueTransport
 from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
 from tests.fakes.small_debate import (
     AGENTS,

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.ambient import Ambient, BusLimits
-from agents.bus.envelope import CLI, Envelope, Kind, Role
-from agents.bus.payload import FailureCause, Thought
-from agents.bus.transport import QueueTransport
+from agents.bus.envelope import CLI, Envelope, FailureCause, Kind, Role, Thought
+from agents.bus.transport import Ambient, BusLimits, QueueTransport
 from agents.bus.worker import HandlerContext, Outgoing
 from tests.agents.bus.failing_handlers import (
     crash,

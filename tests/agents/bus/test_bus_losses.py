@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.ambient import BusLimits
-from agents.bus.envelope import CLI, Envelope, Kind, Role
-from agents.bus.payload import FailureCause
-from agents.bus.transport import QueueTransport, TransportError
+from agents.bus.envelope import CLI, Envelope, FailureCause, Kind, Role
+from agents.bus.transport import BusLimits, QueueTransport, TransportError
 from agents.bus.worker import HandlerContext, Outgoing
 from tests.agents.bus.failing_handlers import (
     crash,

@@ -11,9 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from agents.bus.envelope import CLI, MOST_BYTES, Envelope, EnvelopeError, Kind, Registry, Role
-from agents.bus.payload import AgentFact, FailureCause, FlowFailed, Payload, wire_of
-from chain.base.canonical import canonical
+from agents.bus.envelope import (
+    CLI,
+    MOST_BYTES,
+    AgentFact,
+    Envelope,
+    EnvelopeError,
+    FailureCause,
+    FlowFailed,
+    Kind,
+    Payload,
+    Registry,
+    Role,
+    wire_of,
+)
+from chain.base.strict_json import canonical
 
 STRATEGIST = Role("strategist")
 CRITIC = Role("critic")

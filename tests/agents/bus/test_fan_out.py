@@ -15,8 +15,8 @@ from agents.bus.record import MemorySink, RecordWriter
 from agents.bus.replay import RecordBrokenError, RecordedTurns, read_record
 from agents.bus.run import replay_flow
 from agents.bus.worker import Board
-from chain.base.canonical import canonical
 from chain.base.redaction import Redactor
+from chain.base.strict_json import canonical
 from tests.agents.bus.running import assert_replays, run_jury
 from tests.fakes.jury import CLERK, EXPERTS, JUDGE, JURY, JuryKind, Verdict
 

@@ -12,22 +12,23 @@ import pytest
 from agents.calibration.calibrate import (
     WIDTHS,
     CentredSurvival,
+    HourlyBars,
     binned,
     calibrate,
     calibration_error,
     estimated_sigmas,
     first_exits,
+    read_hourly_bars,
     realised_sigmas,
     width_reliability,
 )
-from agents.calibration.hourly_bars import HourlyBars, read_hourly_bars
 from agents.numbers.edges import TICK_LOG, Edges
 from agents.numbers.regime import daily_ticks
 from agents.numbers.survival import SIGMA_SCATTER, buffer_hours, estimate_sigma, survival
 from chain.base.quantity import Known
 from chain.base.table_file import TableError
 from chain.base.units import HOUR
-from chain.history.candle_volatility import PairClass, volatility
+from chain.history.volatility import PairClass, volatility
 
 if TYPE_CHECKING:
     from pathlib import Path

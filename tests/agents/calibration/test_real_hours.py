@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agents.calibration.calibrate import Calibration, calibrate
-from agents.calibration.hourly_bars import HourlyBars, read_hourly_bars
+from agents.calibration.calibrate import Calibration, HourlyBars, calibrate, read_hourly_bars
 from agents.numbers.survival import SIGMA_SCATTER, WEEK_TOO_HIGH_POINTS
 from tests.market_data import market_data
 

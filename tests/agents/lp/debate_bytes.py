@@ -11,7 +11,7 @@ from agents.lp.facts import Capital, CreateGoal
 from agents.lp.payloads import FlowCreateStart, FlowStart
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
-from chain.base.canonical import digest
+from chain.base.strict_json import digest
 from chain.contracts.networks import NATIVE
 from tests.agents.lp.debating import DEVNET, argue, watching
 

@@ -6,16 +6,16 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.bus.ambient import Ambient
 from agents.bus.record import MemorySink, RecordWriter
+from agents.bus.transport import Ambient
 from agents.bus.worker import StageFailedError
 from agents.lp.debate import hold_debate
 from agents.lp.facts import CreateContext, MarketContext
 from agents.lp.observe import ChainObserver
 from agents.lp.payloads import FlowCreateStart, FlowStart
-from chain.base.canonical import canonical
 from chain.base.redaction import Redactor
 from chain.base.store import Store
+from chain.base.strict_json import canonical
 from chain.contracts.networks import network_named
 from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient

@@ -18,7 +18,7 @@ from agents.numbers.costs import (
 )
 from agents.numbers.edges import TickRange, price_tick
 from agents.numbers.fees import full_range_value
-from agents.numbers.inventory import allocate_inventory
+from agents.numbers.inventory import PrepSwap, PriceSpan, allocate_inventory
 from agents.numbers.outlook import (
     PoolMarket,
     Stake,
@@ -29,11 +29,10 @@ from agents.numbers.outlook import (
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rounding import writable
 from agents.numbers.rules import JudgmentVerdict, MoveNumbers, judge_move
-from agents.numbers.swap import PrepSwap, PriceSpan
 from chain.base.units import PIPS
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
-from chain.pools.quote import quote_at_most
+from chain.pools.depth import quote_at_most
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

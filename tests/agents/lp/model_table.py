@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from agents.bus.ambient import Ambient, BusLimits
 from agents.bus.record import FileSink, MemorySink, RecordWriter, verify_record
 from agents.bus.replay import read_record
 from agents.bus.run import Listener
+from agents.bus.transport import Ambient, BusLimits
 from agents.lp.debate import DebateEnd, hold_debate, replay_debate
 from agents.lp.facts import PositionPast
 from agents.lp.plan_document import plan_document

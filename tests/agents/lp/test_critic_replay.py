@@ -8,8 +8,7 @@ import pytest
 
 from agents.bus.replay import read_record
 from agents.lp.debate import replay_debate
-from agents.lp.facts import PricePathFacts
-from agents.lp.path_steps import RATE_PARTS, ROOT_PARTS
+from agents.lp.facts import RATE_PARTS, ROOT_PARTS, PricePathFacts
 from agents.numbers.rules import JudgmentVerdict, Rule
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import Market

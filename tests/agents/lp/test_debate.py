@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.ambient import Ambient, BusLimits
-from agents.bus.payload import FailureCause
+from agents.bus.envelope import FailureCause
 from agents.bus.record import MemorySink, RecordWriter
+from agents.bus.transport import Ambient, BusLimits
 from agents.bus.worker import StageFailedError
+from agents.lp.advice_words import option_letter
 from agents.lp.conclude import rules_alone
 from agents.lp.debate import HANDLERS, hold_debate
-from agents.lp.option_letters import option_letter
 from agents.lp.payloads import (
     ARBITER,
     CRITIC,

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from agents.lp.advice_words import option_letter
 from agents.lp.briefing import AXES
 from agents.lp.closing import closing_sentence
 from agents.lp.conclude import is_permitted, rules_alone
-from agents.lp.option_letters import option_letter
 from agents.lp.plan import plan_identity
 from agents.numbers.advice import AdviceReason
-from agents.numbers.assumptions import CheckedAssumption
-from agents.numbers.profiles import PROFILES, RiskProfile
+from agents.numbers.profiles import PROFILES, CheckedAssumption, RiskProfile
 from agents.numbers.rules import JudgmentVerdict
 from tests.agents.lp.made_up import TOKEN0, TOKEN1, Market
 from tests.agents.lp.one_round import concluded, judged

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from chain.contracts.abi import decode, encode_call
-from chain.contracts.keccak import keccak
+from chain.contracts.addresses import keccak
 from chain.devnet.world.deployment import TOKENS
-from chain.tokens import listed
+from chain.tokens import token as listed
 from tests.agents.lp.debate_bytes import all_debated
 from tests.agents.lp.debating import DEVNET, watching
 from tests.chain_view import fresh_chain, small_world

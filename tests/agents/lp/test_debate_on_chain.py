@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
-from agents.bus.payload import FailureCause
+from agents.bus.envelope import FailureCause
 from agents.lp.payloads import FlowStart
 from agents.numbers.advice import AdviceReason
 from agents.numbers.profiles import RiskProfile

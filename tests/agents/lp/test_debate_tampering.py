@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import astuple
 
-from agents.bus.payload import FailureCause
+from agents.bus.envelope import FailureCause
 from agents.lp.debate import HANDLERS
 from agents.lp.evaluation import exit_candidate, hold_candidate
 from agents.lp.judge import recomputed

@@ -161,7 +161,7 @@ def test_a_statement_is_bounded_and_never_cut_within_a_number(
 
 
 def test_the_range_of_a_position_is_told_from_either_side(ledger: ClaimLedger) -> None:
-    from agents.lp.situation import describe_position
+    from agents.lp.briefing import describe_position
     from agents.model.brief import Brief
 
     for market, words in (

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from agents.bus.ambient import Ambient
 from agents.bus.record import FileSink, RecordWriter
 from agents.bus.replay import read_record
+from agents.bus.transport import Ambient
 from agents.lp.debate import HANDLERS, DebateEnd, hold_debate, replay_debate
 from agents.lp.plan_document import plan_document
 from agents.model.brief import MOST_QUOTED

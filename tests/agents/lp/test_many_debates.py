@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import structs
 
-from agents.bus.ambient import Ambient
-from agents.bus.bus import Bus
-from agents.bus.flow import Flow
-from agents.bus.payload import FailureCause, FlowFailed
-from agents.bus.transport import QueueTransport
+from agents.bus.bus import Bus, Flow
+from agents.bus.envelope import FailureCause, FlowFailed
+from agents.bus.transport import Ambient, QueueTransport
 from agents.lp.debate import HANDLERS, LP_FLOW
 from agents.lp.payloads import CRITIC, DEBATE, SCOUT, STRATEGIST, FlowStart, PlanReady
 from agents.lp.services import DebateServices

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from agents.lp.briefing import daily_edges, price_moves, range_left
 from agents.lp.facts import PricePathFacts
-from agents.lp.situation import daily_edges, price_moves, range_left
 from tests.agents.lp.made_up import Market
 
 HOUR = 3_600

@@ -15,9 +15,8 @@ from msgspec.structs import replace
 from agents.bus.replay import read_record
 from agents.lp.debate import HANDLERS
 from agents.lp.evaluation_context import evaluation_of
-from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST
+from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST, USUAL_TOKENS
 from agents.lp.plan import ShapeChoice
-from agents.lp.usual_tokens import USUAL_TOKENS
 from agents.model.settings import ModelLimits
 from tests.agents.lp.honest_model import SHAPES, honest, only_for, sceptical
 from tests.agents.lp.made_up_markets import create_context, market_context

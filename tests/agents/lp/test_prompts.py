@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.ambient import Ambient
 from agents.bus.record import MemorySink, RecordWriter
+from agents.bus.transport import Ambient
+from agents.lp.briefing import ArbiterReply, CriticReply, ScoutReply, StrategistReply
 from agents.lp.debate import HANDLERS, hold_debate
 from agents.lp.facts import MarketContext
 from agents.lp.payloads import STRATEGIST
-from agents.lp.replies import ArbiterReply, CriticReply, ScoutReply, StrategistReply
 from agents.model.brief import STRUCK, Brief
 from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability, Usage
 from agents.model.numerals import Unit, find_numerals

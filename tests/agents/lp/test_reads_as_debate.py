@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.lp.option_letters import option_letter
+from agents.lp.advice_words import option_letter
 from agents.model.interface import Answer, Usage
 from agents.numbers.profiles import RiskProfile
 from tests.agents.lp.debating import argue_over

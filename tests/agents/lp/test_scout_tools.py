@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.lp.facts import PricePathFacts
-from agents.lp.observed_depth import depth_of
-from agents.lp.path_steps import path_steps
-from agents.lp.tools.arguments import DepthArguments, LastSwapsArguments, VolatilityArguments
-from agents.lp.tools.pool_answers import (
+from agents.lp.facts import PricePathFacts, depth_of, path_steps
+from agents.lp.scout_tools import (
     NO_SWAPS,
+    DepthArguments,
+    LastSwapsArguments,
+    VolatilityArguments,
     band_depth,
     depth_answer,
     hook_answer,
@@ -22,8 +22,8 @@ from agents.lp.tools.pool_answers import (
     window_moves,
 )
 from agents.model.brief import Brief
-from chain.base.canonical import canonical
-from chain.pools.quote import quote_exact_input
+from chain.base.strict_json import canonical
+from chain.pools.depth import quote_exact_input
 from tests.agents.lp.made_up_markets import COIN, market_context
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from agents.lp.evaluation import evaluate
 from agents.lp.evaluation_context import evaluation_of
-from agents.lp.facts import Capital, CreateContext, CreateGoal
-from agents.lp.observed_depth import depth_of
+from agents.lp.facts import Capital, CreateContext, CreateGoal, depth_of
 from agents.lp.payloads import FlowCreateStart
 from agents.lp.plan import ShapeChoice
 from agents.numbers.profiles import PROFILES, RiskProfile
@@ -21,8 +20,7 @@ from chain.contracts.calldata import SwapExactIn
 from chain.devnet.world.accounts import ARBITRAGEUR, CROWD
 from chain.devnet.world.deployment import USDC, WETH
 from chain.math.ticks import tick_at_sqrt_price
-from chain.pools.depth import Depth
-from chain.pools.quote import quote_at_most
+from chain.pools.depth import Depth, quote_at_most
 from tests import node_rpc
 from tests.agents.lp.debating import DEVNET, argue, watching
 from tests.agents.lp.made_up import ETHER_DOLLAR, TOKEN1, Market

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from agents.memory.lesson_writing import FEEDBACK, POST_MORTEM, feedback, kind_records, worded
-from agents.memory.post_mortem import EndedTrade, PostMortem, TradeSetup, written
+from agents.memory.memory import EndedTrade, PostMortem, TradeSetup, written
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.model.reply_text import parse_reply
 from agents.trade.routing import RouteName

@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.memory.lesson_writing import kind_records
-from agents.memory.lexical_index import LexicalIndex
-from agents.memory.memory import TradeMemory
-from agents.memory.post_mortem import CHANNEL, EndedTrade, PostMortem, TradeSetup, written
+from agents.memory.memory import (
+    CHANNEL,
+    EndedTrade,
+    LexicalIndex,
+    PostMortem,
+    TradeMemory,
+    TradeSetup,
+    written,
+)
 from tests.printed import printed
 
 if TYPE_CHECKING:

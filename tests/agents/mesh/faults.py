@@ -8,7 +8,7 @@ import json
 import urllib.request
 from typing import TYPE_CHECKING
 
-from agents.bus.payload import FailureCause
+from agents.bus.envelope import FailureCause
 from agents.mesh.nats_engine import kept_subject, live_subject
 from agents.mesh.peers import Engine, read_book
 from tests.agents.mesh.processes import hold

@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agents.bus.envelope import CLI, Kind
-from agents.bus.payload import FailureCause, FlowFailed
-from agents.mesh.frame import FlowStamp, FrameHeader, FrameKind, seal_frame
-from agents.mesh.signing import new_key
+from agents.bus.envelope import CLI, FailureCause, FlowFailed, Kind
+from agents.mesh.frame import FlowStamp, FrameHeader, FrameKind, new_key, seal_frame
 from tests.fakes.jury import EXPERTS, JUDGE, JURY, JuryKind, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agents.bus.envelope import Role
-    from agents.bus.payload import Payload
+    from agents.bus.envelope import Payload, Role
     from tests.fakes.mesh_wire import Members
 
 LIE = Verdict(total=666, heard=())

@@ -21,8 +21,8 @@ from agents.lp.payloads import CRITIC, FlowStart
 from agents.mesh.layout import DESK, MeshPlan, lay_out, planned_members
 from agents.mesh.peers import Engine
 from agents.numbers.profiles import RiskProfile
-from chain.base.canonical import canonical
 from chain.base.home import Home, cache_folder
+from chain.base.strict_json import canonical
 from chain.contracts.networks import network_named
 from tests.fork_server import fork_server
 from zuno_tui.app.debate_setup import Debating, debate
@@ -33,7 +33,7 @@ from zuno_tui.settings.debates import debate_settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from agents.bus.payload import FlowFailed
+    from agents.bus.envelope import FlowFailed
     from agents.bus.run import SpokenTurn
     from chain.devnet.launch import DevnetReady
     from tests.fork_server import ForkedProcess

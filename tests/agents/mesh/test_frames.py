@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from agents.bus.envelope import CLI
+from agents.mesh.endpoint import SeenNumbers
 from agents.mesh.frame import (
     MAGIC,
     MOST_FRAME,
@@ -13,12 +14,14 @@ from agents.mesh.frame import (
     DroppedError,
     FrameHeader,
     FrameKind,
+    MeshKeyError,
+    new_key,
     open_frame,
+    read_key,
     seal_frame,
+    write_key,
 )
-from agents.mesh.link import SeenNumbers
 from agents.mesh.peers import MeshFileError, Peer, PeerBook, checked_book, read_book, read_member
-from agents.mesh.signing import MeshKeyError, new_key, read_key, write_key
 from tests.fakes.mesh_wire import new_members
 from tests.fakes.small_debate import CRITIC, SCOUT
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.ambient import BusLimits
+from agents.bus.transport import BusLimits
 from agents.mesh.frame import DropCause, FrameKind, open_frame
 from tests.agents.bus.running import REQUEST, assert_replays, run_jury
 from tests.agents.mesh.hostile_frames import LIE, hostile_frames
@@ -20,7 +20,7 @@ from tests.fakes.mesh_wire import Wire, agent_on, desk_on, new_members
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agents.bus.payload import FlowTerms
+    from agents.bus.envelope import FlowTerms
     from agents.mesh.frame import FrameHeader
 
 

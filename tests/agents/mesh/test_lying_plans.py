@@ -11,8 +11,7 @@ import pytest
 from msgspec import structs
 from pydantic import ValidationError
 
-from agents.bus.envelope import Kind
-from agents.bus.payload import FailureCause
+from agents.bus.envelope import FailureCause, Kind
 from agents.bus.replay import read_record
 from agents.lp.debate import HANDLERS, LP_FLOW
 from agents.lp.observe import ChainUnreadableError
@@ -20,9 +19,8 @@ from agents.lp.payloads import CRITIC, PlanReady
 from agents.lp.plan import Plan, plan_identity
 from agents.lp.rebuild import PlanFault, PlanRefusedError, refuse_unless_rebuilt
 from agents.lp.services import DebateServices
-from agents.numbers.choosing import PlanVerdict
 from agents.numbers.profiles import RiskProfile
-from agents.numbers.rules import JudgmentVerdict
+from agents.numbers.rules import JudgmentVerdict, PlanVerdict
 from tests.agents.lp.debating import Argued, Seen, argue, argue_over, start_of
 from tests.agents.lp.made_up import TOKEN1, Market
 from tests.fakes.mesh_wire import mesh_of

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.ambient import BusLimits
-from agents.bus.payload import FailureCause
+from agents.bus.envelope import FailureCause
+from agents.bus.transport import BusLimits
 from tests.agents.bus.running import run_jury
 from tests.agents.mesh.test_mesh_flows import ALL, looking
 from tests.fakes.jury import EXPERTS, JURY, Verdict

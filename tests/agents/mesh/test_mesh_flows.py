@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.ambient import BusLimits
 from agents.bus.envelope import CLI
+from agents.bus.transport import BusLimits
 from tests.agents.bus.running import assert_replays, run_jury
 from tests.fakes.jury import CLERK, EXPERTS, JUDGE, JURY, JuryServices, Parrot, Verdict
 from tests.fakes.mesh_wire import Wire, mesh_of
@@ -15,7 +15,7 @@ from tests.fakes.mesh_wire import Wire, mesh_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agents.bus.payload import FlowTerms
+    from agents.bus.envelope import FlowTerms
 
 ALL = (CLERK, *EXPERTS, JUDGE)
 

@@ -21,10 +21,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.x509.oid import NameOID
 
-from agents.mesh.engine import EngineError
-from agents.mesh.nats_access import NatsIdentity, NatsIdentityError, read_credentials, read_nkey
-from agents.mesh.nats_engine import NatsEngine
-from agents.mesh.peers import MEMBER_FILE, Engine, Member, Peer, PeerBook, read_member
+from agents.mesh.nats_engine import (
+    NatsEngine,
+    NatsIdentity,
+    NatsIdentityError,
+    read_credentials,
+    read_nkey,
+)
+from agents.mesh.peers import MEMBER_FILE, Engine, EngineError, Member, Peer, PeerBook, read_member
 from tests.agents.mesh.processes import free_ports, nats_program
 
 if TYPE_CHECKING:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 import random
 
-from agents.bus.envelope import CLI, Kind, Role
-from agents.bus.payload import Thought
+from agents.bus.envelope import CLI, Kind, Role, Thought
 from agents.mesh.frame import FlowStamp
-from agents.mesh.ordering import Copy, RequestOrder, Taken
+from agents.mesh.transport import Copy, RequestOrder, Taken
 from tests.fakes.small_debate import CRITIC, REGISTRY, SCOUT, STRATEGIST, SmallKind, Turn
 
 TURN = Turn(position=7, rounds=1, round=0)

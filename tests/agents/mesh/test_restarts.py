@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.ambient import BusLimits
-from agents.bus.payload import FailureCause
+from agents.bus.envelope import FailureCause
 from agents.bus.run import replay_flow
+from agents.bus.transport import BusLimits
 from agents.mesh.frame import FrameHeader, FrameKind
-from agents.mesh.gathering import gather_roles
+from agents.mesh.peers import gather_roles
 from tests.agents.bus.running import assert_replays, run_jury
 from tests.agents.mesh.test_mesh_flows import ALL, looking
 from tests.fakes.jury import CLERK, EXPERTS, JUDGE, JURY, JuryServices, Parrot, Verdict
@@ -21,8 +21,7 @@ from tests.fakes.mesh_wire import Wire, agent_on, desk_on, endpoint, new_members
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agents.bus.envelope import Role
-    from agents.bus.payload import FlowTerms
+    from agents.bus.envelope import FlowTerms, Role
 
 QUICK = BusLimits(quiet_seconds=1.0, deadline_seconds=20)
 NAMED = {FailureCause.CRASHED, FailureCause.LOST, FailureCause.REFUSED}

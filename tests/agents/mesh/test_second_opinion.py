@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.ambient import Ambient, BusLimits
 from agents.bus.record import MemorySink, RecordWriter
 from agents.bus.replay import read_record
 from agents.bus.run import Listener
+from agents.bus.transport import Ambient, BusLimits
 from agents.lp.payloads import CRITIC
 from agents.lp.second_opinion import (
     SECOND_OPINION,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.payload import FailureCause
+from agents.bus.envelope import FailureCause
 from agents.mesh.peers import Engine
 from tests.agents.conftest import positions_by_state
 from tests.agents.mesh.processes import Mesh, hold, nats_program, running_mesh, session_on

@@ -7,17 +7,17 @@ import time
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from agents.bus.ambient import Ambient
 from agents.bus.host import AgentHost
 from agents.bus.record import running_versions
+from agents.bus.transport import Ambient
 from agents.lp.debate import LP_FLOW
 from agents.lp.payloads import CRITIC
 from agents.lp.services import DebateServices
-from agents.mesh.agent_transport import AgentTransport
+from agents.mesh.frame import read_key
 from agents.mesh.joining import joined
 from agents.mesh.layout import DESK, MeshPlan, lay_out, planned_members
 from agents.mesh.peers import KEY_FILE, Engine, read_member
-from agents.mesh.signing import read_key
+from agents.mesh.transport import AgentTransport
 from tests.agents.lp.debating import watching
 from tests.fakes.mesh_wire import Wire, WireEngine
 from zuno_tui.features.mesh.remote_agents import MESH_FOLDER

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.lp.payloads import CRITIC, SCOUT
+from agents.model.client import ModelWithFallback
 from agents.model.connection import ModelConnections
-from agents.model.fallback import ModelWithFallback
 from agents.model.interface import ModelPrompt, ModelUnavailable, PromptImage, Unavailability
 from tests.agents.model.asked_model import GOOD_TEXT, PROMPT, Asked, Reply
 from tests.fakes.model_endpoint import fails, model_endpoint, says

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import BaseModel
 
-from agents.bus.payload import ModelReply
+from agents.bus.envelope import ModelReply
 from agents.bus.record import FileSink, RecordWriter
 from agents.bus.replay import read_record
 from agents.bus.worker import Board, HandlerContext, Outgoing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agents.model.abilities import SHORT_ANSWER, ReplyForm, ServerAbilities, without_refused
-from agents.model.refusal import RequestRefusal, read_refusal
+from agents.model.faults import RequestRefusal, read_refusal
 
 ASKED = 12_000
 

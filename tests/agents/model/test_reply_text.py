@@ -10,9 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.bus.payload import Payload
-from agents.model.reply_text import PROSE_LIMIT, UnusableReplyError, parse_reply, whole_text
-from agents.model.schema import UnsupportedSchemaError, strict_schema
+from agents.bus.envelope import Payload
+from agents.model.reply_text import (
+    PROSE_LIMIT,
+    UnsupportedSchemaError,
+    UnusableReplyError,
+    parse_reply,
+    strict_schema,
+    whole_text,
+)
 from chain.base.clean_text import clean_text
 from chain.base.redaction import Redactor
 

@@ -15,8 +15,7 @@ from agents.lp.facts import PastChange, PositionPast
 from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST
 from agents.model.abilities import AbilityMemory
 from agents.model.settings import ModelLimits, ModelSettings
-from agents.model.tool_questions import LOOKING_SECONDS, TOOL_FACT
-from agents.model.tools import MOST_CALLS
+from agents.model.tools import LOOKING_SECONDS, MOST_CALLS, TOOL_FACT
 from tests.agents.lp.made_up_markets import create_context, market_context
 from tests.agents.lp.model_table import KEY, MODEL, Table, assert_kept_well, plan_of_the_rules
 from tests.fakes.model_endpoint import never_answers, says

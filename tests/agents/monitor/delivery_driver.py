@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agents.monitor.alerts.state import MonitorState
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.deliver.channel_worker import ChannelWorker
+from agents.monitor.deliver.delivery import ChannelWorker
 from agents.monitor.deliver.webhook import Webhook, WebhookSettings
 from chain.base.home import Home
 from tests.agents.monitor.delivery_kit import happen, raised

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.monitor.alerts.alert import AlertKind, AlertSubject, Finding, Severity
-from agents.monitor.alerts.lifecycle import Cleared, Raised
+from agents.monitor.alerts.alert import AlertKind, AlertSubject, Cleared, Finding, Raised, Severity
 from agents.monitor.alerts.state import MonitorState
 from agents.monitor.alerts.store_page import Poll, WatchPlace
 from agents.monitor.deliver.channel import DELIVERY_LIMITS
-from agents.monitor.deliver.channel_worker import ChannelWorker, Stopped
+from agents.monitor.deliver.delivery import ChannelWorker, Stopped
 from agents.monitor.deliver.ledger import EVERYTHING
 from agents.monitor.deliver.telegram import Telegram, TelegramSettings
 from chain.base.home import Home
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from agents.monitor.alerts.alert import AlertEvent
     from agents.monitor.alerts.store import AlertStore
     from agents.monitor.deliver.channel import Channel
-    from agents.monitor.deliver.channel_worker import Step
+    from agents.monitor.deliver.delivery import Step
     from agents.monitor.deliver.ledger import Pace
 
 WALLET = "0x" + "ab" * 20

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from agents.monitor.alerts.alert import AlertKind, AlertSubject, Finding, Severity
-from agents.monitor.alerts.lifecycle import Cleared, Raised
+from agents.monitor.alerts.alert import AlertKind, AlertSubject, Cleared, Finding, Raised, Severity
 from agents.monitor.alerts.store_page import Poll, WatchCursor, WatchPlace
 
 WALLET = "0x" + "ab" * 20

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from agents.monitor.rules.baseline import Baseline
-from agents.monitor.rules.excursions import INSIDE
+from agents.monitor.rules.baseline import INSIDE, Baseline
 from agents.monitor.rules.risks import Situation
 from chain.contracts.hooks import hook_passport
 from chain.contracts.networks import NATIVE, network_named

@@ -9,9 +9,15 @@ from msgspec.structs import replace
 
 from agents.monitor.alerts.store import WatchState
 from agents.monitor.judge import depth_references
-from agents.monitor.rules.baseline import WALLET, Baseline, Baselines, read_baseline
+from agents.monitor.rules.baseline import (
+    INSIDE,
+    OUTSIDE,
+    WALLET,
+    Baseline,
+    Baselines,
+    read_baseline,
+)
 from agents.monitor.rules.depths import DepthReference
-from agents.monitor.rules.excursions import INSIDE, OUTSIDE
 from agents.monitor.rules.thresholds import LEAST_INTERVAL_SECONDS, Thresholds, WatchSettings
 from chain.base.units import DAY
 from tests.agents.monitor.made_up_positions import NETWORK, block, position

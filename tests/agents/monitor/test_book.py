@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.monitor.alerts import store_tables as book_tables
-from agents.monitor.alerts.alert import AlertKind, AlertState, EventKind, Severity
-from agents.monitor.alerts.lifecycle import AlertMute
+from agents.monitor.alerts.alert import AlertKind, AlertMute, AlertState, EventKind, Severity
 from agents.monitor.alerts.store import AlertStore, UnknownAlertError
 from tests.agents.monitor.made_up_alerts import HERE, NOW, cleared, polls, raised, subject
 

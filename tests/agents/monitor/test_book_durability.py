@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.alerts.alert import AlertSubject
-from agents.monitor.alerts.lifecycle import Raised
+from agents.monitor.alerts.alert import AlertSubject, Raised
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.alerts.store_page import Poll, WatchPlace
 from chain.base.home import Home

@@ -17,7 +17,7 @@ import pytest
 
 from agents.monitor.alerts.state import MonitorState
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.deliver.channel_worker import ChannelWorker
+from agents.monitor.deliver.delivery import ChannelWorker
 from agents.monitor.deliver.webhook import Webhook, WebhookSettings
 from tests.agents.monitor.delivery_kit import home_in
 

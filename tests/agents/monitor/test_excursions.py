@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.monitor.rules.excursions import (
+from agents.monitor.rules.baseline import (
     INSIDE,
     OUTSIDE,
     BlockTick,

@@ -9,8 +9,8 @@ import pytest
 
 from agents.monitor.alerts.alert import AlertKind, EventKind
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
-from chain.devnet.world.phases import Mood
 from chain.devnet.world.pools import WETH_USDC, WETH_USDC_LOW
+from chain.devnet.world.price_path import Mood
 from tests.agents.monitor.reference import reference_excursions, swap_ticks
 from tests.agents.monitor.walked_market import WalkedPool, seeded_steps
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import AlertKind, AlertState, EventKind, Severity
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.rules.change_risks import operators_changed
+from agents.monitor.rules.risks import operators_changed
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from chain.positions.identity import identify
 from chain.rpc.errors import Malformed

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.alerts.alert import EventKind, Severity
-from agents.monitor.alerts.lifecycle import AlertMute
+from agents.monitor.alerts.alert import AlertMute, EventKind, Severity
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.channel import is_news
 from tests.agents.monitor.delivery_kit import START, cleared, happen, raised, subject

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.polling_lock import Holder, PollingLock, current_holder
+from agents.monitor.heartbeat import Holder, PollingLock, current_holder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _HOLD = """
 import sys, time
 from pathlib import Path
-from agents.monitor.polling_lock import Holder, PollingLock
+from agents.monitor.heartbeat import Holder, PollingLock
 lock = PollingLock(Path(sys.argv[1]), Holder.myself(now=77.5))
 print(lock.take(), flush=True)
 time.sleep(60)

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import AlertKind, AlertState, EventKind
-from agents.monitor.alerts.price_alerts import (
+from agents.monitor.alerts.state import (
     UnknownPriceAlertError,
     drop_price_alert,
     keep_price_alert,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from agents.monitor.alerts.price_alerts import PriceAlert, PriceSide
+    from agents.monitor.alerts.state import PriceAlert, PriceSide
 
 BASE = network_named("base")
 PLACE = WatchPlace(BASE.chain_id, "0x" + "11" * 20)

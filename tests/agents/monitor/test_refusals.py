@@ -15,8 +15,7 @@ from agents.monitor.alerts import store_tables as book_tables
 from agents.monitor.alerts.state import MonitorState
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.channel import ChannelRefused, Delayed, Delivered, Notification
-from agents.monitor.deliver.channel_worker import ChannelWorker, SetAside, Stopped
-from agents.monitor.deliver.delivery import Delivery
+from agents.monitor.deliver.delivery import ChannelWorker, Delivery, SetAside, Stopped
 from agents.monitor.deliver.ledger import EVERYTHING
 from chain.base.store import Store, StoreError
 from tests.agents.monitor.delivery_kit import (
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
     from agents.monitor.alerts.alert import AlertEvent
     from agents.monitor.deliver.channel import Outcome
-    from agents.monitor.deliver.channel_worker import Step
+    from agents.monitor.deliver.delivery import Step
     from chain.base.home import Home
 
 LETTER = 3

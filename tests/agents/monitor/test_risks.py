@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import AlertKind, Severity
-from agents.monitor.rules.excursions import INSIDE, OUTSIDE
+from agents.monitor.rules.baseline import INSIDE, OUTSIDE
 from agents.monitor.rules.risks import RULES, findings, judge_kind
 from agents.monitor.rules.thresholds import Thresholds
-from chain.history.candle_volatility import Volatility, VolatilityStep
+from chain.history.volatility import Volatility, VolatilityStep
 from tests.agents.monitor.made_up_positions import at_tick, situation
 
 if TYPE_CHECKING:

@@ -12,12 +12,18 @@ import pytest
 
 from agents.monitor import service
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.deliver.channel_worker import Sent, Stopped
+from agents.monitor.deliver.delivery import Sent, Stopped
 from agents.monitor.deliver.telegram import Telegram, TelegramSettings
-from agents.monitor.heartbeat import Sight, last_beat
-from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
+from agents.monitor.heartbeat import (
+    RoundEnded,
+    Sight,
+    Troubled,
+    TurnTaken,
+    WaitingForTurn,
+    current_holder,
+    last_beat,
+)
 from agents.monitor.poll import PollReport
-from agents.monitor.polling_lock import current_holder
 from agents.monitor.service import run_monitor
 from chain.base.store import Store
 from tests.agents.monitor.delivery_kit import (
@@ -36,8 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.monitor.deliver.channel import Channel
-    from agents.monitor.heartbeat import Beat
-    from agents.monitor.notes import Note
+    from agents.monitor.heartbeat import Beat, Note
     from chain.base.home import Home
 
 REPORT = PollReport("base", 8453, WALLET, 31_204_113, 3, 1, (), None, 0.1)

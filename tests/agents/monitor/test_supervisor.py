@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.sd_notify import Supervisor
+from agents.monitor.heartbeat import Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.alerts.alert import AlertKind, Severity
-from agents.monitor.alerts.lifecycle import AlertMute
+from agents.monitor.alerts.alert import AlertKind, AlertMute, Severity
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.channel import DELIVERY_LIMITS
-from agents.monitor.deliver.channel_worker import (
+from agents.monitor.deliver.delivery import (
     MOST_REST_SECONDS,
     REFUSED_REST_SECONDS,
     Postponed,
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from agents.monitor.deliver.channel_worker import ChannelWorker
+    from agents.monitor.deliver.delivery import ChannelWorker
     from chain.base.http import HttpLimits
     from tests.fakes.telegram import Heard
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.deliver.channel_worker import Sent
+from agents.monitor.deliver.delivery import Sent
 from agents.monitor.service import MOST_NAMED, Unsaved
 from tests.agents.monitor.delivery_kit import (
     Clock,

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from agents.monitor.judge import Valuing
 from agents.monitor.reader import Reading
-from agents.monitor.rules.excursions import INSIDE
+from agents.monitor.rules.baseline import INSIDE
 from agents.monitor.rules.worth_risks import Losses
 from chain.base.quantity import Known
-from chain.positions.wallet_trail import WalletPositions
+from chain.positions.search import WalletPositions
 from chain.prices.ladder import price_book
 from tests.agents.monitor.made_up_alerts import WALLET
 from tests.agents.monitor.made_up_positions import NETWORK, ONE, TWO, at_tick, block, position

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.deliver.channel_worker import Postponed, Sent, Stopped
+from agents.monitor.deliver.delivery import Postponed, Sent, Stopped
 from agents.monitor.deliver.webhook import Webhook, WebhookSettings
 from tests.agents.monitor.delivery_kit import (
     IMPATIENT,

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 from chain.contracts import abi
 from chain.devnet.world.accounts import ARBITRAGEUR, MEDIUM_PROVIDER
-from chain.devnet.world.draws import Draws
-from chain.devnet.world.phases import Calendar, Mood
-from chain.devnet.world.price_path import MILLITICKS, Asset, SeededPath
+from chain.devnet.world.price_path import MILLITICKS, Asset, Calendar, Draws, Mood, SeededPath
 from chain.math.ticks import sqrt_price_at_tick
 from chain.rpc.multicall import Call, aggregate, decode_aggregate
 

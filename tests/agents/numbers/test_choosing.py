@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.numbers.choosing import (
+from agents.numbers.profiles import PROFILES, RiskProfile
+from agents.numbers.rules import (
     JudgedMove,
+    JudgmentVerdict,
+    MoveNumbers,
     PlanVerdict,
     arbiter_choice,
     best_accepted,
@@ -15,8 +18,6 @@ from agents.numbers.choosing import (
     stay_verdict,
     tiebreak_value,
 )
-from agents.numbers.profiles import PROFILES, RiskProfile
-from agents.numbers.rules import JudgmentVerdict, MoveNumbers
 from agents.numbers.survival import StressBuffers
 
 ACCEPT, REVISE, VETO = JudgmentVerdict

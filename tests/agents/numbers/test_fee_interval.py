@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agents.numbers.fee_interval import (
+from agents.numbers.fees import (
     FITTED,
     LEAST_RATIOS,
     fee_ratios,

@@ -21,7 +21,7 @@ from agents.numbers.costs import (
     move_cost,
 )
 from agents.numbers.edges import TICK_LOG, Edges, TickRange, edges_of, price_tick
-from agents.numbers.swap import PrepSwap, PriceSpan
+from agents.numbers.inventory import PrepSwap, PriceSpan
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 

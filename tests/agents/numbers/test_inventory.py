@@ -10,10 +10,12 @@ from agents.numbers.edges import TickRange
 from agents.numbers.inventory import (
     Allocation,
     InventoryError,
+    PrepSwap,
+    SwapTerms,
     allocate_for_create,
     allocate_inventory,
+    swap_terms,
 )
-from agents.numbers.swap import PrepSwap, SwapTerms, swap_terms
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import (
@@ -22,7 +24,7 @@ from chain.math.liquidity import (
     amounts_for_liquidity,
     liquidity_for_amounts,
 )
-from chain.math.swap_step import swap_step
+from chain.math.sqrt_price import swap_step
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, sqrt_price_at_tick
 
 NOTHING = Amounts(0, 0)

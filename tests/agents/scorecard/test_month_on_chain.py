@@ -15,9 +15,8 @@ from agents.lp.plan import Choice, Plan, plan_identity
 from agents.numbers.advice import AdviceReason
 from agents.numbers.profiles import RiskProfile
 from agents.scorecard.judging import judge_due
-from agents.scorecard.score import AdviceKind
+from agents.scorecard.score import AdviceKind, summarise
 from agents.scorecard.scoring import DecidedPlan
-from agents.scorecard.summary import summarise
 from chain.base.store import Store
 from chain.devnet.world.pools import POOLS
 from chain.positions.overview import Sources

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agents.bus.plan_store import PlanStore
 from agents.lp import FLOW
 from agents.lp.plan import plan_identity
-from agents.scorecard.past_plans import SkipReason, past_plans
+from agents.scorecard.judging import SkipReason, past_plans
 from tests.agents.lp.made_up import Market
 from tests.agents.lp.one_round import concluded, judged
 

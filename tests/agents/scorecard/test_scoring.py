@@ -11,22 +11,23 @@ from msgspec import convert, to_builtins
 
 from agents.numbers.edges import TickRange
 from agents.numbers.outlook import Stake
-from agents.scorecard.price_course import judged_hours, price_course
 from agents.scorecard.score import AdviceKind, HorizonScore, JudgedBlock, OptionWorths
 from agents.scorecard.scoring import (
     DecidedPlan,
     amounts_of,
     earned_fees,
+    judged_hours,
     kind_of,
+    price_course,
     price_of,
     score_plan,
     wide_stake,
     worth1,
 )
 from chain.base.units import DAY, HOUR
-from chain.history.flows import FeeTerms
+from chain.history.events import FeeTerms
+from chain.history.fee_rate import LiquidityRange, range_fees
 from chain.history.hours import PoolMoment, hour_rows, recent_swap
-from chain.history.ranges import LiquidityRange, range_fees
 from chain.math.fees import ProtocolFee
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick

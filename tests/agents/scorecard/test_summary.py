@@ -11,10 +11,10 @@ from agents.scorecard.score import (
     HorizonScore,
     JudgedBlock,
     OptionWorths,
+    ScoreStore,
     StayOutcome,
+    summarise,
 )
-from agents.scorecard.score_store import ScoreStore
-from agents.scorecard.summary import summarise
 from chain.base.store import Store
 
 READ_AT = JudgedBlock(9, "0x" + "99" * 32)

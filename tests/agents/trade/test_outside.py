@@ -11,7 +11,7 @@ import pytest
 from agents.trade.expert_rules import macro_finding
 from agents.trade.facts import TradeContext
 from agents.trade.limits import DeskLimits
-from agents.trade.observe.outside import FearGreedReader, MacroReader, OptionsReader
+from agents.trade.observe.sections import FearGreedReader, MacroReader, OptionsReader
 from agents.trade.terms import Bias, SectionName, SectionStatus
 from chain.exchange.public.deribit import DeribitPublic, OptionQuote, option_delta
 from chain.exchange.public.fear_greed import FearGreedIndex

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.memory.lesson_writing import FeedbackReply, PostMortemReply
-from agents.model.schema import strict_schema
-from agents.model.structured_reply import StructuredReply
-from agents.trade import replies
-from agents.trade.observe.ingestion import ExtractionReply
-from agents.trade.observe.news import NarrativeReply
+from agents.model.reply_text import StructuredReply, strict_schema
+from agents.trade import findings
+from agents.trade.observe.news import ExtractionReply, NarrativeReply
 from agents.trade.routing import (
     FLASH,
     ROLE_ROUTES,
@@ -84,7 +82,7 @@ async def test_every_request_fits_in_the_record_as_its_hash() -> None:
 
 
 def test_every_reply_can_be_asked_of_a_server() -> None:
-    offices = [one for name, one in vars(replies).items() if name.endswith("Reply")]
+    offices = [one for name, one in vars(findings).items() if name.endswith("Reply")]
     schemas = [strict_schema(one) for one in offices if one is not StructuredReply]
     others: tuple[type[BaseModel], ...] = (
         NarrativeReply,

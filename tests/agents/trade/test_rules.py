@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from agents.trade.expected_value import (
+from agents.trade.judging import (
     TradeCosts,
     expected_value,
     fair_probability_pct,

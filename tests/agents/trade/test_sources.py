@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.memory.memory import TradeMemory
-from agents.memory.post_mortem import CHANNEL
+from agents.memory.memory import CHANNEL, TradeMemory
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.model.reply_text import parse_reply
-from agents.trade.observe.ingestion import MemoryIngestion
-from agents.trade.observe.news import NarrativeReader, NewsReader, read_feed
-from agents.trade.observe.outside import LiquidationsReader
-from agents.trade.observe.sections import section
+from agents.trade.observe.news import MemoryIngestion, NarrativeReader, NewsReader, read_feed
+from agents.trade.observe.sections import LiquidationsReader, section
 from agents.trade.terms import SectionName, SectionStatus, TradeDecision
 from chain.base.redaction import Redactor
 from chain.exchange.public.okx import OkxPublic

@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from chain.base.number_words import UNKNOWN, hours
+from chain.base.units import UNKNOWN, hours
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,12 @@ _decrypted(json.loads(kept), Passphrase(b"open"))
 """,
     "the demo's keystore": """
 import pathlib, tempfile
-from chain.devnet.world.keystore import demo_keystore
+from chain.devnet.world.accounts import demo_keystore
 with tempfile.TemporaryDirectory() as folder:
     demo_keystore(pathlib.Path(folder))
 """,
     "a signature": """
-from chain.contracts.public_keys import address_of
+from chain.contracts.addresses import address_of
 from chain.execution.transaction import UnsignedTransaction
 from chain.wallet.secrets import PrivateKey
 from chain.wallet.signer import Signer
@@ -31,7 +31,7 @@ step = UnsignedTransaction(1, address_of(key), "0x" + "22" * 20, 0, b"", 21000, 
 Signer(PrivateKey(key), 1).sign(step)
 """,
     "a seed phrase": """
-from chain.wallet.seed_phrase import _derived
+from chain.wallet.secrets import _derived
 _derived(b"test test test test test test test test test test test junk", [0])
 """,
     "a name": """

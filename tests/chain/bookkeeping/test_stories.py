@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from chain.base.quantity import Known, Unknown
-from chain.bookkeeping.lineage import SOON_SECONDS, PositionLife, WalletFacts, stories
-from chain.bookkeeping.results import story_result
-from chain.bookkeeping.transactions import SentTransaction
+from chain.bookkeeping.ledger import SentTransaction
+from chain.bookkeeping.results import SOON_SECONDS, PositionLife, WalletFacts, stories, story_result
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.history.events import LogPlace

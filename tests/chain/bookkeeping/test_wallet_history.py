@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.base.quantity import Known, Quantity
-from chain.bookkeeping.entry import EntryKind, LedgerAccount
+from chain.bookkeeping.ledger import EntryKind, LedgerAccount
 from chain.bookkeeping.wallet_history import read_custody_log, read_wallet_history
 from chain.devnet.world.accounts import DEMO_WALLET, NEIGHBOUR, WIDE_PROVIDER
 from chain.positions.overview import Sources
@@ -15,7 +15,7 @@ from chain.prices.price import WorthUnit
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chain.bookkeeping.entry import LedgerEntry
+    from chain.bookkeeping.ledger import LedgerEntry
     from chain.bookkeeping.wallet_history import WalletHistory
     from chain.contracts.networks import Address
     from chain.tokens import Token

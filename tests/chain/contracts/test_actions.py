@@ -6,6 +6,7 @@ import eth_abi.abi as eth_abi
 import pytest
 
 from chain.contracts import calldata as actions
+from chain.contracts.addresses import keccak
 from chain.contracts.calldata import (
     OPEN_DELTA,
     TO_SENDER,
@@ -30,7 +31,6 @@ from chain.contracts.calldata import (
     modify_liquidities,
     swap_exact_in,
 )
-from chain.contracts.keccak import keccak
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
 

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.contracts.abi import encode
-from chain.contracts.code_hashes import shipped_code_hashes
-from chain.contracts.keccak import keccak
-from chain.contracts.networks import all_networks, network_named
-from chain.devnet.world.contracts import contract_codes
-from chain.devnet.world.deployment import CONTRACTS
+from chain.contracts.addresses import keccak
+from chain.contracts.networks import all_networks, network_named, shipped_code_hashes
+from chain.devnet.world.deployment import CONTRACTS, contract_codes
 from tests import node_rpc
 
 if TYPE_CHECKING:

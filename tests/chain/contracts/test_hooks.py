@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chain.contracts.addresses import keccak
 from chain.contracts.hooks import (
     NO_HOOK,
     Danger,
@@ -13,7 +14,6 @@ from chain.contracts.hooks import (
     hook_passport,
     permissions_of,
 )
-from chain.contracts.keccak import keccak
 from chain.contracts.pool_key import DYNAMIC_FEE
 
 # The order in which Uniswap's Hooks.sol lists its flags, highest bit first.

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chain.contracts import storage
-from chain.contracts.keccak import keccak
+from chain.contracts.addresses import keccak
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey, position_key
 

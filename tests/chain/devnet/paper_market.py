@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 from chain.base.units import PIPS
 from chain.contracts.storage import pool_slots
 from chain.devnet.world.deployment import CONTRACTS
-from chain.devnet.world.market import HISTORY_ENDS, MARKET_OPENS
-from chain.devnet.world.pools import DYNAMIC, DevnetPool
-from chain.devnet.world.visits import (
+from chain.devnet.world.market import (
+    HISTORY_ENDS,
+    MARKET_OPENS,
     WEEK_SIZE,
     MarketClosing,
     history_visits,
     live_visits,
     market_closings,
 )
+from chain.devnet.world.pools import DYNAMIC, DevnetPool
 from chain.devnet.world.worlds import SwapBudget
 from tests.chain.devnet.pool_edge import PoolTrade
 
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
         SimulatedMarket,
         Storage,
     )
-    from chain.devnet.world.phases import Mood
-    from chain.devnet.world.pool_walk import PoolPoint
+    from chain.devnet.world.pools import PoolPoint
+    from chain.devnet.world.price_path import Mood
     from tests.chain_view import ChainView
 
 

@@ -12,32 +12,44 @@ import pytest
 
 from chain.base.units import DAY
 from chain.contracts.abi import decode, encode_call
-from chain.devnet.clock import Clock
 from chain.devnet.defaults import DEMO_SEED, DEMO_SPEED
+from chain.devnet.live import Clock
 from chain.devnet.world.accounts import ARBITRAGEUR
 from chain.devnet.world.demo_life import DemoLife
 from chain.devnet.world.deployment import CONTRACTS
-from chain.devnet.world.draws import ONE_SIGMA, Draws
 from chain.devnet.world.market import (
     DENSE_BEGINS,
     HISTORY_ENDS,
     MARKET_OPENS,
+    SMALL_SIZE,
+    WEEK_SIZE,
     Floor,
     PlannedSwap,
     SimulatedMarket,
-    point_of,
-    reader,
-)
-from chain.devnet.world.phases import Calendar, Mood
-from chain.devnet.world.pool_walk import walk_to
-from chain.devnet.world.pools import DYNAMIC, ETH_USDC, POOLS, SLEEPY, STABLE, WETH_USDC_LOW
-from chain.devnet.world.price_path import MILLITICKS, Asset, seeded_path, sqrt_price_at
-from chain.devnet.world.visits import (
-    SMALL_SIZE,
-    WEEK_SIZE,
     history_visits,
     live_visits,
     market_closings,
+    point_of,
+    reader,
+)
+from chain.devnet.world.pools import (
+    DYNAMIC,
+    ETH_USDC,
+    POOLS,
+    SLEEPY,
+    STABLE,
+    WETH_USDC_LOW,
+    walk_to,
+)
+from chain.devnet.world.price_path import (
+    MILLITICKS,
+    ONE_SIGMA,
+    Asset,
+    Calendar,
+    Draws,
+    Mood,
+    seeded_path,
+    sqrt_price_at,
 )
 from chain.devnet.world.worlds import SURE_SWAPS
 from tests.chain.devnet.paper_market import before_trading, paper_week
@@ -45,8 +57,8 @@ from tests.chain.devnet.paper_market import before_trading, paper_week
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from chain.devnet.world.market import HistorySize
     from chain.devnet.world.pools import DevnetPool
-    from chain.devnet.world.visits import HistorySize
     from chain.devnet.world.worlds import World
     from tests.chain_view import ChainView
 

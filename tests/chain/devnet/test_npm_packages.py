@@ -19,7 +19,7 @@ from chain.devnet.npm_packages import (
     ensure_package,
     package_folder,
 )
-from chain.devnet.world.contracts import code_in, contract_codes
+from chain.devnet.world.deployment import code_in, contract_codes
 
 CONTENT = b'{"bytecode": {"object": "0x6001"}}'
 

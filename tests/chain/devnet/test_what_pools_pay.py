@@ -11,9 +11,8 @@ import pytest
 
 from chain.base.units import DAY, HOUR, PIPS
 from chain.contracts.abi import decode, topic
-from chain.devnet.clock import Clock
 from chain.devnet.defaults import DEMO_SEED
-from chain.devnet.live import LiveWorld
+from chain.devnet.live import Clock, LiveWorld
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.market import HISTORY_ENDS, Floor, SimulatedMarket
 from chain.devnet.world.pools import POOLS, SLEEPY, WETH_USDC, WETH_USDC_LOW

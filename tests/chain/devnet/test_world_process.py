@@ -21,12 +21,11 @@ from chain.contracts.pool_key import PoolKey
 from chain.contracts.storage import decode_position_info
 from chain.devnet.defaults import control_url
 from chain.devnet.launch import DevnetError, DevnetReady, devnet_process, running_devnet
-from chain.devnet.world.accounts import DEMO_WALLET, NEIGHBOUR
+from chain.devnet.world.accounts import DEMO_PASSPHRASE, DEMO_WALLET, NEIGHBOUR
 from chain.devnet.world.demo_life import DemoLife
 from chain.devnet.world.deployment import CONTRACTS
-from chain.devnet.world.keystore import DEMO_PASSPHRASE
 from chain.devnet.world.market import HISTORY_ENDS
-from chain.devnet.world.phases import Mood
+from chain.devnet.world.price_path import Mood
 from chain.devnet.world.writing import sign_transaction
 from tests import node_rpc
 from tests.chain.devnet.conftest import SEED

@@ -205,7 +205,7 @@ def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
         "chain.devnet.json_rpc",
         "chain.devnet.npm_packages",
         "chain.devnet.world",
-        "chain.devnet.world.contracts",
+        "chain.devnet.world.deployment",
         "chain.math",
     }
     assert set(loaded) - harmless == named

@@ -33,7 +33,7 @@ from chain.devnet.world.hook_code import (
     SUBSCRIBER,
     UPDATE_FEE,
 )
-from chain.devnet.world.market import HISTORY_ENDS, STEWARD_FEES
+from chain.devnet.world.market import HISTORY_ENDS, SMALL_SIZE, STEWARD_FEES
 from chain.devnet.world.pools import (
     DYNAMIC,
     ETH_USDC,
@@ -44,8 +44,7 @@ from chain.devnet.world.pools import (
     WETH_USDC,
     WETH_USDC_LOW,
 )
-from chain.devnet.world.visits import SMALL_SIZE
-from chain.tokens.listed import listed_tokens
+from chain.tokens.token import listed_tokens
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address

@@ -10,7 +10,7 @@ import pytest
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType
 from chain.exchange.orders.paper_venue import PaperTerms, PaperVenue
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
-from chain.exchange.public.book_walk import imbalance, slippage_bips, spread_bips
+from chain.exchange.public.book import imbalance, slippage_bips, spread_bips
 from chain.exchange.public.market import closed_candles, contract_symbol, cumulative_delta
 from chain.prices.market_http import MarketError
 from tests import node_rpc

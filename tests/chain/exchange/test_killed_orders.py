@@ -15,7 +15,7 @@ import pytest
 from chain.base.sqlite import open_database, transaction
 from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType
-from chain.exchange.orders.paper_account import PaperAccount, placed
+from chain.exchange.orders.paper_venue import PaperAccount, placed
 from chain.exchange.orders.venue import VenueAccount, reconcile, send_orders
 from tests.chain.exchange.markets import START, account, moment, order
 

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.exchange.public.book_walk import imbalance, slippage_bips, walk_book
-from chain.exchange.public.market import BookLevel, Candle, OrderBook, cumulative_delta
-from chain.exchange.public.streamed_book import (
+from chain.exchange.public.book import (
     BookChange,
     BookSnapshot,
     StreamedBook,
     StreamGapError,
+    imbalance,
+    slippage_bips,
+    walk_book,
 )
+from chain.exchange.public.market import BookLevel, Candle, OrderBook, cumulative_delta
 from tests.market_data import market_data
 from tests.printed import printed
 

@@ -9,8 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
-from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType, VenueOrder
-from chain.exchange.orders.slicing import market_parts
+from chain.exchange.orders.order import (
+    OrderProgress,
+    OrderSide,
+    OrderState,
+    OrderType,
+    VenueOrder,
+    market_parts,
+)
 from chain.exchange.orders.venue import reconcile, send_orders
 from chain.exchange.public.market import ContractRules
 from tests.chain.exchange.markets import ETH, START, order

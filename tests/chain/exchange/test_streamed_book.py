@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.exchange.public.book_stream import BookStream, LiveBook, StreamLimits
-from chain.exchange.public.market import BookLevel, OrderBook
-from chain.exchange.public.streamed_book import (
+from chain.exchange.public.book import (
     BookChange,
     BookSnapshot,
     StreamedBook,
     StreamGapError,
 )
+from chain.exchange.public.book_stream import BookStream, LiveBook, StreamLimits
+from chain.exchange.public.market import BookLevel, OrderBook
 from chain.prices.market_http import MarketError
 
 if TYPE_CHECKING:

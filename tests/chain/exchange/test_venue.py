@@ -14,7 +14,7 @@ from chain.exchange.orders.journal import (
     TradeJournal,
 )
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
-from chain.exchange.orders.paper_account import PaperAccount, placed
+from chain.exchange.orders.paper_venue import PaperAccount, placed
 from chain.exchange.orders.venue import VenueAccount, reconcile, send_orders
 from tests.chain.exchange.markets import START, account, moment, order
 

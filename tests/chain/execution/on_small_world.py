@@ -8,8 +8,7 @@ from math import isqrt
 from typing import TYPE_CHECKING
 
 from agents.numbers.edges import TickRange
-from agents.numbers.inventory import allocate_inventory
-from agents.numbers.swap import swap_terms
+from agents.numbers.inventory import allocate_inventory, swap_terms
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from chain.contracts.networks import network_named
 from chain.execution.outbox.delivery import Route
-from chain.execution.outbox.evidence import EMBEDDED
 from chain.execution.outbox.journal import OutboxError
+from chain.execution.outbox.lookup import EMBEDDED
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.resume import StepSituation, look
 from chain.execution.outbox.sender import Patience, Sender

@@ -29,7 +29,7 @@ from chain.execution.build.requests import (
 )
 from chain.execution.build.sizing import guaranteed_by_exit, narrowed, size_swap_entry
 from chain.math.liquidity import Amounts
-from chain.pools.quote import quote_exact_input
+from chain.pools.depth import quote_exact_input
 from tests.chain.execution.on_small_world import (
     MANAGER,
     NETWORK,

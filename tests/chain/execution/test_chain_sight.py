@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from chain.execution.outbox.chain_sight import REORG_DEPTH, ChainState, keep_sight, sight_chain
-from chain.execution.outbox.evidence import EMBEDDED, ONE_ENDPOINT, NamedReader
-from chain.execution.outbox.heads import Genesis, Head
+from chain.execution.outbox.chain_sight import (
+    REORG_DEPTH,
+    ChainState,
+    Genesis,
+    Head,
+    keep_sight,
+    sight_chain,
+)
+from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, NamedReader
 from chain.execution.outbox.records import EndCode, StepState
 from chain.execution.outbox.resume import StepSituation, look
 from chain.execution.outbox.rules import PlanOverError
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chain.contracts.networks import Network
-    from chain.execution.outbox.evidence import Evidence
+    from chain.execution.outbox.lookup import Evidence
     from tests.chain.moves import Moves
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from chain.contracts import abi
 from chain.contracts import calldata as actions
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
 from chain.execution.decode.decoder import decode

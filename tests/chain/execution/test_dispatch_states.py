@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from chain.execution.outbox.journal import OutboxError
-from chain.execution.outbox.journal_changes import move_step
+from chain.execution.outbox.journal import OutboxError, move_step
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import (
     HOLDS_NONCE,

@@ -9,8 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from chain.execution.outbox.delivery import Route
-from chain.execution.outbox.evidence import Evidence, NamedReader, agreed
-from chain.execution.outbox.lookup import NonceState, Sighting
+from chain.execution.outbox.lookup import Evidence, NamedReader, NonceState, Sighting, agreed
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Doubt, EndCode, StepState
 from chain.execution.outbox.resume import StepSituation, look

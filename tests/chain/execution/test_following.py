@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.delivery import Route
-from chain.execution.outbox.evidence import EMBEDDED, Evidence, NamedReader
+from chain.execution.outbox.lookup import EMBEDDED, Evidence, NamedReader
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Doubt, EndCode, StepState
 from chain.execution.outbox.sender import Sender

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.execution.outbox import journal_file
+from chain.execution.outbox import journal
 from chain.execution.outbox.journal import JOURNAL_VERSION, OutboxError
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import EndCode
@@ -148,7 +148,7 @@ def test_a_journal_that_cannot_be_used_now_is_refused(
 
     path = tmp_path / "outbox.db"
     Outbox.open(path).close()
-    monkeypatch.setattr(journal_file, "prepare", locked)
+    monkeypatch.setattr(journal, "prepare", locked)
 
     with pytest.raises(OutboxError, match="cannot be used now"):
         Outbox.open(path)

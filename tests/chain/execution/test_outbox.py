@@ -8,8 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.outbox.journal import OutboxError
-from chain.execution.outbox.journal_file import applying
+from chain.execution.outbox.journal import OutboxError, applying
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Inclusion, StepState, VersionKind
 from chain.execution.transaction import SignedTransaction

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.outbox.evidence import EMBEDDED, ONE_ENDPOINT, Evidence
+from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence
 from chain.execution.outbox.records import Anchor, Doubt, EndCode, Inclusion, StepState
-from chain.execution.outbox.replacement import Fees, cancellation
 from chain.execution.outbox.resume import ResumeChoice, StepFinding, StepSituation, look
+from chain.execution.outbox.sender import Fees, cancellation
 from chain.rpc.client import RpcClient
 from chain.rpc.reader import Reader
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, planned, signed_by, transfer

@@ -6,8 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from chain.contracts.networks import NATIVE
-from chain.execution.decode.mentions import mentions_of
-from chain.execution.decode.parties import SENDER, parties_of
+from chain.execution.decode.parties import SENDER, mentions_of, parties_of
 from chain.execution.decode.records import (
     DecodedPositionManagerCall,
     Execute,

@@ -34,7 +34,7 @@ from chain.execution.decode.records import (
 from chain.execution.policy.context import key_of
 from chain.execution.policy.policy import Allowed, PolicyRefused, check
 from chain.math.liquidity import Amounts
-from chain.pools.quote import quote_exact_input
+from chain.pools.depth import quote_exact_input
 from tests.chain.execution.made_up_plans import (
     NETWORK,
     PINNED,

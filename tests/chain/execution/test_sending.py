@@ -12,8 +12,7 @@ from chain.contracts import abi
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.records import StepState
-from chain.execution.outbox.replacement import Fees, cancellation, speed_up
-from chain.execution.outbox.sender import NotSentError
+from chain.execution.outbox.sender import Fees, NotSentError, cancellation, speed_up
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError, RpcRefused, Unreachable
 from chain.rpc.reader import Reader

@@ -8,7 +8,6 @@ import pytest
 from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.outbox.approvals import APPROVAL_SECONDS
 from chain.execution.outbox.chain_sight import require_same_chain
 from chain.execution.outbox.delivery import (
     DeliveredTransaction,
@@ -19,10 +18,11 @@ from chain.execution.outbox.delivery import (
     hand_over_to,
     observe,
 )
-from chain.execution.outbox.evidence import EMBEDDED, Evidence
 from chain.execution.outbox.journal import OutboxError
+from chain.execution.outbox.lookup import EMBEDDED, Evidence
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Doubt, EndCode, StepState
+from chain.execution.outbox.rules import APPROVAL_SECONDS
 from chain.execution.outbox.sender import Patience
 from chain.rpc.errors import Malformed, NoEndpoint, RpcError, SendRefusal, SendRefused, SendUnclear
 from chain.rpc.records import Transaction

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from chain.contracts.keccak import keccak
+from chain.contracts.addresses import keccak
 from chain.execution.outbox.delivery import NotThisWayError
 from chain.execution.outbox.records import StepState
-from chain.execution.outbox.replacement import Fees, cancellation, speed_up
 from chain.execution.outbox.resume import StepSituation, look
-from chain.execution.outbox.sender import NotSentError
+from chain.execution.outbox.sender import Fees, NotSentError, cancellation, speed_up
 from chain.rpc.client import RpcClient
 from tests.chain.execution.outbox_kit import GWEI
 from tests.chain.execution.sending_kit import PATIENCE, QUICK, Bench, bench_on

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from chain.execution.outbox.evidence import EMBEDDED
+from chain.execution.outbox.lookup import EMBEDDED
 from chain.execution.outbox.records import EndCode, StepState
 from chain.execution.outbox.rules import PlanOverError
 from tests.chain.execution.outbox_kit import transfer

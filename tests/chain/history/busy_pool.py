@@ -11,7 +11,7 @@ from chain.rpc.records import Block, Log
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from chain.rpc.endpoint_memory import KnownRange
+    from chain.rpc.endpoint import KnownRange
     from chain.rpc.requests import Request
 
 POOL = "0x" + "ab" * 32

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.history.events import LogPlace, SwapEvent
-from chain.history.path import PricePath, PricePoint
-from chain.math.swap_step import swap_step
+from chain.history.volatility import PricePath, PricePoint
+from chain.math.sqrt_price import swap_step
 from chain.math.ticks import tick_at_sqrt_price
 
 if TYPE_CHECKING:

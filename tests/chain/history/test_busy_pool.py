@@ -12,9 +12,8 @@ from msgspec.structs import replace
 from chain.base.store import Store
 from chain.base.units import DAY
 from chain.contracts.networks import network_named
-from chain.history.flows import FeeTerms
-from chain.history.hour_memory import HourMemory
-from chain.history.hour_reader import read_hours
+from chain.history.events import FeeTerms
+from chain.history.hour_reader import HourMemory, read_hours
 from chain.math.fees import ProtocolFee
 from tests.chain.history.busy_pool import POOL, BusyNode
 from tests.chain.history.cut_off import AskedNode, CutOffError, Moments, WrittenStore

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chain.contracts.pool_key import DYNAMIC_FEE
-from chain.history.flows import FeeTerms, SwapFees, Volume, fees, fees_of_swap, volume
+from chain.history.events import FeeTerms, SwapFees, Volume, fees, fees_of_swap, volume
 from chain.math.fees import ProtocolFee, swap_fee
 from chain.math.ticks import sqrt_price_at_tick
 from tests.chain.history.market import swap_between

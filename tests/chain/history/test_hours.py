@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from chain.base.store import Store
 from chain.base.units import DAY, HOUR
 from chain.devnet.world.pools import POOLS
-from chain.history.flows import FeeTerms, fees
-from chain.history.hour_memory import HourMemory, forget_hours
-from chain.history.hour_reader import read_hours
+from chain.history.events import FeeTerms, fees
+from chain.history.hour_reader import HourMemory, forget_hours, read_hours
 from chain.history.hours import hour_of, hour_rows, pool_hours, recent_swap
 from chain.math.fees import ProtocolFee
 from chain.rpc.errors import StatePruned

@@ -18,7 +18,7 @@ from chain.history.volatility import (
 from tests.chain.history.market import path_of
 
 if TYPE_CHECKING:
-    from chain.history.path import PricePath
+    from chain.history.volatility import PricePath
 
 NOW = 1_000_000_000
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from chain.contracts import abi
-from chain.devnet.world.contracts import contract_codes
+from chain.devnet.world.deployment import contract_codes
 from chain.math import ticks
 from tests.chain.math.random_prices import random_price
 from tests.chain_view import bare_chain

@@ -16,8 +16,8 @@ from chain.math.sqrt_price import (
     amount1_delta,
     next_sqrt_price_from_input,
     next_sqrt_price_from_output,
+    swap_step,
 )
-from chain.math.swap_step import swap_step
 from tests.chain.math.random_prices import random_price
 
 if TYPE_CHECKING:

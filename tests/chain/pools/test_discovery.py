@@ -16,7 +16,7 @@ from chain.contracts.networks import network_named
 from chain.devnet.world.founding import LOOK_ALIKE_POOL
 from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, POOLS, STABLE, WETH_USDC_LOW
 from chain.math.ticks import sqrt_price_at_tick
-from chain.pools.quote import DepthExceededError, quote_exact_input
+from chain.pools.depth import DepthExceededError, quote_exact_input
 from chain.pools.state import nearby_ticks
 from chain.rpc import requests
 from chain.survey.discovery import (

@@ -14,9 +14,8 @@ from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.math.fees import ProtocolFee
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
-from chain.pools.candidates import candidate_pools
 from chain.pools.depth import Depth
-from chain.pools.state import PoolState, nearby_ticks
+from chain.pools.state import PoolState, candidate_pools, nearby_ticks
 from chain.survey.discovery import LogCoverage, PoolMemory, RememberedSurvey, SurveyCursor, ranked
 
 if TYPE_CHECKING:

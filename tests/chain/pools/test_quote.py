@@ -13,10 +13,14 @@ from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.pools import WETH_USDC, WETH_USDC_LOW
 from chain.math.fees import ProtocolFee
-from chain.pools.candidates import plain_pools
-from chain.pools.depth import Depth, read_depths
-from chain.pools.quote import DepthExceededError, quote_exact_input, quotes_across
-from chain.pools.state import PoolState
+from chain.pools.depth import (
+    Depth,
+    DepthExceededError,
+    quote_exact_input,
+    quotes_across,
+    read_depths,
+)
+from chain.pools.state import PoolState, plain_pools
 from chain.read.block_reader import OneBlock
 from chain.rpc.client import RpcClient
 from chain.survey.discovery import discover_pools

@@ -8,7 +8,7 @@ import pytest
 
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import ETHER
-from chain.pools.quote import quote_exact_input, quotes_across
+from chain.pools.depth import quote_exact_input, quotes_across
 from chain.positions.batch_reader import read_positions
 from chain.rpc.client import RpcClient
 from tests.chain.real_pool import DEVNET, REAL_POOL, RealPool, recorded_pool

@@ -11,12 +11,11 @@ from chain.base.quantity import Known
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
-from chain.history.events import LogPlace, ModifyLiquidityEvent
-from chain.history.flows import FeeTerms
-from chain.history.hour_memory import HourMemory
+from chain.history.events import FeeTerms, LogPlace, ModifyLiquidityEvent
+from chain.history.hour_reader import HourMemory
 from chain.history.hours import HourRow, KeptHours, Landmark, RecentSwap
 from chain.math.fees import FeeGrowth, ProtocolFee
-from chain.positions.change_memory import ChangeMemory, PastChanges
+from chain.positions.change_reader import ChangeMemory, PastChanges
 from chain.positions.circumstances import ChangeCircumstances
 from chain.positions.holdings import Holdings
 from chain.positions.identity import identify

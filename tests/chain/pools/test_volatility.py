@@ -12,20 +12,21 @@ from chain.base.quantity import Known, Quantity, Unknown
 from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
-from chain.history.candle_volatility import (
+from chain.history.volatility import (
     ASSUMPTIONS,
     PairClass,
+    PricePath,
+    PricePoint,
     VolatilityStep,
     class_of,
     pair_class,
     read_volatility,
     volatility,
 )
-from chain.history.path import PricePath, PricePoint
 from chain.math.ticks import sqrt_price_at_tick
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
 from chain.prices.pair_series import market_closes
-from chain.tokens.listed import TokenClass
+from chain.tokens.token import TokenClass
 from tests.fakes.coingecko import Answer, CoinGeckoDouble
 
 NOW = 1_760_000_000

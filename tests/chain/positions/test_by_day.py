@@ -11,20 +11,20 @@ from chain.base.quantity import Known, Unknown
 from chain.base.store import Store
 from chain.base.units import DAY, HOUR
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.history.flows import FeeTerms
+from chain.history.events import FeeTerms
+from chain.history.fee_rate import LiquidityRange
 from chain.history.hour_reader import read_hours
 from chain.history.hours import HourRow
-from chain.history.ranges import LiquidityRange
 from chain.positions.by_day import (
     DayMemory,
     days_of_range,
     liquidity_in,
+    result_path,
     settled_days,
     share_inside,
 )
 from chain.positions.change_reader import ChangeReader
 from chain.positions.profit import worth
-from chain.positions.result_path import result_path
 
 if TYPE_CHECKING:
     from chain.history.hours import PoolHours

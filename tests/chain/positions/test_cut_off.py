@@ -11,8 +11,7 @@ from chain.base.store import Store
 from chain.bookkeeping.wallet_history import read_custody_log
 from chain.contracts.networks import network_named
 from chain.history.events import MODIFY_LIQUIDITY
-from chain.positions.change_memory import ChangeMemory
-from chain.positions.change_reader import ChangeReader
+from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.holdings import TRANSFER
 from chain.positions.overview import Sources
 from tests.chain.history.cut_off import AskedProvider, CutOffError, Moments, WrittenStore

@@ -13,11 +13,11 @@ from chain.base.units import DAY
 from chain.contracts.storage import decode_slot0
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import STABLE
-from chain.positions.archive import read_past_words
 from chain.positions.batch_reader import read_positions
 from chain.positions.change_reader import ChangeReader
-from chain.positions.daily import read_daily_results
+from chain.positions.circumstances import read_past_words
 from chain.positions.identity import layout_of
+from chain.positions.performance import read_daily_results
 from chain.positions.profit import worth
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
@@ -26,7 +26,7 @@ from tests.chain.between import Door, without_archive
 
 if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
-    from chain.positions.daily import DailyResult
+    from chain.positions.performance import DailyResult
     from chain.positions.snapshot import PositionSnapshot
     from tests.chain.conftest import Desk
     from tests.chain.moves import Moves

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from chain.devnet.launch import DevnetReady
-    from chain.positions.search_state import SearchProgress
+    from chain.positions.memory import SearchProgress
+    from chain.positions.search import WalletPositions
     from chain.positions.snapshot import PositionSnapshot
-    from chain.positions.wallet_trail import WalletPositions
     from tests.chain.moves import Moves
 
 NEWCOMER = "0x" + "0e" * 20

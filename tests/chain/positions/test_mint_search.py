@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from chain.contracts.networks import network_named
 from chain.positions.change_reader import find_mint_block, is_worth_searching
-from chain.rpc.endpoint_memory import KnownRange
+from chain.rpc.endpoint import KnownRange
 from tests.fakes.providers.clock import VirtualClock
 from tests.fakes.providers.profiles import profile_named
 from tests.fakes.providers.provider import Provider, client_through

@@ -10,7 +10,7 @@ from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import USDC, WETH
 from chain.positions.discovery import Discovery
-from chain.positions.portfolio import (
+from chain.positions.overview import (
     Portfolio,
     currencies,
     portfolio,

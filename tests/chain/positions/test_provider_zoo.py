@@ -14,9 +14,9 @@ from chain.base.store import Store
 from chain.contracts.networks import NATIVE, network_named
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
-from chain.positions.portfolio import price_words
+from chain.positions.overview import price_words
 from chain.rpc import requests
-from chain.rpc.endpoint_memory import KnownRange
+from chain.rpc.endpoint import KnownRange
 from chain.rpc.errors import HttpFault
 from tests.fakes.providers.clock import VirtualClock
 from tests.fakes.providers.profiles import PROFILES, profile_named
@@ -26,7 +26,7 @@ from tests.fakes.providers.virtual_chain import VirtualChain
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from chain.positions.wallet_trail import WalletPositions
+    from chain.positions.search import WalletPositions
     from tests.fakes.providers.profile import Profile
 
 HOLDER = "0x" + "11" * 20

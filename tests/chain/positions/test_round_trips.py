@@ -12,7 +12,7 @@ from chain.devnet.world.pools import STABLE, WETH_USDC
 from chain.positions.batch_reader import read_positions
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
-from chain.positions.portfolio import price_words
+from chain.positions.overview import price_words
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits
 from tests.chain.between import Door
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from chain.contracts.networks import Network
     from chain.devnet.launch import DevnetReady
-    from chain.positions.wallet_trail import WalletPositions
+    from chain.positions.search import WalletPositions
     from tests.chain.moves import Moves
 
 COLLECTOR = "0x" + "c0" * 20

@@ -16,7 +16,7 @@ from tests.chain.conftest import Desk
 
 if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
-    from chain.positions.wallet_trail import WalletPositions
+    from chain.positions.search import WalletPositions
     from tests.chain.moves import Moves
 
 OWNERS = (DEMO_WALLET.address, NEIGHBOUR.address, MEDIUM_PROVIDER.address, "0x" + "0e" * 20)

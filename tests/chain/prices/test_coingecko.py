@@ -13,8 +13,7 @@ import pytest
 from chain.base.http import HttpLimits
 from chain.base.quantity import Known, Unknown
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
-from chain.prices.market_http import MarketError
-from chain.prices.market_values import KEPT_SECONDS
+from chain.prices.market_http import KEPT_SECONDS, MarketError
 from tests.fakes.coingecko import Answer, CoinGeckoDouble
 
 if TYPE_CHECKING:

@@ -11,10 +11,16 @@ import pytest
 from chain.base.http import HttpLimits
 from chain.base.quantity import Known, Unknown
 from chain.base.units import DAY, HOUR
-from chain.bookkeeping.past_prices import price_of_then
+from chain.bookkeeping.wallet_history import price_of_then
 from chain.contracts.networks import NATIVE, network_named
-from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
-from chain.prices.coingecko_past import HOURLY_DAYS, MOST_REQUESTS, coingecko_prices_at, windows
+from chain.prices.coingecko import (
+    HOURLY_DAYS,
+    MOST_REQUESTS,
+    CoinGecko,
+    CoinGeckoSettings,
+    coingecko_prices_at,
+    windows,
+)
 from chain.prices.ladder import median_of_two
 from tests.fakes.coingecko import Answer, CoinGeckoDouble
 

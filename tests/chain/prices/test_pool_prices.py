@@ -16,9 +16,8 @@ from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
 from chain.math.fees import ProtocolFee
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
-from chain.pools.candidates import candidate_pools, plain_pools
 from chain.pools.depth import Depth
-from chain.pools.state import PoolState, pool_state_slots, pool_states
+from chain.pools.state import PoolState, candidate_pools, plain_pools, pool_state_slots, pool_states
 from chain.prices.pool_prices import DepthMemory, ask_pool_prices, prices_from_pools
 from chain.rpc.records import Block
 from chain.tokens import listed_tokens

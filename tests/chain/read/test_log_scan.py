@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chain.read.logs import ScanProgress, Width, scan_logs, scan_parts
-from chain.rpc.endpoint_memory import KnownRange
+from chain.rpc.endpoint import KnownRange
 from chain.rpc.errors import LogsTooNarrow, RangeTooWide, RpcError, TimedOut, TooLarge, Unreachable
 from chain.rpc.records import Block, Log
 

@@ -8,8 +8,14 @@ import pytest
 from msgspec.structs import replace
 
 from chain.read import block_reader as one_block
-from chain.read.block_reader import BlockMovedError, NoSuchBlockError, OneBlock
-from chain.read.storage_words import decode_words, read_words, word_chunks
+from chain.read.block_reader import (
+    BlockMovedError,
+    NoSuchBlockError,
+    OneBlock,
+    decode_words,
+    read_words,
+    word_chunks,
+)
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.records import Block

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chain.contracts.abi import AbiError, decode, encode_call
-from chain.contracts.keccak import keccak
+from chain.contracts.addresses import keccak
 from chain.contracts.networks import network_named
 from chain.rpc.client import RpcClient
 from chain.rpc.multicall import Call, CallOutcome, aggregate, decode_aggregate, multicall

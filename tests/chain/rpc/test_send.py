@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.contracts.keccak import keccak
+from chain.contracts.addresses import keccak
 from chain.rpc import requests
 from chain.rpc.errors import (
     ErrorKind,

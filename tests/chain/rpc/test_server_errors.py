@@ -8,8 +8,7 @@ from chain.base.http import seconds_asked
 from chain.rpc.endpoint import endpoints_of
 from chain.rpc.errors import ErrorKind, RangeTooWide, RateLimited, Reverted, RpcRefused
 from chain.rpc.requests import RequestLimits
-from chain.rpc.server_errors import smaller_batch, typed_error
-from chain.rpc.wire import ServerError
+from chain.rpc.wire import ServerError, smaller_batch, typed_error
 from tests.chain.rpc.conftest import assert_fit_to_show
 
 [ENDPOINT] = endpoints_of(["https://rpc.example/key-of-mine-12345"], RequestLimits())

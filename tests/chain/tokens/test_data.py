@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import pytest
 
-from chain.contracts.checksum import checksummed, shortened
+from chain.contracts.addresses import checksummed, shortened
 from chain.contracts.networks import NATIVE, Network, all_networks, network_named
 from chain.tokens import TokenClass, listed_token, listed_tokens
 

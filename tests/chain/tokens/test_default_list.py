@@ -11,7 +11,7 @@ from importlib.resources import files
 import pytest
 
 from chain.base.quantity import Known
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.contracts.networks import NATIVE, Network, all_networks, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.math.fees import ProtocolFee
@@ -20,7 +20,7 @@ from chain.pools.state import PoolState
 from chain.prices.pool_prices import prices_from_pools
 from chain.rpc.records import Block
 from chain.tokens import TokenClass, listed_token, listed_tokens, named_tokens
-from chain.tokens.listed import default_tokens, read_default_tokens
+from chain.tokens.token import default_tokens, read_default_tokens
 from release.token_list import LIST, data_files, integrity
 
 OPTIMISM = network_named("optimism")

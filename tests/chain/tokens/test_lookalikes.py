@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from chain.contracts.networks import network_named
 from chain.tokens import Token, listed_token, listed_tokens, named_tokens, unlisted_token
-from chain.tokens.listed import listed_symbols
 from chain.tokens.reading import skeletons
+from chain.tokens.token import listed_symbols
 
 STRANGER = "0x" + "5a" * 20
 ETHEREUM = network_named("ethereum")

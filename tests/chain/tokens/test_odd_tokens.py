@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from chain.base.store import Store
 from chain.contracts.abi import encode, selector
 from chain.contracts.networks import network_named
-from chain.devnet.world.contracts import contract_codes
+from chain.devnet.world.deployment import contract_codes
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits
 from chain.tokens import Token, read_tokens

@@ -6,7 +6,7 @@ import base64
 import io
 from typing import TYPE_CHECKING
 
-from chain.contracts.keccak import keccak
+from chain.contracts.addresses import keccak
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

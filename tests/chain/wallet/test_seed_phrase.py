@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chain.wallet.errors import WalletError
-from chain.wallet.seed_phrase import keys_of_phrase
+from chain.wallet.secrets import keys_of_phrase
 
 PHRASE = b"test test test test test test test test test test test junk"
 # The accounts that Hardhat and Anvil print for this phrase.

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.notes import SubscriptionChanged, Troubled
+from agents.monitor.heartbeat import SubscriptionChanged, Troubled
 from chain.base.home import Home
 from tests.fakes.tcp_line import tcp_line
 from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
@@ -21,7 +21,7 @@ from zuno_tui.settings import Flags, SettingsError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from agents.monitor.notes import Note
+    from agents.monitor.heartbeat import Note
     from chain.devnet.launch import DevnetReady
 
 NOBODY = "0x" + "77" * 20

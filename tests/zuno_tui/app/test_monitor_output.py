@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from agents.monitor.deliver.channel_worker import Postponed, Sent, Stopped
-from agents.monitor.heartbeat import Beat
-from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
+from agents.monitor.deliver.delivery import Postponed, Sent, Stopped
+from agents.monitor.heartbeat import (
+    Beat,
+    Holder,
+    RoundEnded,
+    Supervisor,
+    Troubled,
+    TurnTaken,
+    WaitingForTurn,
+)
 from agents.monitor.poll import PollReport
-from agents.monitor.polling_lock import Holder
-from agents.monitor.sd_notify import Supervisor
 from zuno_tui.app.monitor import Aloud, Speaker
 
 if TYPE_CHECKING:
     import pytest
 
-    from agents.monitor.notes import Note
+    from agents.monitor.heartbeat import Note
 
 WALLET = "0x" + "ab" * 20
 

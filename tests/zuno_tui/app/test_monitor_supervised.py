@@ -20,7 +20,7 @@ import httpx2
 import pytest
 
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.polling_lock import current_holder
+from agents.monitor.heartbeat import current_holder
 from chain.base.home import Home
 from chain.contracts.networks import network_named
 from chain.devnet.world.pools import WETH_USDC

@@ -13,8 +13,8 @@ from chain.base.home import Home
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.execution.outbox.outbox import Outbox
-from chain.history.flows import FeeTerms
-from chain.history.hour_memory import HourMemory
+from chain.history.events import FeeTerms
+from chain.history.hour_reader import HourMemory
 from chain.history.hours import KeptHours, Landmark
 from chain.math.fees import ProtocolFee
 from tests.zuno_tui.conftest import CommandLine

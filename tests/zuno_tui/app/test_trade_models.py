@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.ambient import Ambient
 from agents.bus.record import FileSink, RecordWriter
 from agents.bus.replay import read_record
+from agents.bus.transport import Ambient
 from agents.trade.flow import TRADE_FLOW, hold_desk, replay_desk
 from agents.trade.routing import ROLE_ROUTES
 from chain.base.home import Home

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.alerts.alert import AlertKind, AlertSubject
-from agents.monitor.alerts.lifecycle import Raised
+from agents.monitor.alerts.alert import AlertKind, AlertSubject, Raised
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.alerts.store_page import Poll, WatchCursor, WatchPlace
 from chain.base.home import Home
 from chain.base.quantity import Known
-from chain.bookkeeping.entry import EntryKind
+from chain.bookkeeping.ledger import EntryKind
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR
 from chain.devnet.world.deployment import ETHER, USDC, USDT, WBTC, WETH
 from chain.wallet.address_book import AddressBook, KeyStorage, Wallet, change_book

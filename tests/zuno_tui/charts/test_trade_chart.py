@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.trade.liquidation_map import largest_pools
+from agents.trade.indicators import largest_pools
 from agents.trade.services import chart_facts
 from tests.agents.trade.offices import rising_market
 

@@ -15,13 +15,12 @@ from agents.monitor.alerts.state import MonitorState
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.ledger import NAMESPACE, Progress
 from agents.monitor.deliver.telegram import Telegram, TelegramSettings
-from agents.monitor.heartbeat import Beat, Sight, write_beat
-from agents.monitor.polling_lock import Holder, PollingLock
+from agents.monitor.heartbeat import Beat, Holder, PollingLock, Sight, write_beat
 from chain.base.home import Home
 from tests.agents.monitor.delivery_kit import WALLET, cleared, happen, raised
 
 if TYPE_CHECKING:
-    from agents.monitor.alerts.lifecycle import Cleared, Raised
+    from agents.monitor.alerts.alert import Cleared, Raised
     from tests.zuno_tui.conftest import CommandLine
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability, Usage
-from agents.model.schema import strict_schema
+from agents.model.reply_text import strict_schema
 from zuno_tui.features.trade.chat import ChatWords, worded_by_model
 
 FACTS = (

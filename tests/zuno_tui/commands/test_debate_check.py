@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from agents.bus.ambient import Ambient
 from agents.bus.record import FileSink, RecordWriter, running_versions
+from agents.bus.transport import Ambient
 from agents.lp.debate import hold_debate
-from agents.scorecard.score import OptionWorths
-from agents.scorecard.score_store import ScoreStore
+from agents.scorecard.score import OptionWorths, ScoreStore
 from chain.base.home import Home
 from chain.base.redaction import Redactor
 from chain.base.store import Store

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.lp.payloads import SCOUT
-from agents.lp.usual_tokens import USUAL_TOKENS
+from agents.lp.payloads import SCOUT, USUAL_TOKENS
 from chain.wallet import keyring_store
 from chain.wallet.keyring_store import Keyring
 from tests.fakes.model_endpoint import fails, says

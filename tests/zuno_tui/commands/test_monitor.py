@@ -20,7 +20,7 @@ import pytest
 
 from agents.monitor.alerts.alert import event_document
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.polling_lock import current_holder
+from agents.monitor.heartbeat import current_holder
 from chain.base.home import Home
 from tests.fakes.telegram import CHAT, TOKEN, TelegramDouble
 from tests.zuno_tui.monitor_process import MonitorProcess, command

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.ambient import Ambient
 from agents.bus.plan_store import DamagedPlanError, PlanStore
 from agents.bus.record import RULES, FileSink, RecordWriter, running_versions
 from agents.bus.replay import (
@@ -21,9 +20,10 @@ from agents.bus.replay import (
     judgment_words,
     read_record,
 )
+from agents.bus.transport import Ambient
 from agents.lp.debate import hold_debate
+from agents.lp.payloads import A_NEW_POSITION, UNFINISHED, UNKNOWN, summarise
 from agents.lp.plan_document import plan_document, plan_in, was_edited
-from agents.lp.record_summary import A_NEW_POSITION, UNFINISHED, UNKNOWN, summarise
 from chain.base.home import Home
 from chain.base.redaction import Redactor
 from tests.agents.lp.debating import NOW, REQUEST, Seen, start_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import zuno_tui.commands
-from chain.base.numerals import read_numeral
+from chain.base.units import read_numeral
 from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.screen.scenes import desk_app
 from zuno_tui.catalog.command import Intent, flat

@@ -10,8 +10,7 @@ import pytest
 from agents.bus.plan_store import PlanStore
 from agents.lp import FLOW
 from agents.lp.plan import plan_identity
-from agents.scorecard.score import AdviceKind
-from agents.scorecard.score_store import ScoreStore
+from agents.scorecard.score import AdviceKind, ScoreStore
 from agents.scorecard.track_record import record_of
 from chain.base.store import Store
 from chain.execution.outbox.outbox import Outbox

@@ -15,10 +15,9 @@ from msgspec.structs import replace
 from agents.monitor.alerts.state import MonitorState
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.ledger import NAMESPACE, Progress
-from agents.monitor.heartbeat import Beat, Sight, write_beat
-from agents.monitor.polling_lock import Holder, PollingLock
+from agents.monitor.heartbeat import Beat, Holder, PollingLock, Sight, write_beat
 from chain.base.home import Home
-from chain.contracts.checksum import shortened
+from chain.contracts.addresses import shortened
 from tests.agents.monitor.delivery_kit import WALLET, happen, raised
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import Acknowledge, MuteAlert

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from chain.contracts.abi import encode, encode_call
+from chain.contracts.addresses import keccak
 from chain.contracts.calldata import TO_SENDER, Decrease, TakePair, initialize_pool
-from chain.contracts.keccak import keccak
 from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.accounts import DEMO_WALLET, STRANGER, WIDE_PROVIDER
 from chain.devnet.world.hook_code import EXIT_GUARD

@@ -6,7 +6,7 @@ from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 from chain.contracts.abi import selector
-from chain.contracts.keccak import keccak
+from chain.contracts.addresses import keccak
 from chain.contracts.pool_key import position_key
 from chain.contracts.storage import pool_slots, position_slots
 from chain.devnet.world.deployment import CONTRACTS

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.deliver.bot_connection import BotConnection
 from agents.monitor.deliver.channel import DELIVERY_LIMITS, ChannelRefused, Delayed
+from agents.monitor.deliver.telegram import BotConnection
 from chain.base.clean_text import OWN_MARKS, QUOTE_LIMIT
 from chain.base.http import HttpAnswer
 from chain.contracts.abi import encode, selector
@@ -16,8 +16,7 @@ from chain.contracts.networks import network_named
 from chain.devnet.world.deployment import WETH
 from chain.rpc.endpoint import endpoints_of
 from chain.rpc.requests import RequestLimits
-from chain.rpc.server_errors import typed_error
-from chain.rpc.wire import ServerError
+from chain.rpc.wire import ServerError, typed_error
 from chain.tokens.reading import unlisted_token
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.desk.sitting import opening, sitting

@@ -8,8 +8,8 @@ import httpx2
 import pytest
 
 from chain.base.store import Store
+from chain.contracts.addresses import keccak
 from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS
-from chain.contracts.keccak import keccak
 from chain.contracts.networks import network_named
 from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import STRANGER, WIDE_PROVIDER
 from tests import node_rpc

@@ -10,7 +10,7 @@ import pytest
 
 from chain.base.store import Store
 from chain.contracts.abi import encode_call
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import HOSTILE

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from agents.numbers.swap import PrepSwap
+from agents.numbers.inventory import PrepSwap
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
 from chain.execution.build.facts import Span

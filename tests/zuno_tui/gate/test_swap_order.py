@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.contracts.networks import NATIVE, network_named
 from chain.tokens import named_tokens
 from tests import node_rpc

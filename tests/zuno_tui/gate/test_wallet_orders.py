@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from chain.base.numerals import Numeral
 from chain.base.store import Store
+from chain.base.units import Numeral
 from chain.contracts.networks import network_named
-from chain.execution.outbox.replacement import PLAIN_TRANSFER_GAS
+from chain.execution.outbox.sender import PLAIN_TRANSFER_GAS
 from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError

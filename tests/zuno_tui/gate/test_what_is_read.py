@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from chain.base.store import Store
-from chain.contracts.code_hashes import shipped_code_hashes
-from chain.contracts.keccak import keccak
-from chain.contracts.networks import network_named
+from chain.contracts.addresses import keccak
+from chain.contracts.networks import network_named, shipped_code_hashes
 from chain.execution.build.facts import SpenderAllowance, TokenAllowances
 from chain.positions.overview import Sources
 from tests.fakes.told_reader import ToldReader

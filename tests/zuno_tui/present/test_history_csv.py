@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from chain.base.quantity import Known, Unknown
-from chain.bookkeeping.entry import (
+from chain.bookkeeping.ledger import (
     EntryKind,
     LedgerAccount,
     LedgerPlace,
@@ -34,8 +34,8 @@ from zuno_tui.present.portfolio import PortfolioEntry
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
-    from chain.bookkeeping.entry import LedgerEntry
-    from chain.bookkeeping.lineage import WalletFacts
+    from chain.bookkeeping.ledger import LedgerEntry
+    from chain.bookkeeping.results import WalletFacts
     from zuno_tui.present.history import CsvFormat
 
 WALLET = "0x" + "ab" * 20

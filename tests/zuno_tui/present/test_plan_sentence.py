@@ -6,11 +6,10 @@ import re
 
 import pytest
 
-from agents.lp.option_letters import option_index, option_letter
-from agents.lp.settled import settled
+from agents.lp.advice_words import option_index, option_letter
+from agents.lp.advising import settled
 from agents.numbers.advice import DECIDES_ALONE, AdviceReason
-from agents.scorecard.score import AdviceKind
-from agents.scorecard.summary import BeatCount
+from agents.scorecard.score import AdviceKind, BeatCount
 from agents.scorecard.track_record import TrackRecord
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up_markets import STATES, TOKEN_ID, WISHES, create_context, market_context

@@ -10,7 +10,7 @@ import pytest
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.contracts.networks import NATIVE, Network, all_networks, network_named
-from chain.tokens.listed import listed_tokens
+from chain.tokens.token import listed_tokens
 from zuno_tui.prompt.create_parts import MEANINGS
 from zuno_tui.prompt.create_phrase import CreatePhrase, parse_create
 

@@ -7,9 +7,9 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chain.base.numerals import written
+from chain.base.units import written
 from chain.contracts.networks import NATIVE, Network, all_networks, network_named
-from chain.tokens.listed import listed_tokens
+from chain.tokens.token import listed_tokens
 from zuno_tui.prompt.create_parts import MEANINGS, known_symbols, known_tokens
 from zuno_tui.prompt.create_phrase import MOST_UNITS, CreatePhrase, parse_create
 from zuno_tui.prompt.phrase_error import PhraseError

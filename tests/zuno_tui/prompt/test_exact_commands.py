@@ -6,7 +6,7 @@ from itertools import cycle
 
 import pytest
 
-from chain.base.numerals import read_numeral
+from chain.base.units import read_numeral
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.intents import (
     Acknowledge,

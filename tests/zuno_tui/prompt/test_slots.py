@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import zuno_tui.prompt
-from chain.base.numerals import NumeralError, read_numeral, written
+from chain.base.units import NumeralError, read_numeral, written
 from tools.phrase_report import DESK
 from zuno_tui.prompt.figures import two_prices
 from zuno_tui.prompt.positions import positions_meant

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.contracts.keccak import keccak
+from chain.contracts.addresses import keccak
 from tests.agents.lp.honest_model import honest
 
 if TYPE_CHECKING:

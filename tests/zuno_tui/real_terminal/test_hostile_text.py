@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.devnet.world.accounts import DEMO_WALLET, WIDE_PROVIDER
 from tests import node_rpc
 from tests.fakes.model_endpoint import says

@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import exp, sin
 from typing import TYPE_CHECKING
 
-from agents.lp.facts import PricePathFacts
-from agents.lp.path_steps import ROOT_PARTS
+from agents.lp.facts import ROOT_PARTS, PricePathFacts
 from chain.tokens import Token
 from chain.tokens.pair import Pair
 from tests.agents.lp.made_up import Market

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agents.bus.envelope import Role
-from agents.bus.payload import StruckClaim, Thought
+from agents.bus.envelope import Role, StruckClaim, Thought
 from agents.bus.run import SpokenTurn
 from tests.zuno_tui.screen.scenes import DEBATE, TURNS, desk_app, play, text_of, until
 from zuno_tui.desk.debates import turn_view

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from textual.widgets import Input
 
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.names.ens import ResolvedName
 from chain.wallet.address_book import read_book
 from tests.zuno_tui.screen.first_run_pilot import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from textual.widgets import Input, Static
 
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 from chain.contracts.networks import network_named
 from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.keystore import open_key

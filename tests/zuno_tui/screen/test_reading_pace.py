@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agents.bus.payload import SpokenCell, SpokenRow, SpokenTable
+from agents.bus.envelope import SpokenCell, SpokenRow, SpokenTable
 from tests.zuno_tui.screen.scenes import PLAN, TURNS, desk_app, play
 from zuno_tui.desk.events import DebateChanged, PlanChanged, ProseHeard, TurnEnded, ViewAsked
 from zuno_tui.present.views import DebateView, TurnView

@@ -9,12 +9,12 @@ import pytest
 
 from agents.lp.payloads import ARBITER, CRITIC, SCOUT
 from agents.model.budget import BudgetLimits, TokenRate
-from agents.model.providers import PROVIDERS
 from agents.model.settings import (
     ANSWER_TOKENS,
     DEBATE_SECONDS,
     DEFAULT_MODEL,
     OPENAI_URL,
+    PROVIDERS,
     ModelSettings,
     RoleModels,
 )

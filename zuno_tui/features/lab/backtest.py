@@ -12,20 +12,17 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from msgspec import Struct
 
-from agents.backtest.deciders import advisor_of
+from agents.backtest.deciders import PolicyName, advisor_of
 from agents.backtest.hours import PoolBars, read_bars
-from agents.backtest.policies import PolicyName
-from agents.backtest.pool_bars import BarUnits, bars_of_hours
-from agents.backtest.report import BacktestError, backtest
+from agents.backtest.report import BacktestError, BarUnits, backtest, bars_of_hours
 from agents.backtest.walking import BacktestTerms
 from agents.numbers.advice import AdvisedAction
 from agents.numbers.profiles import RiskProfile
 from chain.base.quantity import Unknown
 from chain.base.table_file import TableError
 from chain.base.units import DAY
-from chain.history.flows import FeeTerms
-from chain.history.hour_memory import HourMemory
-from chain.history.hour_reader import read_hours
+from chain.history.events import FeeTerms
+from chain.history.hour_reader import HourMemory, read_hours
 from chain.survey.discovery import PoolSurvey, SurveyedPool, discover_pools
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.charts.drawing import ChartError

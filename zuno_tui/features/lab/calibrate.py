@@ -17,11 +17,12 @@ from agents.calibration.calibrate import (
     BufferReliability,
     Calibration,
     HorizonReliability,
+    HourlyBars,
     WidthReliability,
     calibrate,
+    read_hourly_bars,
 )
-from agents.calibration.hourly_bars import HourlyBars, read_hourly_bars
-from chain.base.times import time_text
+from chain.base.units import time_text
 from zuno_tui.charts.drawing import ChartError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table

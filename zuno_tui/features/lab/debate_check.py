@@ -11,14 +11,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import ValidationError
 
-from agents.bus.ambient import Ambient
 from agents.bus.envelope import Kind
 from agents.bus.record import MemorySink, RecordWriter, check_lines
 from agents.bus.replay import Record, RecordBrokenError, read_record
 from agents.bus.run import Listener
+from agents.bus.transport import Ambient
 from agents.lp.debate import LP_FLOW, debate_start, hold_debate
-from agents.lp.payloads import PlanReady
-from agents.lp.record_summary import summarise
+from agents.lp.payloads import PlanReady, summarise
 from agents.lp.services import RecordedEyes, recorded_context
 from agents.model.budget import NANO
 from agents.model.speaking import SILENCE
@@ -32,9 +31,9 @@ from agents.scorecard.debate_check import (
     better_side,
     debate_check,
 )
-from agents.scorecard.score_store import ScoreStore
-from chain.base.number_words import UNKNOWN, percent
+from agents.scorecard.score import ScoreStore
 from chain.base.redaction import Redactor
+from chain.base.units import UNKNOWN, percent
 from zuno_tui.app.debate_setup import debate_limits, live_model, with_keys
 from zuno_tui.app.model import chosen_settings
 from zuno_tui.app.replay import record_path

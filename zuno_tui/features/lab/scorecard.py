@@ -6,19 +6,24 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.bus.plan_store import PlanStore
-from agents.scorecard.judging import Judged, judge_due
-from agents.scorecard.past_plans import PastPlans, SkippedPlan, SkipReason, past_plans
-from agents.scorecard.score_store import ScoreStore
-from agents.scorecard.summary import (
+from agents.scorecard.judging import (
+    Judged,
+    PastPlans,
+    SkippedPlan,
+    SkipReason,
+    judge_due,
+    past_plans,
+)
+from agents.scorecard.score import (
     AdviceScore,
     BeatCount,
     DebateScore,
+    ScoreStore,
     ScoreSummary,
     StayScore,
     summarise,
 )
-from chain.base.number_words import UNKNOWN, percent, usd
-from chain.base.times import time_text
+from chain.base.units import UNKNOWN, percent, time_text, usd
 from chain.rpc.errors import RpcError
 from zuno_tui.app.plans import applied_plans
 from zuno_tui.app.reading_progress import reading_progress

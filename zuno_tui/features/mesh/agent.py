@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from agents.bus.ambient import Ambient
 from agents.bus.envelope import CLI, Envelope, Role
 from agents.bus.host import AgentHost
 from agents.bus.record import running_versions
+from agents.bus.transport import Ambient
 from agents.bus.worker import StageFailedError
 from agents.lp.debate import LP_FLOW
 from agents.lp.observe import ChainObserver
 from agents.lp.services import DebateServices, Eyes
-from agents.mesh.agent_transport import AgentTransport
 from agents.mesh.joining import joined
 from agents.mesh.peers import Member, MeshFileError, Peer
+from agents.mesh.transport import AgentTransport
 from agents.model.budget import Budget
 from agents.model.connection import ModelConnections
-from agents.monitor.sd_notify import Supervisor
+from agents.monitor.heartbeat import Supervisor
 from chain.base.home import Home
 from chain.base.locks import locked_if_free
 from chain.base.store import Store
@@ -43,7 +43,7 @@ from zuno_tui.settings.debates import DebateSettings, debate_settings
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from agents.bus.payload import FlowTerms
+    from agents.bus.envelope import FlowTerms
     from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
     from agents.mesh.endpoint import MeshEndpoint
     from agents.model.interface import Model

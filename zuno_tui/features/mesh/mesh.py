@@ -40,8 +40,7 @@ from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from agents.mesh.endpoint import MeshEndpoint
-    from agents.mesh.link import PeerSight
+    from agents.mesh.endpoint import MeshEndpoint, PeerSight
     from agents.mesh.peers import Member, Peer
     from zuno_tui.app.session import Session
     from zuno_tui.present.output import Json

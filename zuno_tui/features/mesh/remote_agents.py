@@ -61,12 +61,10 @@ async def on_the_mesh(session: Session) -> AsyncIterator[Gathering | str]:
     from agents.bus.run import RemoteAgents
     from agents.lp.debate import LP_FLOW
     from agents.lp.payloads import CRITIC
-    from agents.mesh.desk_transport import DeskTransport
-    from agents.mesh.engine import EngineError
-    from agents.mesh.gathering import gather_roles
+    from agents.mesh.frame import MeshKeyError
     from agents.mesh.joining import joined
-    from agents.mesh.peers import MeshFileError
-    from agents.mesh.signing import MeshKeyError
+    from agents.mesh.peers import EngineError, MeshFileError, gather_roles
+    from agents.mesh.transport import DeskTransport
     from chain.base.locks import locked_if_free
 
     async with AsyncExitStack() as stack:
@@ -105,7 +103,7 @@ def _played_by(endpoint: MeshEndpoint, peer: Peer) -> str:
 def _second_critic(endpoint: MeshEndpoint, peer: Peer, network: str) -> SecondCritic:
     from agents.bus.run import RemoteAgents
     from agents.lp.second_opinion import SECOND_OPINION
-    from agents.mesh.desk_transport import DeskTransport
+    from agents.mesh.transport import DeskTransport
 
     def gather() -> RemoteAgents:
         routes = {peer.as_role: peer}

@@ -13,7 +13,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
 from agents.model.interface import PromptImage
-from agents.trade.liquidation_map import largest_pools
+from agents.trade.indicators import largest_pools
 from chain.base.home import write_atomically
 
 if TYPE_CHECKING:

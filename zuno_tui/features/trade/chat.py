@@ -18,16 +18,21 @@ from pydantic import Field
 from agents.bus.envelope import Role
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError
 from agents.model.interface import Model, ModelPrompt, ModelUnavailable
-from agents.model.structured_reply import StructuredReply
-from agents.monitor.chat.bot import LOOK_SECONDS, ChatBot, ChatReply, ChatStep
-from agents.monitor.deliver.bot_connection import BotConnection
+from agents.model.reply_text import StructuredReply
 from agents.monitor.deliver.channel import DELIVERY_LIMITS, fingerprint
 from agents.monitor.deliver.delivery import unclickable
+from agents.monitor.deliver.telegram import (
+    LOOK_SECONDS,
+    BotConnection,
+    ChatBot,
+    ChatReply,
+    ChatStep,
+)
 from agents.trade.routing import ROUTES, RouteName
 from chain.base.clean_text import clean_text
 from chain.base.home import write_atomically
 from chain.base.locks import locked_if_free
-from chain.base.secrecy import looks_secret
+from chain.base.redaction import looks_secret
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.base.units import DAY
 from zuno_tui.app.session import Session, say

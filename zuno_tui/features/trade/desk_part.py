@@ -36,7 +36,7 @@ from zuno_tui.features.trade.trading import argue_trade, open_trading
 from zuno_tui.present.views import DebateView
 
 if TYPE_CHECKING:
-    from agents.bus.payload import Payload
+    from agents.bus.envelope import Payload
     from agents.trade.plan import TradePlan
     from chain.exchange.orders.order import OrderProgress
     from zuno_tui.catalog.command import Intent

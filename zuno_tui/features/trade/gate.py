@@ -14,8 +14,8 @@ from agents.trade.leverage_guard import guard
 from agents.trade.limits import DeskLimits
 from agents.trade.risk_rules import RiskFacts, Sizing, judge_risk
 from agents.trade.terms import TradeDecision, VenueKind
-from chain.base.canonical import canonical, digest
 from chain.base.locks import locked
+from chain.base.strict_json import canonical, digest
 from chain.exchange.orders.hedge import HedgeStart, TakenOver
 from chain.exchange.orders.journal import APPROVED_SECONDS, ApprovalUsedError, TradeApproval
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType, VenueOrder
@@ -25,7 +25,7 @@ from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 if TYPE_CHECKING:
     from agents.trade.plan import TradePlan
     from chain.exchange.orders.journal import TradeJournal
-    from chain.exchange.orders.paper_account import PaperFees
+    from chain.exchange.orders.paper_venue import PaperFees
     from chain.exchange.orders.venue import Venue
     from chain.exchange.public.binance import BinancePublic
 

@@ -19,8 +19,7 @@ from chain.exchange.orders.hedge import (
 from chain.exchange.orders.venue import Venue, current_orders
 from chain.exchange.public.market import contract_symbol
 from chain.positions.batch_reader import BatchReader
-from chain.positions.change_memory import ChangeMemory
-from chain.positions.change_reader import ChangeReader
+from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.read.block_reader import OneBlock
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.words import dollar_gain

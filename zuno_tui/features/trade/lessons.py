@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanDocument
 from agents.memory.embedding import installed_embedder
 from agents.memory.lesson_writing import kind_records, worded
-from agents.memory.memory import TradeMemory
-from agents.memory.post_mortem import EndedTrade, ExitKind, PostMortem, TradeSetup, written
+from agents.memory.memory import EndedTrade, ExitKind, PostMortem, TradeMemory, TradeSetup, written
 from agents.trade.data_set import DataSet, DataSetRow, EndedRow, OrderRow, SentRow, run_row
 from agents.trade.facts import DeskRecord, Lesson, SetupRecord
 from chain.exchange.orders.closing import TradeClosing, closings

@@ -18,7 +18,7 @@ from agents.bus.run import Listener
 from agents.memory.lesson_writing import FEEDBACK, POST_MORTEM
 from agents.model.budget import Budget
 from agents.model.settings import ModelSettings, RoleModels
-from agents.trade.observe.ingestion import EXTRACTION
+from agents.trade.observe.news import EXTRACTION
 from agents.trade.payloads import GEOMETRY
 from agents.trade.routing import (
     FALLBACK_MODEL,
@@ -28,14 +28,14 @@ from agents.trade.routing import (
     falls_back,
     provider_of,
 )
-from chain.base.secret_struct import SecretStruct
+from chain.base.redaction import SecretStruct
 from zuno_tui.app.debate_setup import debate_limits, with_keys
 from zuno_tui.settings.debates import debate_settings, rules_only
 from zuno_tui.settings.models import ModelChoice, role_choice
 from zuno_tui.settings.schema import RoleModelTable
 
 if TYPE_CHECKING:
-    from agents.bus.ambient import BusLimits
+    from agents.bus.transport import BusLimits
     from agents.model.interface import Model
     from agents.trade.services import ChartArtist
     from zuno_tui.app.session import Session
@@ -179,9 +179,8 @@ async def open_models(
         yield OpenModels()
         return
     from agents.model.abilities import AbilityMemory
-    from agents.model.client import OpenAIModel
+    from agents.model.client import ModelWithFallback, OpenAIModel
     from agents.model.connection import ModelConnections
-    from agents.model.fallback import ModelWithFallback
 
     heard = listener or Listener()
     keys: set[str] = set()

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agents.monitor.chat.bot import ChatReply, send_reply
-from agents.monitor.deliver.bot_connection import BotConnection
 from agents.monitor.deliver.channel import DELIVERY_LIMITS, Delivered
 from agents.monitor.deliver.delivery import unclickable
+from agents.monitor.deliver.telegram import BotConnection, ChatReply, TelegramSettings, send_reply
 from chain.base.home import Home, write_atomically
 from chain.base.locks import locked
 from chain.base.units import DAY
@@ -25,7 +24,6 @@ from zuno_tui.settings.monitor import channel_settings
 
 if TYPE_CHECKING:
     from agents.bus.plan_store import PlanDocument
-    from agents.monitor.deliver.telegram import TelegramSettings
     from agents.trade.plan import TradePlan
     from zuno_tui.app.session import Session
 

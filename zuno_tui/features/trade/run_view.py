@@ -31,7 +31,7 @@ from zuno_tui.present.transcript import line_width
 from zuno_tui.present.words import age_text
 
 if TYPE_CHECKING:
-    from agents.bus.payload import Payload
+    from agents.bus.envelope import Payload
     from agents.bus.plan_store import PlanDocument
     from agents.trade.facts import ContextSection
     from agents.trade.findings import AnyFinding, ConflictMap, KeyLevels, RegimeCall

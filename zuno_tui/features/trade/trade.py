@@ -15,8 +15,8 @@ from chain.contracts.networks import NATIVE, Network
 from chain.exchange.orders.hedge import HedgeKey
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import OnePosition, Sources, read_one
-from chain.tokens.listed import TokenClass, listed_token
 from chain.tokens.pair import pair_of
+from chain.tokens.token import TokenClass, listed_token
 from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.inspect import MissingPositionError
 from zuno_tui.app.session import Session, say

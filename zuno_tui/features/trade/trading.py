@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from agents.bus.ambient import Ambient
 from agents.bus.plan_store import PlanDocument, PlanStore
 from agents.bus.record import FileSink, RecordWriter, running_versions
+from agents.bus.transport import Ambient
 from agents.memory.lesson_writing import feedback, kind_records
 from agents.trade.facts import DeskQuestion, DeskSettings, HedgeFacts
 from agents.trade.flow import TRADE_FLOW, DeskEnd, hold_desk
 from agents.trade.limits import DeskLimits
-from agents.trade.observe.ingestion import MemoryIngestion
-from agents.trade.observe.news import NarrativeReader, NewsReader
+from agents.trade.observe.news import MemoryIngestion, NarrativeReader, NewsReader
 from agents.trade.observe.observer import MarketObserver
-from agents.trade.observe.outside import (
+from agents.trade.observe.sections import (
     FearGreedReader,
     LiquidationsReader,
     MacroReader,
     OptionsReader,
+    SectionReader,
 )
 from agents.trade.plan_document import trade_document
 from agents.trade.terms import Objective, SectionName, TradeMode
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from agents.bus.run import Listener
     from agents.memory.memory import TradeMemory
     from agents.model.interface import Model
-    from agents.trade.observe.sections import SectionReader
     from chain.exchange.orders.other_venues import OtherVenues
     from zuno_tui.app.session import Session
 

@@ -14,8 +14,7 @@ from chain.base.errors import Failure, ZunoError
 from chain.devnet.defaults import control_url
 from chain.exchange.orders.ccxt_client import VenueKeys, VenuePackageError
 from chain.exchange.orders.journal import TradeJournal
-from chain.exchange.orders.paper_account import PaperFees
-from chain.exchange.orders.paper_venue import PaperTerms, PaperVenue
+from chain.exchange.orders.paper_venue import PaperFees, PaperTerms, PaperVenue
 from chain.exchange.public.binance import BASE_URL, SOURCE, BinancePublic, ExchangeAddress
 from chain.prices.market_http import MarketError
 from chain.wallet.errors import KeyringUnusableError, WalletError

@@ -9,13 +9,12 @@ from msgspec.structs import replace
 from chain.base.units import BIPS
 from chain.execution.build.facts import PoolFacts, Span, position_facts
 from chain.execution.build.requests import CloseRequest, CreateRequest, QuotedSwap, ReRangeRequest
-from chain.execution.build.slippage import RE_RANGE_IDLE_BIPS
+from chain.execution.build.sizing import RE_RANGE_IDLE_BIPS
 from chain.math.fees import swap_fee
 from chain.math.liquidity import Amounts
 from chain.pools.depth import read_depths
 from chain.pools.state import PoolState, pool_state_slots, pool_states
-from chain.read.block_reader import OneBlock
-from chain.read.storage_words import read_slots
+from chain.read.block_reader import OneBlock, read_slots
 from chain.survey.discovery import SurveyedPool, discover_pools
 from zuno_tui.gate.actions.action import Action, owned_position, pair_of, spendable_tokens
 from zuno_tui.gate.actions.range_prices import range_prices
@@ -32,7 +31,7 @@ from zuno_tui.gate.worth import read_worth
 
 if TYPE_CHECKING:
     from agents.lp.plan import Candidate, Plan
-    from agents.numbers.swap import PrepSwap, SwapTerms
+    from agents.numbers.inventory import PrepSwap, SwapTerms
     from chain.contracts.networks import Address
     from chain.contracts.pool_key import PoolId, PoolKey
     from chain.positions.overview import Sources
@@ -112,8 +111,7 @@ async def _swap_of_one_token(
     """The swap that capital in one token needs; of two tokens each is taken as it was given."""
     from agents.lp.observe.pool_facts import REACH
     from agents.numbers.edges import TickRange
-    from agents.numbers.inventory import allocate_for_create
-    from agents.numbers.swap import SwapTerms
+    from agents.numbers.inventory import SwapTerms, allocate_for_create
 
     here = OneBlock(sources.client, sources.network, block.hash)
     depths = await read_depths(here, sources.network, [state], reach=REACH)
@@ -227,7 +225,7 @@ def refuse_worse_than_planned(candidate: Candidate, swap: QuotedSwap) -> None:
 async def _terms_without(sources: Sources, snapshot: PositionSnapshot, block: Block) -> SwapTerms:
     """What a swap meets in the pool once the position has left it."""
     from agents.lp.observe.pool_facts import REACH
-    from agents.numbers.swap import SwapTerms
+    from agents.numbers.inventory import SwapTerms
 
     here = OneBlock(sources.client, sources.network, block.hash)
     key, identity = snapshot.pool.key, snapshot.identity

@@ -27,7 +27,7 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import ActionWorth, read_worth
 
 if TYPE_CHECKING:
-    from chain.base.numerals import Numeral
+    from chain.base.units import Numeral
     from chain.contracts.networks import Address
     from chain.positions.overview import Sources
     from chain.positions.snapshot import PositionSnapshot

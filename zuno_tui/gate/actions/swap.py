@@ -11,13 +11,10 @@ from msgspec.structs import replace
 from chain.contracts.hooks import touches_swaps
 from chain.execution.build.facts import PoolFacts
 from chain.execution.build.requests import QuotedSwap, SwapRequest
-from chain.pools.candidates import plain_pools
-from chain.pools.depth import Depth, read_depths
-from chain.pools.quote import quote_at_most, quotes_across
-from chain.pools.state import pool_state_slots, pool_states
+from chain.pools.depth import Depth, quote_at_most, quotes_across, read_depths
+from chain.pools.state import plain_pools, pool_state_slots, pool_states
 from chain.positions.overview import Sources, tokens_at
-from chain.read.block_reader import OneBlock
-from chain.read.storage_words import read_slots
+from chain.read.block_reader import OneBlock, read_slots
 from chain.tokens import Token, listed_tokens, named_tokens
 from chain.tokens.token import amount_text
 from zuno_tui.gate.actions.action import Action, spendable_tokens
@@ -26,8 +23,8 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 
 if TYPE_CHECKING:
-    from agents.numbers.swap import SwapTerms
-    from chain.base.numerals import Numeral
+    from agents.numbers.inventory import SwapTerms
+    from chain.base.units import Numeral
     from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolKey
     from chain.pools.depth import Depth
@@ -105,7 +102,7 @@ def best_elsewhere(others: Sequence[Depth], swap: QuotedSwap) -> Depth | None:
 
 def terms_elsewhere(depth: Depth) -> SwapTerms:
     """What a swap meets in another pool than the one that is entered."""
-    from agents.numbers.swap import SwapTerms
+    from agents.numbers.inventory import SwapTerms
     from chain.math.fees import swap_fee
 
     state = depth.state

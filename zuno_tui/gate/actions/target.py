@@ -10,8 +10,7 @@ from chain.contracts.pool_key import PoolKey  # noqa: TC001
 from chain.execution.build.facts import FactsUnknownError, PoolFacts, PositionFacts, position_facts
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
-from chain.read.block_reader import OneBlock
-from chain.read.storage_words import read_slots
+from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
 
 if TYPE_CHECKING:

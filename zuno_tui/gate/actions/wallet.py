@@ -14,7 +14,7 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 
 if TYPE_CHECKING:
-    from chain.base.numerals import Numeral
+    from chain.base.units import Numeral
     from chain.positions.overview import Sources
     from zuno_tui.gate.allowances import GivenAllowance
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from chain.base.clean_text import DROP
 from chain.base.home import FILE_MODE
-from chain.base.secrecy import LIKE_A_KEY
+from chain.base.redaction import LIKE_A_KEY
 
 if TYPE_CHECKING:
     from io import TextIOWrapper

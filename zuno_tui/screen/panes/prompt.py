@@ -13,7 +13,7 @@ from textual.widgets import Input
 from textual.widgets.input import Selection
 
 from chain.base.clean_text import DROP
-from chain.base.secrecy import looks_secret
+from chain.base.redaction import looks_secret
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
 from zuno_tui.screen.keys import PROMPT

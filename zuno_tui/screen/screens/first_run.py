@@ -15,8 +15,8 @@ from textual.screen import Screen
 from textual.widgets import Input, OptionList
 
 from chain.base.clean_text import DROP
-from chain.base.secrecy import looks_secret
-from chain.contracts.checksum import checksummed
+from chain.base.redaction import looks_secret
+from chain.contracts.addresses import checksummed
 from zuno_tui.app import first_steps
 from zuno_tui.screen.panes.endpoint_trial import EndpointTrial
 from zuno_tui.screen.panes.fields import HiddenField, UrlMask

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 from textual.content import Content
 
-from chain.contracts.checksum import checksummed
+from chain.contracts.addresses import checksummed
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agents.lp.facts import Capital, CreateGoal
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
-from chain.base.canonical import canonical, digest
+from chain.base.strict_json import canonical, digest
 from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import FAKE_USDC

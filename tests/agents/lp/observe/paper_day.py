@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from chain.devnet.world.market import live_visits
 from chain.devnet.world.pools import (
     POOLS,
 )
-from chain.devnet.world.visits import live_visits
-from chain.history.events import LogPlace, SwapEvent
-from chain.history.flows import FeeTerms
-from chain.history.ranges import LiquidityRange, range_fees
+from chain.history.events import FeeTerms, LogPlace, SwapEvent
+from chain.history.fee_rate import LiquidityRange, range_fees
 from chain.math.fees import unpack_protocol_fee
 from chain.math.ticks import sqrt_price_at_tick
 from tests.chain.history.all_swaps import TimedSwap

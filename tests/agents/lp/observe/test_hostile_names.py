@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.devnet.world.deployment import FAKE_USDC, HOSTILE
-from chain.tokens import listed
+from chain.tokens import token as listed
 from tests.agents.lp.observe.facts_bytes import all_facts
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from agents.lp.facts import depth_of
 from agents.lp.observe.pool_facts import (
     MOST_CHANGES_A_SIDE,
     REACH,
@@ -24,17 +25,15 @@ from agents.lp.observe.pool_reading import (
     movement,
     read_market_closes,
 )
-from agents.lp.observed_depth import depth_of
 from agents.numbers.regime import Regime
 from agents.numbers.survival import SigmaWindows
 from chain.base.quantity import Known, Unknown
 from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
-from chain.history.candle_volatility import PairClass
-from chain.history.flows import FeeTerms
+from chain.history.events import FeeTerms
 from chain.history.hours import PoolHours, RecentSwap, pool_hours
-from chain.history.path import PricePath, PricePoint
+from chain.history.volatility import PairClass, PricePath, PricePoint
 from chain.math.fees import ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.depth import Depth

@@ -6,15 +6,14 @@ import random
 
 import pytest
 
-from agents.lp.observe.path_facts import day_path, week_path
-from agents.lp.path_steps import path_steps
+from agents.lp.facts import path_steps
+from agents.lp.observe.pool_facts import day_path, week_path
 from agents.numbers.edges import TickRange
-from agents.numbers.outlook import Stake
-from agents.numbers.range_replay import loss_along, replay_range
+from agents.numbers.outlook import Stake, loss_along, replay_range
 from chain.base.units import DAY, HOUR
-from chain.history.flows import FeeTerms
+from chain.history.events import FeeTerms
+from chain.history.fee_rate import LiquidityRange, range_fees, realised_lvr
 from chain.history.hours import PoolHours, RecentSwap, pool_hours, recent_swap
-from chain.history.ranges import LiquidityRange, range_fees, realised_lvr
 from chain.math.fees import ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick
 from chain.rpc.records import Block

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from eth_abi.abi import decode
 
+from agents.lp.facts import depth_of
 from agents.lp.observe import NoSuchPositionError
 from agents.lp.observe.pool_facts import REACH
-from agents.lp.observed_depth import depth_of
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime, read_regime
 from agents.numbers.survival import estimate_sigma
@@ -19,7 +19,7 @@ from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.accounts import NEIGHBOUR
 from chain.devnet.world.deployment import USDC
-from chain.pools.quote import quote_exact_input
+from chain.pools.depth import quote_exact_input
 from chain.positions.identity import identify
 from tests.agents.lp.observe.raw_swaps import fee_rate, provider_fees, raw_swaps, volatility
 

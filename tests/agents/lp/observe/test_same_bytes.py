@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agents.lp.facts import CreateContext, MarketContext
 from agents.numbers.profiles import RiskProfile
-from chain.base.canonical import digest
+from chain.base.strict_json import digest
 from tests.agents.lp.observe.facts_bytes import all_facts, facts_bytes
 
 if TYPE_CHECKING:

@@ -6,10 +6,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agents.monitor.chat.bot import MOST_CHARACTERS, ChatBot, ChatReply, read_updates, shortened
-from agents.monitor.deliver.bot_connection import BotConnection
 from agents.monitor.deliver.channel import DELIVERY_LIMITS
-from agents.monitor.deliver.telegram import MOST_UNITS, text_units
+from agents.monitor.deliver.telegram import (
+    MOST_CHARACTERS,
+    MOST_UNITS,
+    BotConnection,
+    ChatBot,
+    ChatReply,
+    read_updates,
+    shortened,
+    text_units,
+)
 from tests.fakes.telegram import CHAT, TOKEN, Conduct, TelegramDouble
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from tests.agents.monitor.delivery_kit import Clock, channel_worker_of, happen, 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agents.monitor.alerts.lifecycle import Cleared, Raised
+    from agents.monitor.alerts.alert import Cleared, Raised
     from agents.monitor.deliver.channel import Notification, Outcome
-    from agents.monitor.deliver.channel_worker import ChannelWorker
+    from agents.monitor.deliver.delivery import ChannelWorker
     from agents.monitor.deliver.ledger import Pace
     from chain.base.home import Home
 

@@ -13,17 +13,15 @@ from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.ledger import (
     EVERYTHING,
     FOR_PEOPLE,
+    MERGED_SECONDS,
     DeliveryLedger,
+    DeliveryPlan,
     LastMessage,
     Pace,
     Progress,
+    plan,
     position_of,
     read_progress,
-)
-from agents.monitor.deliver.schedule import (
-    MERGED_SECONDS,
-    DeliveryPlan,
-    plan,
     taken_in,
     without_stale,
 )

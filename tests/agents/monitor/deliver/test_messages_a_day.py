@@ -22,12 +22,12 @@ from agents.monitor.rules.baseline import Baselines
 from agents.monitor.rules.thresholds import WatchSettings
 from agents.monitor.rules.worth_risks import Losses
 from chain.contracts.pool_key import PoolKey
-from chain.history.candle_volatility import Volatility, VolatilityStep
 from chain.history.end_ticks import EndTicks
+from chain.history.volatility import Volatility, VolatilityStep
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.identity import identify
+from chain.positions.search import WalletPositions
 from chain.positions.snapshot import range_status
-from chain.positions.wallet_trail import WalletPositions
 from chain.prices.ladder import price_book
 from tests.agents.monitor.deliver.paced_person import Person
 from tests.agents.monitor.made_up_alerts import NOW, WALLET

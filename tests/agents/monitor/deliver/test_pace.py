@@ -9,17 +9,15 @@ from zoneinfo import ZoneInfo
 import pytest
 from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import AlertKind, Severity
-from agents.monitor.alerts.lifecycle import AlertMute
-from agents.monitor.deliver.ledger import FOR_PEOPLE, Pace, QuietHours
-from agents.monitor.deliver.schedule import MERGED_SECONDS
+from agents.monitor.alerts.alert import AlertKind, AlertMute, Severity
+from agents.monitor.deliver.ledger import FOR_PEOPLE, MERGED_SECONDS, Pace, QuietHours
 from tests.agents.monitor.deliver.paced_person import HOUR, MINUTE, Person
 from tests.agents.monitor.delivery_kit import START, cleared, raised, subject
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agents.monitor.alerts.lifecycle import Raised
+    from agents.monitor.alerts.alert import Raised
 
 DAY = 24 * HOUR
 BERLIN = "Europe/Berlin"

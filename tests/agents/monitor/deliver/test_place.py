@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from agents.monitor.alerts.state import MonitorState
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.deliver.channel_worker import (
+from agents.monitor.deliver.delivery import (
     REFUSALS_BEFORE_SUSPECT,
     SUSPECT_AFTER,
     ChannelWorker,

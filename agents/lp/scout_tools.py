@@ -1,21 +1,123 @@
-"""What the tools say of a pool: counted from what Scout observed, every number with its id."""
+"""The tools by name, what each is for, and what it may be asked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from enum import StrEnum
 from math import ceil, exp, log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from agents.lp.observed_depth import depth_of
-from agents.lp.path_steps import path_steps
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from agents.bus.worker import StageFailedError
+from agents.lp.facts import (
+    CreateContext,
+    MarketContext,
+    ObservedPool,
+    ObservedPoolFacts,
+    PastChange,
+    PositionPast,
+    depth_of,
+    path_steps,
+)
 from agents.model.numerals import Unit
+from agents.model.tools import OfferedTool, ToolError
 from agents.numbers.edges import TICK_LOG
+from agents.numbers.shapes import MAX_SURVEYED_POOLS
 
 if TYPE_CHECKING:
-    from agents.lp.facts import ObservedPool, ObservedPoolFacts
-    from agents.lp.tools.arguments import DepthArguments, LastSwapsArguments, VolatilityArguments
     from agents.model.brief import Brief
-    from agents.numbers.range_replay import PathStep
+    from agents.numbers.outlook import PathStep
+
+    ReadPast = Callable[[int], Awaitable[PositionPast]]
+    SayPast = Callable[[PositionPast | None], Awaitable[None]]
+
+WEEK_HOURS = 168
+MOST_SWAPS = 12
+
+
+class ToolName(StrEnum):
+    VOLATILITY = "volatility"
+    DEPTH = "depth"
+    LAST_SWAPS = "last_swaps"
+    HOOK = "hook"
+    POSITION_PAST = "position_past"
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+    )
+
+
+class OfPool(_Arguments):
+    pool: int = Field(
+        default=0,
+        ge=0,
+        lt=MAX_SURVEYED_POOLS,
+        description="the pool's number as the facts name it; 0 where there is one",
+    )
+
+
+class VolatilityArguments(OfPool):
+    hours: int = Field(ge=2, le=WEEK_HOURS, description="how far back the window reaches")
+
+
+class DepthArguments(OfPool):
+    center_percent: float = Field(
+        default=0.0,
+        ge=-60,
+        le=150,
+        description="where to look, in percent above the present price of TOKEN0 in TOKEN1",
+    )
+    width_percent: float = Field(
+        gt=0, le=50, description="how far to either side of that, in percent of it"
+    )
+
+
+class LastSwapsArguments(OfPool):
+    count: int = Field(default=6, ge=1, le=MOST_SWAPS)
+
+
+class NoArguments(_Arguments):
+    """For a tool that has nothing to be told."""
+
+
+OF_A_POOL = (
+    OfferedTool(
+        ToolName.VOLATILITY,
+        "How much the price moved within a window of your choice, by the hour.",
+        VolatilityArguments,
+    ),
+    OfferedTool(
+        ToolName.DEPTH,
+        "How much liquidity lies around a price, and how that compares with where the price is.",
+        DepthArguments,
+    ),
+    OfferedTool(
+        ToolName.LAST_SWAPS,
+        "The latest swaps of the last 24 hours: when, how far each moved the price, what it paid.",
+        LastSwapsArguments,
+    ),
+    OfferedTool(
+        ToolName.HOOK,
+        "What the pool's hook can do to those who provide liquidity.",
+        OfPool,
+    ),
+)
+OF_A_POSITION = OfferedTool(
+    ToolName.POSITION_PAST,
+    "What became of the position since it was opened: changes, fees, result against holding.",
+    NoArguments,
+)
+
 
 _HOUR = 3_600
 _DAY_HOURS = 24
@@ -176,3 +278,103 @@ def _swap(brief: Brief, observed: ObservedPool, step: PathStep) -> str:
 
 def _worth(units: float, usd_per_unit: float | None) -> float | None:
     return None if usd_per_unit is None else units * usd_per_unit
+
+
+_LATEST = 5
+
+
+def past_answer(brief: Brief, past: PositionPast, observed: ObservedPool) -> str:
+    def worth(units: float | None) -> str:
+        each = observed.token1.usd_per_unit
+        known = None if units is None or each is None else units * each
+        return brief.number(known, Unit.USD)
+
+    age = None if past.age_seconds is None else past.age_seconds / _HOUR
+    latest = "; ".join(_change(brief, change) for change in past.changes[-_LATEST:])
+    changes = f" The latest: {latest}." if latest else ""
+    return (
+        f"Opened {brief.number(age, Unit.HOURS)} ago; changes since then "
+        f"{brief.number(past.changes_in_all, Unit.COUNT)}. At present prices: put in "
+        f"{worth(past.deposited)}, taken out {worth(past.withdrawn)}, fees earned "
+        f"{worth(past.fees_earned)}, of these collected {worth(past.fees_collected)}; better than "
+        f"just holding by {worth(past.against_holding)}; without fees "
+        f"{brief.number(past.impermanent_loss, Unit.FRACTION)} against holding.{changes}"
+    )
+
+
+def _change(brief: Brief, change: PastChange) -> str:
+    when = brief.number(round(change.age_seconds / _HOUR, 2), Unit.HOURS)
+    if not change.liquidity_delta:
+        return f"fees collected {when} ago"
+    return f"liquidity {'added' if change.liquidity_delta > 0 else 'removed'} {when} ago"
+
+
+READ_SECONDS = 20.0
+"""For the chain to tell a position's past."""
+
+
+class ScoutTools:
+    """For one debate; what is read of the chain is said to the record at once."""
+
+    def __init__(
+        self,
+        seen: MarketContext | CreateContext,
+        brief: Brief,
+        read_past: ReadPast,
+        say_past: SayPast,
+    ) -> None:
+        self._seen = seen
+        self._brief = brief
+        self._read_past = read_past
+        self._say_past = say_past
+        self._past: PositionPast | None = None
+        self._asked_past = False
+
+    @property
+    def tools(self) -> tuple[OfferedTool, ...]:
+        of_a_position = (OF_A_POSITION,) if isinstance(self._seen, MarketContext) else ()
+        return (*OF_A_POOL, *of_a_position)
+
+    async def answer(self, _name: str, arguments: BaseModel) -> str:
+        match arguments:
+            case VolatilityArguments():
+                return volatility_answer(self._brief, self._pool(arguments), arguments)
+            case DepthArguments():
+                return depth_answer(self._brief, self._pool(arguments), arguments)
+            case LastSwapsArguments():
+                return last_swaps_answer(self._brief, self._pool(arguments), arguments)
+            case OfPool():
+                return hook_answer(self._pool(arguments), self._seen.allowed_hooks)
+            case _:
+                return await self._past_answer()
+
+    def _pool(self, asked: OfPool) -> ObservedPool:
+        seen = self._seen
+        pools = (seen.observed,) if isinstance(seen, MarketContext) else seen.surveyed_pools
+        if asked.pool >= len(pools):
+            raise ToolError(f"pool: there are {len(pools)}, counted from 0.")
+        return pools[asked.pool]
+
+    async def _past_answer(self) -> str:
+        seen = self._seen
+        if not isinstance(seen, MarketContext):
+            raise ToolError("there is no position yet.")
+        if not self._asked_past:
+            self._asked_past = True
+            self._past = await self._read(int(seen.position.token_id))
+            await self._say_past(self._past)
+        if self._past is None:
+            raise ToolError("it could not be read from the chain.")
+        return past_answer(self._brief, self._past, seen.observed)
+
+    async def _read(self, token_id: int) -> PositionPast | None:
+        limit = asyncio.timeout(READ_SECONDS)
+        try:
+            async with limit:
+                return await self._read_past(token_id)
+        except StageFailedError:
+            return None
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return None

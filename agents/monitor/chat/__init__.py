@@ -1,1 +1,0 @@
-"""Questions in a Telegram chat, answered by whoever knows the facts; nothing else is started."""

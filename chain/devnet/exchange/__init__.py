@@ -1,1 +1,0 @@
-"""The embedded world's exchange: perpetual contracts on the same prices the pools trade at."""
