@@ -23,7 +23,7 @@ from tests.agents.monitor.made_up_alerts import NOW, WALLET
 from tests.agents.monitor.made_up_positions import KEY, NETWORK, UPPER, position
 from tests.agents.monitor.made_up_readings import MadeUpChain
 from zuno_tui.settings import Settings
-from zuno_tui.app.watchlist import HomeHedges
+from zuno_tui.features.trade.watched_hedges import HomeHedges
 import zuno_tui.app.watchlist
 
 folder = Path(sys.argv[1])

@@ -19,7 +19,7 @@ def test_a_step_is_a_command_that_signs_nothing(step: object) -> None:
     parsed = build_parser(registry().on_command_line()).parse_args(split(command)[1:])
 
     assert parsed.chosen is not None
-    assert parsed.chosen.order is None
+    assert parsed.chosen.action is None
     assert parsed.chosen.name not in ("apply", "approve", "outbox")
 
 

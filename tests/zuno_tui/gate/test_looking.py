@@ -291,7 +291,7 @@ def test_a_failure_nobody_foresaw_does_not_say_that_nothing_was_sent(
     async def breaks(*_: object, **__: object) -> None:
         raise RuntimeError("broken in the middle")
 
-    place = {"cancel": "outbox_replacing.send_replacement", "resume": "outbox_resuming.resume_plan"}
+    place = {"cancel": "outbox.send_replacement", "resume": "outbox.resume_plan"}
     monkeypatch.setattr(f"zuno_tui.app.{place[action]}", breaks)
     failed = desk.here("outbox", action, *_confirmed(approval))
 

@@ -1,4 +1,4 @@
-"""Orders that would do nothing, or cannot be meant, are refused before anything is read."""
+"""Actions that would do nothing, or cannot be meant, are refused before anything is read."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def test_taking_nothing_back_builds_no_plan(silent: Sources) -> None:
         await action_to_revoke(silent, ())
 
 
-@pytest.mark.parametrize("order", [action_to_wrap, action_to_unwrap])
+@pytest.mark.parametrize("action", [action_to_wrap, action_to_unwrap])
 @pytest.mark.parametrize(
     ("digits", "places", "refused"),
     [
