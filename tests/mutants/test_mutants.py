@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from mutants.changes import MODULE, Block, Change, changes_of
-from mutants.equivalents import FILE, entry_for, read_equivalents
-from mutants.expressions import enums_of
-from mutants.places import AREAS, ROOT, changed_files, list_test_files
-from mutants.probes import name_of, with_probes
-from mutants.reach import RecordedTest, covering_tests
-from mutants.running import NO_END, Copy
-from mutants.sampling import every_change, sample
+from tools.mutants.changes import MODULE, Block, Change, changes_of
+from tools.mutants.equivalents import FILE, entry_for, read_equivalents
+from tools.mutants.expressions import enums_of
+from tools.mutants.places import AREAS, ROOT, changed_files, list_test_files
+from tools.mutants.probes import name_of, with_probes
+from tools.mutants.reach import RecordedTest, covering_tests
+from tools.mutants.running import NO_END, Copy
+from tools.mutants.sampling import every_change, sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from release.python_lock import read_lock
-from release.sbom import ROOT, bill_of_materials
+from tools.release.python_lock import read_lock
+from tools.release.sbom import ROOT, bill_of_materials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +104,10 @@ def test_two_runs_write_the_same_bytes(tmp_path: Path) -> None:
     for name in ("one", "two"):
         path = tmp_path / name / "sbom.cdx.json"
         subprocess.run(
-            [sys.executable, "-m", "release.sbom", str(path)], check=True, cwd=ROOT, timeout=60
+            [sys.executable, "-m", "tools.release.sbom", str(path)],
+            check=True,
+            cwd=ROOT,
+            timeout=60,
         )
     first, second = ((tmp_path / name / "sbom.cdx.json").read_bytes() for name in ("one", "two"))
 

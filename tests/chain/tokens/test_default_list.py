@@ -21,7 +21,7 @@ from chain.prices.pool_prices import prices_from_pools
 from chain.rpc.records import Block
 from chain.tokens import TokenClass, listed_token, listed_tokens, named_tokens
 from chain.tokens.token import default_tokens, read_default_tokens
-from release.token_list import LIST, data_files, integrity
+from tools.release.token_list import LIST, data_files, integrity
 
 OPTIMISM = network_named("optimism")
 DOLLAR = "0x01bff41798a0bcf287b996046ca68b395dbc1071"

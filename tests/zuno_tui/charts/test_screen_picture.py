@@ -16,7 +16,7 @@ BRAILLE = range(0x2800, 0x2900)
 
 def inked(text: str) -> set[tuple[int, int]]:
     """Where a picture of these words differs from one of as many blanks."""
-    from zuno_tui.charts.screen_picture import drawn
+    from tools.screen_drawing import drawn
 
     pictures = [drawn([Strip([Segment(one)])]).convert("RGB") for one in (text, " " * len(text))]
     there, blank = (picture.load() for picture in pictures)
@@ -39,7 +39,7 @@ def test_no_screen_holds_a_character_that_would_be_drawn_as_missing() -> None:
     from matplotlib import get_data_path
     from matplotlib.ft2font import FT2Font
 
-    from zuno_tui.charts.screen_picture import _ELSEWHERE
+    from tools.screen_drawing import _ELSEWHERE
 
     fonts = f"{get_data_path()}/fonts/ttf"
     narrow, running = (FT2Font(f"{fonts}/DejaVuSans{end}.ttf") for end in ("Mono", ""))

@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from zuno_tui.charts.screen_picture import save_picture
+from tools.screen_drawing import save_picture
 
 if TYPE_CHECKING:
     from pathlib import Path

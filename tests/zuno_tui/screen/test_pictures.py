@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from zuno_tui.screen.pictures import ScreenRecording
+from tools.screen_pictures import ScreenRecording
 
 ROWS = [
     Strip([Segment("╭─ ", Style(color="#00ff00", bgcolor="#102030")), Segment("漢█", None)]),
@@ -19,7 +19,7 @@ ROWS = [
 
 def test_a_picture_has_a_cell_for_every_column() -> None:
     pytest.importorskip("PIL", reason="pictures are drawn with the extra charts")
-    from zuno_tui.charts.screen_picture import drawn
+    from tools.screen_drawing import drawn
 
     narrow = drawn(ROWS)
     wide = drawn([Strip([Segment("x" * 12, None)]), ROWS[1]])
@@ -31,7 +31,7 @@ def test_a_picture_has_a_cell_for_every_column() -> None:
 
 def test_a_terminals_own_colours_can_be_told_apart() -> None:
     pytest.importorskip("PIL", reason="pictures are drawn with the extra charts")
-    from zuno_tui.charts.screen_picture import drawn
+    from tools.screen_drawing import drawn
 
     picture = drawn([Strip([Segment("██", Style(color="default", bgcolor="default"))])])
 

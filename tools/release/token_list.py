@@ -1,4 +1,4 @@
-"""Uniswap's default token list as data files: `python -m release.token_list VERSION`.
+"""Uniswap's default token list as data files: `python -m tools.release.token_list VERSION`.
 
 The npm package is fetched by the configured npm and checked against the digest its registry gives
 for it. Of each token on a network that zuno knows its address, symbol and decimals are kept: facts
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "@uniswap/default-token-list"
 LIST = "package/build/uniswap-default.tokenlist.json"
-FOLDER = Path(__file__).parent.parent / "chain" / "data" / "default_tokens"
+FOLDER = Path(__file__).parents[2] / "chain" / "data" / "default_tokens"
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{40}")
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
@@ -39,7 +39,9 @@ _SECONDS = 180
 
 def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 1 or not _VERSION.fullmatch(arguments[0]):
-        sys.stderr.write("Name the version to pin, like: python -m release.token_list 22.21.0\n")
+        sys.stderr.write(
+            "Name the version to pin, like: python -m tools.release.token_list 22.21.0\n"
+        )
         return 2
     version = arguments[0]
     for name, text in data_files(fetched(version), version).items():
@@ -51,8 +53,8 @@ def main(arguments: Sequence[str]) -> int:
 def fetched(version: str) -> bytes:
     """The package's archive, as its registry vouches for it."""
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(  # noqa: S603 - our own words alone
-            ["npm", "pack", f"{PACKAGE}@{version}", "--json"],  # noqa: S607
+        done = subprocess.run(
+            ["npm", "pack", f"{PACKAGE}@{version}", "--json"],
             cwd=folder,
             capture_output=True,
             check=True,

@@ -1,4 +1,4 @@
-"""One test file run on a copy with probes: `python -m mutants.learning ROWS LOGS FILE`."""
+"""One test file run on a copy with probes: `python -m tools.mutants.learning ROWS LOGS FILE`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mutants.reach_plugin import ReachPlugin
+from tools.mutants.reach_plugin import ReachPlugin
 
 if __name__ == "__main__":
     rows, logs, file = sys.argv[1:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 AREAS: dict[str, tuple[str, ...]] = {
     "policy": (
         "chain/execution/policy/*.py",
@@ -62,7 +62,7 @@ TOO_LONG = (
     "test_outbox_kill.py",
 )
 """Tests of many runs, which take minutes: a change must be noticed without them."""
-_COPIED = ("chain", "agents", "zuno_tui", "tests", "mutants")
+_COPIED = ("chain", "agents", "zuno_tui", "tests", "tools")
 _LEFT = shutil.ignore_patterns("__pycache__", "*.svg", "node_modules")
 
 

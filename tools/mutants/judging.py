@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from mutants.places import changed_files, list_test_files
-from mutants.reach import covering_tests
-from mutants.running import Copy, Verdict
+from tools.mutants.places import changed_files, list_test_files
+from tools.mutants.reach import covering_tests
+from tools.mutants.running import Copy, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mutants.changes import Change
-    from mutants.reach import RecordedTest
+    from tools.mutants.changes import Change
+    from tools.mutants.reach import RecordedTest
 
 
 class _Desk(Struct):

@@ -10,7 +10,7 @@ import ast
 import os
 from pathlib import Path
 
-from mutants.changes import MODULE, Block, blocks_of
+from tools.mutants.changes import MODULE, Block, blocks_of
 
 LOG = "MUTANTS_LOG"
 """The environment's name for the file to write to."""
@@ -37,7 +37,9 @@ def with_probes(path: str, source: str) -> str:
     tree = ast.parse(source)
     for block, body in list(blocks_of(tree)):
         if block.scope != MODULE:
-            call = ast.parse(f"__import__('mutants.probes').probes.ran({name_of(path, block)!r})")
+            call = ast.parse(
+                f"__import__({__name__!r}, fromlist=['ran']).ran({name_of(path, block)!r})"
+            )
             body.insert(1 if _has_docstring(body) else 0, call.body[0])
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 

@@ -18,9 +18,9 @@ from rich.color import ColorSystem
 
 from chain.base.home import Home
 from chain.devnet.launch import DevnetReady, running_devnet
+from tools.screen_drawing import save_picture
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.intents import Apply, Approve, Inspect, Recommend
-from zuno_tui.charts.screen_picture import save_picture
 from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.thread import DeskThread
 from zuno_tui.screen.app.app import ZunoApp

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mutants.probes import LOG
+from tools.mutants.probes import LOG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

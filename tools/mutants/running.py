@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from mutants.places import copy_project
+from tools.mutants.places import copy_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from mutants.changes import Change
-    from mutants.reach import RecordedTest
+    from tools.mutants.changes import Change
+    from tools.mutants.reach import RecordedTest
 
 _OUTSIDE = (
     "aiohttp", "coincurve", "eth_abi", "eth_account", "h11", "httpx2", "hypothesis.extra",
@@ -149,7 +149,7 @@ def _ended(child: int, patience: float) -> bool:
 def _run(folder: Path, answer: Path, names: Sequence[str], *, stop: bool) -> None:
     import pytest
 
-    from mutants.chosen_tests import ChosenTests
+    from tools.mutants.chosen_tests import ChosenTests
 
     code = 1
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mutants.changes import Change
+    from tools.mutants.changes import Change
 
 FILE = Path(__file__).with_name("equivalents.toml")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from mutants.changes import Change, changes_of
-from mutants.expressions import enums_of
-from mutants.places import changed_files
+from tools.mutants.changes import Change, changes_of
+from tools.mutants.expressions import enums_of
+from tools.mutants.places import changed_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""`python -m mutants`: a seeded sample of changed lines, and which of them the tests notice."""
+"""`python -m tools.mutants`: a seeded sample of changed lines, and which the tests notice."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from mutants.equivalents import FILE, entry_for, read_equivalents
-from mutants.judging import judge_all
-from mutants.places import AREAS, ROOT, changed_files
-from mutants.reach import learn
-from mutants.sampling import every_change, sample
+from tools.mutants.equivalents import FILE, entry_for, read_equivalents
+from tools.mutants.judging import judge_all
+from tools.mutants.places import AREAS, ROOT, changed_files
+from tools.mutants.reach import learn
+from tools.mutants.sampling import every_change, sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mutants.changes import Change
-    from mutants.reach import RecordedTest
-    from mutants.running import Verdict
+    from tools.mutants.changes import Change
+    from tools.mutants.reach import RecordedTest
+    from tools.mutants.running import Verdict
 
 SEED = 20261115
 COUNT = 200
@@ -122,7 +122,7 @@ def _cache() -> Path:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m mutants", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--count", type=int, default=COUNT)
     parser.add_argument("--area", action="append", choices=tuple(AREAS))

@@ -1,4 +1,4 @@
-"""The software bill of materials in CycloneDX: `python -m release.sbom FILE`.
+"""The software bill of materials in CycloneDX: `python -m tools.release.sbom FILE`.
 
 Made from the lock files alone, so that the same locks give the same bytes on every machine. The
 locks know no licences, so none is claimed but the project's own.
@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from release.python_lock import LockedPackage, read_lock
+from tools.release.python_lock import LockedPackage, read_lock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SPEC_VERSION = "1.6"
 _EXTRAS = ("charts", "mesh", "trade")
 
@@ -164,7 +164,7 @@ def _npm_purl(package: Mapping[str, object]) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 1:
-        sys.stderr.write("Name the file to write: python -m release.sbom FILE\n")
+        sys.stderr.write("Name the file to write: python -m tools.release.sbom FILE\n")
         return 2
     path = Path(arguments[0])
     path.parent.mkdir(parents=True, exist_ok=True)

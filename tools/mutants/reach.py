@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Struct
 
-from mutants.changes import MODULE
-from mutants.places import changed_files, copy_project, list_test_files
-from mutants.probes import name_of, with_probes
+from tools.mutants.changes import MODULE
+from tools.mutants.places import changed_files, copy_project, list_test_files
+from tools.mutants.probes import name_of, with_probes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from mutants.changes import Change
+    from tools.mutants.changes import Change
 
 
 class RecordedTest(Struct, frozen=True):
@@ -102,7 +102,7 @@ def _rows(project: Path, path: str) -> list[dict[str, Any]]:
         logs.mkdir()
         rows.touch()
         ended = subprocess.run(
-            [sys.executable, "-m", "mutants.learning", str(rows), str(logs), path],
+            [sys.executable, "-m", "tools.mutants.learning", str(rows), str(logs), path],
             cwd=project,
             env={**os.environ, "PYTHONPATH": str(project)},
             stdout=subprocess.DEVNULL,

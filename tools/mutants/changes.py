@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from mutants import expressions, statements
+from tools.mutants import expressions, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
