@@ -9,37 +9,17 @@ import pytest
 
 from chain.contracts.storage import pool_slots
 from tests import node_rpc
-from tests.embedded_chain import embedded_chain
 from tests.fakes.proxy import Proxy, refuses
-from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
-    from chain.devnet.launch import DevnetReady
     from tests.fakes.proxy import Answer, Call
 
 NETWORK_FAULT = 4
 SECRET = "a-key-that-is-never-shown"
 DEAD = "http://127.0.0.1:9/nobody"
-
-
-@pytest.fixture(scope="module")
-def chain() -> Iterator[DevnetReady]:
-    with embedded_chain() as ready:
-        yield ready
-
-
-@pytest.fixture
-def desk(chain: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
-    made = Desk(chain, CommandLine(tmp_path / "home"), capsys)
-    made.command.home.mkdir(mode=0o700)
-    snapshot = made.ask("evm_snapshot")
-    yield made
-    made.ask("evm_setAutomine", True)
-    made.ask("evm_revert", snapshot)
 
 
 @pytest.fixture
