@@ -55,6 +55,14 @@ def receipt(url: str, transaction: str) -> dict[str, Any]:
     raise AssertionError(f"{transaction} was not mined")
 
 
+def broadcast(url: str, raw: str) -> str:
+    """Send signed bytes; where the node mines at once, they are in a block when this returns."""
+    sent: str = ask(url, "eth_sendRawTransaction", raw)
+    if ask(url, "anvil_getAutomine"):
+        receipt(url, sent)
+    return sent
+
+
 def ask_all(url: str, calls: Sequence[tuple[str, Sequence[object]]]) -> None:
     """Many in one request, of which none may fail."""
     body = [

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.fork_server import fork_server
+from tests.zuno_tui.parsed_styles import styles_parsed_once
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
@@ -39,6 +41,12 @@ class CommandLine:
             environment={**os.environ, "ZUNO_HOME": str(self.home), **environment},
         )
         return Spoken(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _styles_parsed_once() -> Iterator[None]:
+    with styles_parsed_once():
+        yield
 
 
 @pytest.fixture

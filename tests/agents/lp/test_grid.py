@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from itertools import product
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,13 +26,16 @@ PAID = (0.7, 1.3)
 """Fees pay for less than the volatility there is, or for more."""
 
 
+@pytest.mark.parametrize("all_profiles", [False, pytest.param(True, marks=pytest.mark.soak)])
 async def test_no_range_and_no_volatility_ends_without_an_argued_plan(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], *, all_profiles: bool
 ) -> None:
+    """In every market: with each profile, or with one of them drawn for it."""
     rows, outcomes = [], Counter[str]()
+    chance = Random(1)
     for half_width, sigma, place, paid in product(HALF_WIDTHS, SIGMAS, PLACES, PAID):
         told = []
-        for profile in RiskProfile:
+        for profile in chance.sample(tuple(RiskProfile), 1) if not all_profiles else RiskProfile:
             market = Market(sigma, paid, half_width, PLACES[place], profile=profile)
             context = market.position()
             argued = await argue_over(context)
@@ -40,10 +44,10 @@ async def test_no_range_and_no_volatility_ends_without_an_argued_plan(
             outcomes[argued.plan.choice.kind] += 1
         rows.append(f"±{half_width:4.0%}  {sigma:4.0%}  {place:12} {paid:3}  {'  '.join(told)}")
     with capsys.disabled():
-        head = "range  σ/day  price        paid  conservative      balanced          aggressive"
+        head = "range  σ/day  price        paid  by profile: conservative, balanced, aggressive"
         sys.stdout.write("\n".join(("", head, *rows, str(dict(outcomes)), "")))
     assert len(rows) == 150
-    assert all(outcomes[kind] > 20 for kind in ("hold", "move", "exit"))
+    assert all(outcomes[kind] > outcomes.total() / 25 for kind in ("hold", "move", "exit"))
 
 
 async def test_a_stable_pair_gets_no_nonsense_width(capsys: pytest.CaptureFixture[str]) -> None:

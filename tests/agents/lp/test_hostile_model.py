@@ -64,16 +64,17 @@ class Tally:
         return "\n".join(f"  {name:34} {count:7,}" for name, count in self.counts.items())
 
 
-def test_a_few_hundred_hostile_replies(tmp_path: Path) -> None:
-    tally = besieged(tmp_path, replies=300, seed=1)
+@pytest.mark.parametrize("replies", [120, pytest.param(300, marks=pytest.mark.soak)])
+def test_a_hundred_hostile_replies_and_more(tmp_path: Path, replies: int) -> None:
+    tally = besieged(tmp_path, replies=replies, seed=1)
 
     assert tally.faults == []
-    assert tally.counts["usable replies"] > 180
-    assert tally.counts["debates ended by the arbiter"] > 5
+    assert tally.counts["usable replies"] > 0.6 * replies
+    assert tally.counts["debates ended by the arbiter"] > replies / 60
     # In range nothing is moved, whatever a model says: few markets are left to move in.
-    assert tally.counts["moves recommended"] > 4
-    assert tally.counts["invented numbers heard"] > 100
-    assert tally.counts["given numbers heard"] > 40
+    assert tally.counts["moves recommended"] > replies / 75
+    assert tally.counts["invented numbers heard"] > replies / 3
+    assert tally.counts["given numbers heard"] > replies / 8
 
 
 @pytest.mark.parametrize("name", [*STATES[:4], *WISHES[:3]])

@@ -34,7 +34,13 @@ if TYPE_CHECKING:
     from tests.chain.moves import Moves
 
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["tests.chain.execution.outbox_driver"])
+# With what it loads only when it asks a node: forty processes need not load that themselves.
+PROCESSES.set_forkserver_preload(
+    [
+        *("tests.chain.execution.outbox_driver", "anyio._backends._asyncio", "httpcore2", "httpx2"),
+        "eth_account",
+    ]
+)
 
 MOMENTS = {
     "before commit": 12,

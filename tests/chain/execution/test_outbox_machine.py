@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -218,5 +219,10 @@ class JournalMachine(RuleBasedStateMachine):
         self.outbox.close()
 
 
-JournalMachine.TestCase.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
 TestJournal = JournalMachine.TestCase
+TestJournal.settings = settings(max_examples=25, stateful_step_count=40, deadline=None)
+
+
+@pytest.mark.soak
+class TestManyJournals(TestJournal):  # type: ignore[misc,valid-type]
+    settings = settings(max_examples=400, stateful_step_count=40, deadline=None)

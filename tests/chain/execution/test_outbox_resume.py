@@ -16,6 +16,7 @@ from chain.execution.outbox.resume import ResumeChoice, StepFinding, StepSituati
 from chain.execution.outbox.sender import Fees, cancellation
 from chain.rpc.client import RpcClient
 from chain.rpc.reader import Reader
+from tests import node_rpc
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, planned, signed_by, transfer
 from tests.chain.execution.sending_kit import Bench, SendFault, bench_on, through
 from tests.fakes import faults
@@ -50,7 +51,7 @@ def signed_and_left(bench: Bench, plan: PlannedDispatch) -> PlanStep:
 
 def send(bench: Bench, step: PlanStep) -> None:
     assert step.newest is not None
-    bench.moves.rpc("eth_sendRawTransaction", "0x" + step.newest.transaction.raw.hex())
+    node_rpc.broadcast(bench.moves.url, "0x" + step.newest.transaction.raw.hex())
 
 
 async def looked(bench: Bench, evidence: Evidence = EMBEDDED) -> list[StepFinding]:
@@ -150,7 +151,7 @@ async def test_missing_past_its_deadline_is_not_sent_again(bench: Bench) -> None
 async def test_a_nonce_used_by_another_hash_ends_the_plan(bench: Bench) -> None:
     step = signed_and_left(bench, bench.plan())
     other = signed_by(DEMO_WALLET, transfer(step.transaction.nonce, value=7))
-    bench.moves.rpc("eth_sendRawTransaction", "0x" + other.raw.hex())
+    node_rpc.broadcast(bench.moves.url, "0x" + other.raw.hex())
     [finding] = await looked(bench)
     assert finding.situation is StepSituation.OVER
     assert finding.choices == (ResumeChoice.NEW_PLAN,)
@@ -167,7 +168,7 @@ async def test_a_nonce_used_by_another_hash_ends_the_plan(bench: Bench) -> None:
 async def test_on_a_live_network_a_taken_nonce_is_doubted_for_ten_seconds(bench: Bench) -> None:
     step = signed_and_left(bench, bench.plan())
     other = signed_by(DEMO_WALLET, transfer(step.transaction.nonce, value=7))
-    bench.moves.rpc("eth_sendRawTransaction", "0x" + other.raw.hex())
+    node_rpc.broadcast(bench.moves.url, "0x" + other.raw.hex())
     for waited in (0.0, 4.0, 5.9):
         bench.waits.now += waited
         [finding] = await looked(bench, ONE_ENDPOINT)

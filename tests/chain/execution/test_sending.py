@@ -16,6 +16,7 @@ from chain.execution.outbox.sender import Fees, NotSentError, cancellation, spee
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError, RpcRefused, Unreachable
 from chain.rpc.reader import Reader
+from tests import node_rpc
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, signed_by, transfer
 from tests.chain.execution.sending_kit import QUICK, Bench, SendFault, bench_on, through
 
@@ -90,7 +91,7 @@ async def test_the_bytes_are_on_disk_before_the_send(bench: Bench) -> None:
     [step] = bench.outbox.dispatch("hash").steps
     assert step.state is StepState.SIGNED
     assert step.newest is not None
-    bench.moves.rpc("eth_sendRawTransaction", "0x" + step.newest.transaction.raw.hex())
+    node_rpc.broadcast(bench.moves.url, "0x" + step.newest.transaction.raw.hex())
     assert bench.received() == 1
     assert bench.nonce() == step.transaction.nonce + 1
 
@@ -226,7 +227,7 @@ async def test_a_stranger_with_the_same_nonce_replaces_it(bench: Bench) -> None:
     bench.moves.rpc("evm_setAutomine", False)
     other = signed_by(DEMO_WALLET, transfer(bench.nonce(), value=5, fee=90 * GWEI, tip=9 * GWEI))
     bench.waits.meanwhile = [
-        lambda: bench.moves.rpc("eth_sendRawTransaction", "0x" + other.raw.hex()),
+        lambda: node_rpc.broadcast(bench.moves.url, "0x" + other.raw.hex()),
         bench.mine,
     ]
     dispatch = await bench.apply(bench.plan())

@@ -14,6 +14,7 @@ from chain.execution.outbox.records import StepState
 from chain.execution.outbox.resume import StepSituation, look
 from chain.execution.outbox.sender import Fees, NotSentError, cancellation, speed_up
 from chain.rpc.client import RpcClient
+from tests import node_rpc
 from tests.chain.execution.outbox_kit import GWEI
 from tests.chain.execution.sending_kit import PATIENCE, QUICK, Bench, bench_on
 from tests.fakes.proxy import Proxy
@@ -118,7 +119,7 @@ async def test_it_is_included_when_the_private_endpoint_brings_it_in(
     promised(bench, private)
     bench.waits.meanwhile = [
         lambda: None,
-        lambda: bench.moves.rpc("eth_sendRawTransaction", keeper.kept[0]),
+        lambda: node_rpc.broadcast(bench.moves.url, keeper.kept[0]),
     ]
 
     dispatch = await bench.sender(sends, private_host=private.host).apply(

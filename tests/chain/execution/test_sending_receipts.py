@@ -20,6 +20,7 @@ from chain.execution.outbox.receipts import (
     read_realised,
     realised,
 )
+from tests import node_rpc
 from tests.chain.execution.outbox_kit import RECIPIENT, signed_by, transfer
 
 if TYPE_CHECKING:
@@ -38,8 +39,7 @@ def native_balance(moves: Moves, owner: str) -> int:
 def sent_by_demo(moves: Moves, *, to: str, value: int, data: bytes = b"") -> str:
     nonce = int(moves.rpc("eth_getTransactionCount", DEMO_WALLET.address, "pending"), 16)
     signed = signed_by(DEMO_WALLET, transfer(nonce, to=to, value=value, data=data, gas=100_000))
-    found: str = moves.rpc("eth_sendRawTransaction", "0x" + signed.raw.hex())
-    return found
+    return node_rpc.broadcast(moves.url, "0x" + signed.raw.hex())
 
 
 def burned(moves: Moves, token_id: int, pool: PoolKey) -> str:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from chain.execution.outbox.lookup import EMBEDDED
 from chain.execution.outbox.records import EndCode, StepState
 from chain.execution.outbox.rules import PlanOverError
+from tests import node_rpc
 from tests.chain.execution.outbox_kit import transfer
 from tests.chain.execution.sending_kit import Bench, bench_on
 
@@ -56,7 +57,7 @@ async def test_a_reorg_that_moves_a_step_to_another_block_ends_nothing(bench: Be
         lambda: bench.moves.reorg(1),
         lambda: None,
         # As the network does, whose nodes put it back into their pools.
-        lambda: bench.moves.rpc("eth_sendRawTransaction", bytes_again),
+        lambda: node_rpc.broadcast(bench.moves.url, bytes_again),
         lambda: bench.mine(64),
     ]
     dispatch = await bench.sender().watch("hash")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tests.sdk.reference import Sdk
 
-PARTS = 8
+PARTS = 32
 PRICES = 1_000_000
 CASES = 4_000
 # Every part reaches from end to end, so the one that always runs sees all sizes of numbers.

@@ -128,7 +128,7 @@ def send_foreign(desk: Desk) -> None:
         value=0,
         data=b"",
     )
-    desk.ask("eth_sendRawTransaction", "0x" + signed.raw.hex())
+    node_rpc.broadcast(desk.devnet.url, "0x" + signed.raw.hex())
 
 
 def sent_so_far(desk: Desk) -> int:

@@ -12,6 +12,7 @@ from chain.contracts.storage import pool_slots, position_slots
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.pools import SLEEPY
 from chain.math.ticks import tick_at_sqrt_price
+from tests import node_rpc
 from tests.fakes.lying_endpoint import (
     Lie,
     ToldError,
@@ -205,7 +206,7 @@ def reverting(desk: Desk) -> Lie:
 
     def send(call: Call, _true: Any) -> Any:
         desk.raise_price(pool_id, bips=900)
-        return desk.ask("eth_sendRawTransaction", *call["params"])
+        return node_rpc.broadcast(desk.devnet.url, *call["params"])
 
     sends = Lie({"eth_sendRawTransaction": send}, frozenset({"eth_sendRawTransaction"}))
     return sends | receipts(lambda true: {**true, "status": "0x1"})

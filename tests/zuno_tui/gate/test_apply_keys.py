@@ -15,7 +15,6 @@ from chain.wallet.keystore_file import write_keystore
 from chain.wallet.secrets import Passphrase, PrivateKey
 from tests.chain.moves import Moves
 from tests.chain.wallet.canary import ADDRESS, KEY, KEY_TEXT, PASSPHRASE, seen_in, seen_under
-from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.conftest import Spoken
 from tests.zuno_tui.desktop_session import desktop_session, require_gnome_keyring
 from tests.zuno_tui.loud_python import loud_environment, seen_at_terminal
@@ -25,14 +24,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from chain.devnet.launch import DevnetReady
+
 ETHER = 10**18
 LOGIN = "login-passphrase"
 
 
 @pytest.fixture(scope="module")
-def chain() -> Iterator[Moves]:
-    with embedded_chain() as ready, httpx2.Client(verify=False) as http:
-        yield Moves(http, ready.url, network_named("devnet"))
+def chain(chain: DevnetReady) -> Iterator[Moves]:
+    with httpx2.Client(verify=False) as http:
+        yield Moves(http, chain.url, network_named("devnet"))
 
 
 @dataclass

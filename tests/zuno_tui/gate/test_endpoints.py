@@ -8,37 +8,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chain.contracts.storage import pool_slots
-from tests.embedded_chain import embedded_chain
+from tests import node_rpc
 from tests.fakes.proxy import Proxy, refuses
-from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
-    from chain.devnet.launch import DevnetReady
     from tests.fakes.proxy import Answer, Call
 
 NETWORK_FAULT = 4
 SECRET = "a-key-that-is-never-shown"
 DEAD = "http://127.0.0.1:9/nobody"
-
-
-@pytest.fixture(scope="module")
-def chain() -> Iterator[DevnetReady]:
-    with embedded_chain() as ready:
-        yield ready
-
-
-@pytest.fixture
-def desk(chain: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
-    made = Desk(chain, CommandLine(tmp_path / "home"), capsys)
-    made.command.home.mkdir(mode=0o700)
-    snapshot = made.ask("evm_snapshot")
-    yield made
-    made.ask("evm_setAutomine", True)
-    made.ask("evm_revert", snapshot)
 
 
 @pytest.fixture
@@ -296,7 +277,7 @@ def test_a_later_step_that_would_fail_is_not_signed(desk: Desk) -> None:
     def breaks_after_the_exit(call: Call) -> Answer | None:
         if call["method"] != "eth_sendRawTransaction":
             return None
-        sent.append(desk.ask("eth_sendRawTransaction", *call["params"]))
+        sent.append(node_rpc.broadcast(desk.devnet.url, *call["params"]))
         if len(sent) == steps.index("exit") + 1:
             desk.ask("anvil_setCode", router, "0x5f5ffd")
         return {"result": sent[-1]}

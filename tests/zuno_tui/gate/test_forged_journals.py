@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
 from tests.zuno_tui.gate.desk import Desk
@@ -35,12 +34,6 @@ KINDS = (
     "move", "move with a swap", "create", "wrap", "revoke",
 )  # fmt: skip
 A_FEW, A_SLICE, ON_THE_PAGE = 44, 100, 16
-
-
-@pytest.fixture(scope="module")
-def chain() -> Iterator[DevnetReady]:
-    with embedded_chain() as ready:
-        yield ready
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.lie_table import (
@@ -36,16 +35,15 @@ A_SLICE = (
 """Of each kind one that takes little time."""
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
 
 
 @pytest.fixture(scope="module")
-def chain() -> Iterator[tuple[DevnetReady, UnlistedPosition]]:
-    with embedded_chain() as ready:
-        yield ready, unlisted_position(ready)
+def chain(chain: DevnetReady) -> tuple[DevnetReady, UnlistedPosition]:
+    return chain, unlisted_position(chain)
 
 
 @pytest.fixture(autouse=True)

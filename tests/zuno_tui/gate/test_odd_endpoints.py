@@ -7,37 +7,14 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.embedded_chain import embedded_chain
 from tests.fakes.proxy import Proxy
-from tests.zuno_tui.conftest import CommandLine
-from tests.zuno_tui.gate.desk import Desk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
     from tests.fakes.proxy import Answer, Call
+    from tests.zuno_tui.gate.desk import Desk
 
 NO_BLOCK = {"error": {"code": -32000, "message": "header not found"}}
 NO_HASHES = {"error": {"code": -32602, "message": "invalid argument: cannot unmarshal object"}}
-
-
-@pytest.fixture(scope="module")
-def chain() -> Iterator[DevnetReady]:
-    with embedded_chain() as ready:
-        yield ready
-
-
-@pytest.fixture
-def desk(chain: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
-    made = Desk(chain, CommandLine(tmp_path / "home"), capsys)
-    made.command.home.mkdir(mode=0o700)
-    snapshot = made.ask("evm_snapshot")
-    yield made
-    made.ask("evm_revert", snapshot)
 
 
 def test_one_call_in_five_a_block_behind_stops_neither_approve_nor_apply(desk: Desk) -> None:

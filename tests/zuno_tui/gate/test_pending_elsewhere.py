@@ -5,39 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pytest
-
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.writing import sign_transaction
-from tests.embedded_chain import embedded_chain
 from tests.fakes.proxy import Proxy
-from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
     from tests.fakes.proxy import Answer, Call
 
 GWEI = 10**9
-
-
-@pytest.fixture(scope="module")
-def chain() -> Iterator[DevnetReady]:
-    with embedded_chain() as ready:
-        yield ready
-
-
-@pytest.fixture
-def desk(chain: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
-    made = Desk(chain, CommandLine(tmp_path / "home"), capsys)
-    made.command.home.mkdir(mode=0o700)
-    snapshot = made.ask("evm_snapshot")
-    yield made
-    made.ask("evm_setAutomine", True)
-    made.ask("evm_revert", snapshot)
 
 
 def _sent_by_another_program(desk: Desk) -> int:

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests import node_rpc
-from tests.embedded_chain import embedded_chain
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine
-from tests.zuno_tui.gate.desk import Desk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
     from chain.devnet.launch import DevnetReady
     from tests.fakes.proxy import Answer, Call
+    from tests.zuno_tui.gate.desk import Desk
 
 METHOD = "eth_simulateV1"
 
@@ -41,21 +39,6 @@ OTHERS: dict[str, Answer] = {
     "hangs up": {"status": 0},
     "gibberish": {"result": "oops"},
 }
-
-
-@pytest.fixture(scope="module")
-def chain() -> Iterator[DevnetReady]:
-    with embedded_chain() as ready:
-        yield ready
-
-
-@pytest.fixture
-def desk(chain: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
-    made = Desk(chain, CommandLine(tmp_path / "home"), capsys)
-    made.command.home.mkdir(mode=0o700)
-    snapshot = made.ask("evm_snapshot")
-    yield made
-    made.ask("evm_revert", snapshot)
 
 
 @pytest.fixture(scope="module")

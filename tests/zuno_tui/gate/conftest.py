@@ -1,0 +1,48 @@
+"""One embedded chain a worker for the tests of the gate; what a file did is taken back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests import node_rpc
+from tests.embedded_chain import embedded_chain
+from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.gate.desk import Desk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+
+
+@pytest.fixture(scope="session")
+def _gate_chain() -> Iterator[DevnetReady]:
+    with embedded_chain() as ready:
+        yield ready
+
+
+@pytest.fixture(scope="module")
+def chain(_gate_chain: DevnetReady) -> Iterator[DevnetReady]:
+    """To be changed by one file: approved, sent to, and mined on."""
+    snapshot = node_rpc.ask(_gate_chain.url, "evm_snapshot")
+    yield _gate_chain
+    _take_back(_gate_chain.url, snapshot)
+
+
+@pytest.fixture
+def desk(chain: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
+    made = Desk(chain, CommandLine(tmp_path / "home"), capsys)
+    made.command.home.mkdir(mode=0o700)
+    snapshot = made.ask("evm_snapshot")
+    yield made
+    _take_back(chain.url, snapshot)
+
+
+def _take_back(url: str, snapshot: object) -> None:
+    # What still waits to be mined is in no snapshot.
+    node_rpc.ask(url, "anvil_dropAllTransactions")
+    node_rpc.ask(url, "evm_setAutomine", True)
+    assert node_rpc.ask(url, "evm_revert", snapshot)
