@@ -20,12 +20,13 @@ from agents.mesh.frame import (
     Frame,
     FrameHeader,
     FrameKind,
-    SigningKey,
+    PeerSigningKey,
     open_frame,
     seal_frame,
 )
 from agents.mesh.peers import EngineError, MessageEngine, Peer, PeerBook
 from chain.base.clean_text import clean_text
+from chain.base.errors import error_kind
 
 _MOST_BYTES = 1_024
 
@@ -193,7 +194,7 @@ class MeshEndpoint:
 
     def __init__(
         self,
-        key: SigningKey,
+        key: PeerSigningKey,
         book: PeerBook,
         engine: MessageEngine,
         *,
@@ -348,7 +349,7 @@ class MeshEndpoint:
                     self.dropped[error.cause] += 1
                 except Exception as error:  # one bad message may not make this peer deaf
                     self.dropped[DropCause.MALFORMED] += 1
-                    self.trouble = f"A message could not be taken ({type(error).__name__})."
+                    self.trouble = f"A message could not be taken ({error_kind(error)})."
             self._acknowledge()
 
     def _take(self, frame: Frame) -> None:

@@ -30,6 +30,7 @@ from agents.monitor.reader import Reading, Sought, WatchReader, refuse_the_past
 from agents.monitor.rules.baseline import WALLET, Baselines
 from agents.monitor.rules.price_crossings import price_crossings
 from chain.base.clean_text import clean_text, quoted
+from chain.base.errors import error_kind
 from chain.base.quantity import Unknown
 from chain.base.redaction import Redactor
 from chain.base.store import Store, StoreError
@@ -80,7 +81,7 @@ def sentence_of(error: Exception) -> str:
     if isinstance(error, RpcError):
         return error.sentence
     words = quoted(Redactor().text(clean_text(str(error))))
-    return f"The look failed with an unexpected error ({type(error).__name__}: {words})."
+    return f"The look failed with an unexpected error ({error_kind(error)}: {words})."
 
 
 _LANDMARKS = 8

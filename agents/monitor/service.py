@@ -28,6 +28,7 @@ from agents.monitor.heartbeat import (
     write_beat,
 )
 from chain.base.clean_text import clean_text, quoted
+from chain.base.errors import error_kind
 from chain.base.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -277,7 +278,7 @@ class _Monitor:
         except Exception as error:
             # The watch outlives a mistake in it, and says so after every round.
             words = quoted(Redactor().text(clean_text(str(error))))
-            return (), f"A round failed with an unexpected error ({type(error).__name__}: {words})."
+            return (), f"A round failed with an unexpected error ({error_kind(error)}: {words})."
 
     def _write_beat(
         self, notebook: MonitorState, sights: tuple[Sight, ...], trouble: str | None

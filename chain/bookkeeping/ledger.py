@@ -75,7 +75,7 @@ class LedgerSubject(NamedTuple):
     position: int | None
 
 
-class PricedToken(NamedTuple):
+class TokenAtPrice(NamedTuple):
     token: Token
     price: Quantity[Fraction]
     """US dollars for a whole one at the time that is spoken of."""
@@ -109,7 +109,7 @@ def entry_value(token: Token, amount: int, price: Quantity[Fraction]) -> Quantit
 
 
 def ledger_entry(
-    place: LedgerPlace, kind: EntryKind, subject: LedgerSubject, priced: PricedToken, amount: int
+    place: LedgerPlace, kind: EntryKind, subject: LedgerSubject, priced: TokenAtPrice, amount: int
 ) -> LedgerEntry:
     value = entry_value(priced.token, amount, priced.price)
     return LedgerEntry(*place, kind, *subject, priced.token, amount, priced.price, value)
@@ -127,7 +127,7 @@ class SwappedAmounts(Struct, frozen=True):
     amount1: int
 
 
-class SentTransaction(Struct, frozen=True):
+class PaidTransaction(Struct, frozen=True):
     hash: str
     block: int
     time: int
@@ -142,7 +142,7 @@ class SentTransaction(Struct, frozen=True):
 
 async def read_transactions(
     sources: Sources, hashes: Collection[str]
-) -> dict[str, SentTransaction]:
+) -> dict[str, PaidTransaction]:
     """By hash; one whose receipt the node does not have is left out."""
     wanted = tuple(dict.fromkeys(hashes))
     answers = await settle_in_parts(sources.client, [requests.receipt(one) for one in wanted])
@@ -157,11 +157,11 @@ async def read_transactions(
     }
 
 
-def _sent(network: Network, receipt: Receipt, time: int) -> SentTransaction:
+def _sent(network: Network, receipt: Receipt, time: int) -> PaidTransaction:
     manager = network.contracts.pool_manager
     ours = [log for log in receipt.logs if log.address == manager]
     swaps = [swap_event(log) for log in ours if log.topics[0] == SWAP]
-    return SentTransaction(
+    return PaidTransaction(
         hash=receipt.transaction_hash,
         block=receipt.block_number,
         time=time,
@@ -226,7 +226,7 @@ def _life_entries(facts: WalletFacts, life: PositionLife) -> Iterator[LedgerEntr
         sign = 1 if change.liquidity_delta > 0 else -1
         for side, address in enumerate((key.currency0, key.currency1)):
             price = facts.price_then(address, place.block, life, change)
-            priced = PricedToken(facts.tokens[address], price)
+            priced = TokenAtPrice(facts.tokens[address], price)
             if amount := sign * _side(change.amounts, side):
                 yield ledger_entry(place, kind, inside, priced, amount)
                 if own:
@@ -235,13 +235,13 @@ def _life_entries(facts: WalletFacts, life: PositionLife) -> Iterator[LedgerEntr
                 yield ledger_entry(place, EntryKind.COLLECT, outside, priced, fees)
 
 
-def _sent_entries(facts: WalletFacts, sent: SentTransaction) -> Iterator[LedgerEntry]:
+def _sent_entries(facts: WalletFacts, sent: PaidTransaction) -> Iterator[LedgerEntry]:
     place = LedgerPlace(sent.time, sent.block, sent.hash)
 
     def entry(kind: EntryKind, address: Address, amount: int) -> LedgerEntry:
         price = facts.price_then(address, sent.block, None, None)
         return ledger_entry(
-            place, kind, _IN_WALLET, PricedToken(facts.tokens[address], price), amount
+            place, kind, _IN_WALLET, TokenAtPrice(facts.tokens[address], price), amount
         )
 
     for swap in sent.swaps:
@@ -276,7 +276,7 @@ def _life_closing(
         before = _balance(mine, address)
         gains = ((kind, held - before.amount), (EntryKind.FEES, fees))
         yield from _closing(
-            place, subject, PricedToken(facts.tokens[address], price), before, gains
+            place, subject, TokenAtPrice(facts.tokens[address], price), before, gains
         )
 
 
@@ -289,7 +289,7 @@ def _wallet_closing(facts: WalletFacts, moved: Sequence[LedgerEntry]) -> Iterato
         # A balance that nobody tells is in no sum: then nothing of the token is.
         owned = 0 if isinstance(present, Unknown) else present.value
         before = _balance(mine, address)
-        priced = PricedToken(facts.tokens[address], facts.price_now(address))
+        priced = TokenAtPrice(facts.tokens[address], facts.price_now(address))
         gains = ((EntryKind.ELSEWHERE, owned - before.amount),)
         yield from _closing(_now(facts), _IN_WALLET, priced, before, gains)
 
@@ -297,7 +297,7 @@ def _wallet_closing(facts: WalletFacts, moved: Sequence[LedgerEntry]) -> Iterato
 def _closing(
     place: LedgerPlace,
     subject: LedgerSubject,
-    priced: PricedToken,
+    priced: TokenAtPrice,
     before: _Balance,
     gains: Sequence[tuple[EntryKind, int]],
 ) -> Iterator[LedgerEntry]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import HOUR
-from chain.bookkeeping.ledger import SentTransaction, entry_value
+from chain.bookkeeping.ledger import PaidTransaction, entry_value
 from chain.contracts.networks import NATIVE, Address, Network
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class WalletFacts(Struct, frozen=True):
     owner: Address
     worth: WalletWorth
     lives: tuple[PositionLife, ...]
-    transactions: Mapping[str, SentTransaction]
+    transactions: Mapping[str, PaidTransaction]
     pools: Mapping[PoolId, PoolKey]
     tokens: Mapping[Address, Token]
     prices: PastPrices

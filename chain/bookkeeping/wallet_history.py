@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct, to_builtins
 
 from chain.base.quantity import Known, Quantity, Unknown
-from chain.bookkeeping.ledger import LedgerEntry, SentTransaction, ledger_of, read_transactions
+from chain.bookkeeping.ledger import LedgerEntry, PaidTransaction, ledger_of, read_transactions
 from chain.bookkeeping.results import PositionLife, StoryResult, WalletFacts, stories, story_result
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address
@@ -240,7 +240,7 @@ async def _facts(
     sources: Sources,
     worth: WalletWorth,
     lives: tuple[PositionLife, ...],
-    sent: Mapping[str, SentTransaction],
+    sent: Mapping[str, PaidTransaction],
     pools: Mapping[PoolId, PoolKey],
 ) -> WalletFacts:
     block, network = worth.overview.wallet.block, sources.network
@@ -289,7 +289,7 @@ async def _identities(
     sources: Sources,
     worth: WalletWorth,
     custody: Sequence[CustodyChange],
-    moves: Iterable[SentTransaction],
+    moves: Iterable[PaidTransaction],
 ) -> tuple[tuple[PositionIdentity, ...], dict[PoolId, PoolKey]]:
     """Of every position the wallet ever had, burned ones by the logs of their transactions."""
     known = {one.token_id: one.identity for one in worth.overview.wallet.positions}
@@ -328,7 +328,7 @@ async def _pool_keys(
     return found
 
 
-def _swapped(sent: Iterable[SentTransaction]) -> list[PoolId]:
+def _swapped(sent: Iterable[PaidTransaction]) -> list[PoolId]:
     return [swap.pool_id for one in sent for swap in one.swaps]
 
 

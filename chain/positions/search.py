@@ -21,7 +21,7 @@ from chain.positions.holdings import (
     owner_words,
 )
 from chain.positions.memory import GivenUp, PositionMemory, SearchProgress, SearchState
-from chain.read.logs import FIRST_BLOCKS, NARROWABLE, Topics, Width, scan_logs_back
+from chain.read.logs import FIRST_BLOCKS, NARROWABLE, RangeWidth, Topics, scan_logs_back
 from chain.rpc import requests
 from chain.rpc.endpoint import KnownRange
 from chain.rpc.errors import RateLimited, Reverted, RpcRefused, StatePruned
@@ -331,13 +331,13 @@ class PositionSearch:
 
     async def _scanned(
         self, first: int, last: int, *, arrivals: bool = True, approvals: bool = True
-    ) -> AsyncIterator[tuple[int, Width]]:
+    ) -> AsyncIterator[tuple[int, RangeWidth]]:
         """Every range, newest first, once its logs are counted in."""
         topic = owner_words([one.owner for one in self._wallets])
         filters: list[Topics] = [(TRANSFER, None, topic)] if arrivals else []
         if approvals:
             filters.append((APPROVAL_FOR_ALL, topic))
-        width = Width.of(last - first + 1, self._known)
+        width = RangeWidth.of(last - first + 1, self._known)
         async for part in scan_logs_back(
             self._client, self._manager, filters, first, last, width=width
         ):
@@ -350,7 +350,7 @@ class PositionSearch:
             await self._check()
             yield part.first, part.width
 
-    def _learn(self, width: Width) -> None:
+    def _learn(self, width: RangeWidth) -> None:
         known = self._known
         if width.refused:
             self._known = KnownRange(max(1, width.good or width.blocks), most=True)
@@ -359,7 +359,7 @@ class PositionSearch:
         if self._known is not None and self._known != known:
             self._client.learn_log_range(self._known)
 
-    async def _is_hopeless(self, blocks: int, width: Width) -> bool:
+    async def _is_hopeless(self, blocks: int, width: RangeWidth) -> bool:
         calls = blocks / width.blocks
         if calls < _HOPELESS_CALLS:
             return False

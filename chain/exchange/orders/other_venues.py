@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from chain.base.clean_text import clean_text
+from chain.base.errors import error_kind
 from chain.exchange.orders.ccxt_client import ccxt_errors, open_client
 from chain.exchange.public.market import VenueAnswer, VenueReading
 from chain.prices.market_http import MarketError
@@ -54,7 +55,7 @@ class OtherVenues:
             return error
         except self._errors.BaseError as error:
             said = clean_text(str(error), limit=_WORDS)
-            return MarketError(f"{title} answers {type(error).__name__} ({said})")
+            return MarketError(f"{title} answers {error_kind(error)} ({said})")
 
 
 async def _bybit(client: Any, read: VenueAnswer, coin: str) -> VenueReading:  # noqa: ANN401
