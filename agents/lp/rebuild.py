@@ -126,7 +126,7 @@ def _differing_survey(
 ) -> Iterator[str]:
     if theirs.wrapped_native != ours.wrapped_native:
         yield "the wrapped coin"
-    found = {one.pool.pool_id: one for one in ours.surveyed_pools}
+    found = {pool.pool.pool_id: pool for pool in ours.surveyed_pools}
     for told in theirs.surveyed_pools:
         pool_id = told.pool.pool_id
         if pool_id not in spoken_of:
@@ -277,7 +277,7 @@ def _refuse_other_question(
 def _refuse_other_facts(
     plan: Plan, theirs: MarketContext | CreateContext, ours: MarketContext | CreateContext
 ) -> None:
-    spoken_of = {one.pool_id for one in plan.pools} | {plan.recommended.pool_id}
+    spoken_of = {pool.pool_id for pool in plan.pools} | {plan.recommended.pool_id}
     differing = differing_fact(theirs, ours, spoken_of)
     if differing is not None:
         raise PlanRefusedError(

@@ -113,12 +113,12 @@ async def feedback(records: Sequence[KindRecord], model: Model | None) -> str:
     if model is None or not records:
         return ""
     brief = Brief(_MANY + _NUMBERS)
-    for one in records:
-        claimed = None if one.mean_win_pct is None else one.mean_win_pct / 100
+    for record in records:
+        claimed = None if record.mean_win_pct is None else record.mean_win_pct / 100
         brief.say(
-            f"{one.decision} in {one.regime}: {brief.number(one.won, Unit.COUNT)} of "
-            f"{brief.number(one.ended, Unit.COUNT)} won, on average "
-            f"{brief.number(one.mean_pct / 100, Unit.FRACTION)} after fees; claimed odds "
+            f"{record.decision} in {record.regime}: {brief.number(record.won, Unit.COUNT)} of "
+            f"{brief.number(record.ended, Unit.COUNT)} won, on average "
+            f"{brief.number(record.mean_pct / 100, Unit.FRACTION)} after fees; claimed odds "
             f"{brief.number(claimed, Unit.FRACTION)}."
         )
     try:

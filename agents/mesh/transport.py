@@ -493,7 +493,7 @@ class AgentTransport:
                 continue
             key = (frame.header.routes or {}).get(role)
             peers = (*self._endpoint.book.of_role(role), frame.sender)
-            peer = next((one for one in peers if one.key == key), None)
+            peer = next((peer for peer in peers if peer.key == key), None)
             if peer is None:
                 raise DroppedError(DropCause.WRONG_ROLE)
             routes[role] = peer

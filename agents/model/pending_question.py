@@ -66,7 +66,7 @@ class ModelQuestion(Struct, frozen=True):
             {"role": role, "content": text} for role, text in self._messages_for(able)
         ]
         if self.image:
-            first = next(one for one in messages if one["role"] == "user")
+            first = next(message for message in messages if message["role"] == "user")
             first["content"] = [{"type": "text", "text": first["content"]}, _picture(self.image)]
         if self.offers_tools(able):
             for turn in self.turns:

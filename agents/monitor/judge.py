@@ -102,7 +102,7 @@ class Valuing:
             self._network, tokens[key.currency0], tokens[key.currency1], pool.sqrt_price_x96
         )
         sources = [self._reading.prices.prices.get(one) for one in (key.currency0, key.currency1)]
-        apart = [None if one is None else one.difference for one in sources]
+        apart = [None if source is None else source.difference for source in sources]
         difference = max((float(one) for one in apart if one is not None), default=None)
         return pair, _Units(self._usd(key.currency0), self._usd(key.currency1), difference)
 
@@ -194,8 +194,8 @@ def _course(
     """Blocks that were told once, and were replaced since, are followed without telling again."""
     if not ticks and before.standing.back_since is None:
         return RangeTimeline(before.standing, ())
-    again = [BlockTick(*one) for one in ticks if one[0] <= told]
-    new = [BlockTick(*one) for one in ticks if one[0] > told]
+    again = [BlockTick(*tick) for tick in ticks if tick[0] <= told]
+    new = [BlockTick(*tick) for tick in ticks if tick[0] > told]
     if not again:
         return follow(bounds, before.standing, new, head)
     replaced = follow(bounds, before.standing, again, told)
@@ -316,7 +316,7 @@ class _Judging:
         wallet = self._reading.wallet
         if not wallet.complete:
             return
-        held = {one.token_id for one in wallet.positions}
+        held = {position.token_id for position in wallet.positions}
         watched = baselines.keys() - {WALLET}
         with_alerts = {number for number in self._standing if number is not None}
         hedges = self._hedges or {}

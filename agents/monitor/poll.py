@@ -109,11 +109,11 @@ class PollReport(Struct, frozen=True):
     @property
     def opened(self) -> int:
         news = (EventKind.OPENED, EventKind.REOPENED)
-        return sum(one.kind in news for one in self.events)
+        return sum(event.kind in news for event in self.events)
 
     @property
     def resolved(self) -> int:
-        return sum(one.kind is EventKind.RESOLVED for one in self.events)
+        return sum(event.kind is EventKind.RESOLVED for event in self.events)
 
 
 class Watch:
@@ -236,7 +236,9 @@ async def _looks(
             return await _look(watch, wallets, settings, book, now)
     except Exception as error:
         if len(wallets) == 1 or isinstance(error, RpcError):
-            return [_blinded(watch, one, settings, book, error=error, now=now) for one in wallets]
+            return [
+                _blinded(watch, wallet, settings, book, error=error, now=now) for wallet in wallets
+            ]
     looks: list[_Looked] = []
     for wallet in wallets:
         looks += await _looks(watch, [wallet], settings, book, now)

@@ -84,7 +84,7 @@ class Reading(Struct, frozen=True):
     def trouble(self) -> str | None:
         """What could not be seen, though the rest could."""
         unknown = self.losses.unknown
-        held = (one.token_id for one in self.wallet.positions)
+        held = (position.token_id for position in self.wallet.positions)
         return self.wallet.missing or next((unknown[one] for one in held if one in unknown), None)
 
     def hook_code(self, position: PositionSnapshot) -> str | None:
@@ -156,8 +156,8 @@ class WatchReader:
         )
         wallets = await discovery.read_all([one.owner for one in sought])
         head, words = wallets[0].block, wallets[0].words
-        positions = [one for wallet in wallets for one in wallet.positions]
-        provided = [one for one in positions if one.liquidity]
+        positions = [position for wallet in wallets for position in wallet.positions]
+        provided = [position for position in positions if position.liquidity]
         tokens, prices = await read_values(sources, positions, words, beside=_COIN)
         pools = {one.pool.pool_id: one.pool for one in provided}
         ticks = await self._end_ticks(sought, wallets, head)
@@ -200,10 +200,16 @@ class WatchReader:
             if one.landmarks:
                 groups[one.landmarks[0]].append(one)
         pools = {
-            wallet.owner: {one.pool.pool_id for one in wallet.positions if one.liquidity}
+            wallet.owner: {
+                position.pool.pool_id for position in wallet.positions if position.liquidity
+            }
             for wallet in wallets
         }
-        now = {one.pool.pool_id: one.pool for wallet in wallets for one in wallet.positions}
+        now = {
+            position.pool.pool_id: position.pool
+            for wallet in wallets
+            for position in wallet.positions
+        }
         for newest, group in groups.items():
             wanted = set().union(*(pools[one.owner] for one in group))
             seen = self._seen if self._seen is not None and self._seen.is_at(newest) else None

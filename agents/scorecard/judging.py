@@ -123,7 +123,7 @@ async def judge_due(
     readable = [one for one in here if pool_of(one.decided.plan).pool_id in terms]
     scores = await _scores(sources, head, readable, terms, watch)
     store.keep(scores)
-    found = {one.plan_id for one in scores}
+    found = {score.plan_id for score in scores}
     lost = {one.decided.plan.plan_id for one in due} - found
     return Judged(
         scores=(*kept, *scores),
@@ -141,12 +141,12 @@ def is_any_due(plans: Sequence[DecidedPlan], scores: Sequence[HorizonScore], now
 
 
 def _unjudged(plans: Sequence[DecidedPlan], scores: Sequence[HorizonScore]) -> list[_Due]:
-    judged = {(one.plan_id, one.days) for one in scores}
+    judged = {(score.plan_id, score.days) for score in scores}
     return [
-        _Due(one, days)
-        for one in plans
+        _Due(plan, days)
+        for plan in plans
         for days in HORIZON_DAYS
-        if (one.plan.plan_id, days) not in judged
+        if (plan.plan.plan_id, days) not in judged
     ]
 
 

@@ -330,7 +330,7 @@ class _Scoring:
 
     def _wide(self) -> PlanOption | None:
         """At the gas of the dearest move of the plan; unknown where there was nothing to move."""
-        gas = [one.gas_usd for one in self._plan.candidates]
+        gas = [candidate.gas_usd for candidate in self._plan.candidates]
         known = [one for one in gas if one is not None]
         if not any(self.available) or not gas or len(known) < len(gas):
             return None

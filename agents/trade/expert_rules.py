@@ -98,7 +98,7 @@ def microstructure_finding(
     """Which side of the book is fuller, and whether a wall in it is meant."""
     if book is None:
         return _micro("none", 0.0, "NEUTRAL", "There is no book to read.")
-    leans = [one.imbalance20 for one in book.samples if one.imbalance20 is not None]
+    leans = [sample.imbalance20 for sample in book.samples if sample.imbalance20 is not None]
     if not leans:
         return _micro("none", 0.0, "NEUTRAL", "The book is empty.")
     lean = mean(leans)

@@ -146,14 +146,14 @@ async def read_transactions(
     """By hash; one whose receipt the node does not have is left out."""
     wanted = tuple(dict.fromkeys(hashes))
     answers = await settle_in_parts(sources.client, [requests.receipt(one) for one in wanted])
-    receipts = [one for one in answers if isinstance(one, Receipt)]
-    numbers = sorted({one.block_number for one in receipts})
-    headers = await settle_in_parts(sources.client, [requests.block(one) for one in numbers])
-    times = {one.number: one.timestamp for one in headers if isinstance(one, Block)}
+    receipts = [answer for answer in answers if isinstance(answer, Receipt)]
+    numbers = sorted({receipt.block_number for receipt in receipts})
+    headers = await settle_in_parts(sources.client, [requests.block(number) for number in numbers])
+    times = {header.number: header.timestamp for header in headers if isinstance(header, Block)}
     return {
-        one.transaction_hash: _sent(sources.network, one, times[one.block_number])
-        for one in receipts
-        if one.block_number in times
+        receipt.transaction_hash: _sent(sources.network, receipt, times[receipt.block_number])
+        for receipt in receipts
+        if receipt.block_number in times
     }
 
 
@@ -167,7 +167,7 @@ def _sent(network: Network, receipt: Receipt, time: int) -> PaidTransaction:
         time=time,
         sender=receipt.sender,
         cost=_cost(network, receipt),
-        swaps=tuple(SwappedAmounts(one.pool_id, one.amount0, one.amount1) for one in swaps),
+        swaps=tuple(SwappedAmounts(swap.pool_id, swap.amount0, swap.amount1) for swap in swaps),
         wrapped=_wrapped(network, receipt),
         changes=tuple(
             modify_liquidity_event(log) for log in ours if log.topics[0] == MODIFY_LIQUIDITY
@@ -207,8 +207,12 @@ class _Balance(NamedTuple):
 
 def ledger_of(facts: WalletFacts) -> tuple[LedgerEntry, ...]:
     """Everything that moved, oldest first, and then what closes it."""
-    lives = (one for life in facts.lives for one in _life_entries(facts, life))
-    own = (one for one in facts.transactions.values() if one.sender == facts.owner)
+    lives = (entry for life in facts.lives for entry in _life_entries(facts, life))
+    own = (
+        transaction
+        for transaction in facts.transactions.values()
+        if transaction.sender == facts.owner
+    )
     sent = (entry for one in own for entry in _sent_entries(facts, one))
     moved = sorted((*lives, *sent), key=lambda one: (one.time, one.block, one.transaction))
     closing = (one for life in facts.lives for one in _life_closing(facts, life, moved))
@@ -314,7 +318,7 @@ def _closing(
 
 
 def _balance(entries: Sequence[LedgerEntry], address: Address) -> _Balance:
-    mine = [one for one in entries if one.token.address == address]
+    mine = [entry for entry in entries if entry.token.address == address]
     usd = sum((_known(one.usd) for one in mine), Fraction(0))
     return _Balance(sum(one.amount for one in mine), usd)
 

@@ -207,7 +207,7 @@ async def _read(
     sources.memory.remember_minted(minted)
     moves = await read_transactions(sources, [one.transaction_hash for one in custody])
     identities, pools = await _identities(sources, worth, custody, moves.values())
-    held = {one.token_id: one for one in wallet.positions}
+    held = {position.token_id: position for position in wallet.positions}
     reader = ChangeReader(
         sources.client,
         network,
@@ -216,23 +216,31 @@ async def _read(
         watch=watch,
     )
     changes = await reader.changes(
-        {one: held[one.token_id].liquidity if one.token_id in held else None for one in identities},
+        {
+            identity: held[identity.token_id].liquidity if identity.token_id in held else None
+            for identity in identities
+        },
         wallet.block.number,
     )
     lives = tuple(
-        _life(worth, one, changes[one.token_id], [c for c in custody if c.token_id == one.token_id])
-        for one in identities
+        _life(
+            worth,
+            identity,
+            changes[identity.token_id],
+            [c for c in custody if c.token_id == identity.token_id],
+        )
+        for identity in identities
     )
     hashes = {
         *(change.place.transaction_hash for life in lives for change in life.changes),
-        *(one for one in plans if one not in moves),
+        *(plan for plan in plans if plan not in moves),
     }
     sent = moves | await read_transactions(sources, hashes - {*moves})
     sent = {key: one for key, one in sent.items() if one.block <= wallet.block.number}
     pools = await _pool_keys(sources, _swapped(sent.values()), pools)
     facts = await _facts(sources, worth, lives, sent, pools)
     entries = ledger_of(facts)
-    results = tuple(story_result(facts, one) for one in stories(lives, plans))
+    results = tuple(story_result(facts, story) for story in stories(lives, plans))
     return WalletHistory(facts, entries, results, tuple(_gaps(facts, custody)))
 
 
@@ -247,7 +255,7 @@ async def _facts(
     wrapped = () if network.wrapped_native is None else (network.wrapped_native,)
     in_pools = (one for key in pools.values() for one in (key.currency0, key.currency1))
     idle = (one.token.address for one in worth.idle)
-    identities = [one.identity for one in lives]
+    identities = [life.identity for life in lives]
     addresses = dict.fromkeys((NATIVE, *wrapped, *idle, *in_pools, *currencies(identities)))
     tokens = await tokens_at(sources, addresses, block.hash)
     moments = {one.block: one.time for one in sent.values()} | {
@@ -267,7 +275,7 @@ def _life(
 ) -> PositionLife:
     """Of a position that was another's for a while only what happened in the wallet's own time."""
     wallet = worth.overview.wallet
-    held = next((one for one in wallet.positions if one.identity == identity), None)
+    held = next((position for position in wallet.positions if position.identity == identity), None)
     given = any(
         NATIVE not in (one.sender, one.recipient) and one.sender != one.recipient for one in custody
     )
@@ -282,7 +290,9 @@ def _life(
         # Who burns a position gets what is in it after it is gone.
         return wallet.owner == (other if owner == NATIVE else owner)
 
-    return PositionLife(identity, tuple(one for one in changes if mine(one)), held, given=True)
+    return PositionLife(
+        identity, tuple(change for change in changes if mine(change)), held, given=True
+    )
 
 
 async def _identities(
@@ -292,18 +302,18 @@ async def _identities(
     moves: Iterable[PaidTransaction],
 ) -> tuple[tuple[PositionIdentity, ...], dict[PoolId, PoolKey]]:
     """Of every position the wallet ever had, burned ones by the logs of their transactions."""
-    known = {one.token_id: one.identity for one in worth.overview.wallet.positions}
+    known = {position.token_id: position.identity for position in worth.overview.wallet.positions}
     ever = dict.fromkeys((*known, *(one.token_id for one in custody)))
     known |= sources.memory.identities(one for one in ever if one not in known)
     manager = sources.network.contracts.position_manager
     ranges = {
         change.salt: change
-        for one in moves
-        for change in one.changes
+        for move in moves
+        for change in move.changes
         if change.sender == manager and change.salt in ever and change.salt not in known
     }
     pools = {one.pool_id: one.pool_key for one in known.values()}
-    pools = await _pool_keys(sources, [one.pool_id for one in ranges.values()], pools)
+    pools = await _pool_keys(sources, [span.pool_id for span in ranges.values()], pools)
     for token_id, change in ranges.items():
         if key := pools.get(change.pool_id):
             known[token_id] = identify(token_id, key, change.tick_lower, change.tick_upper)
@@ -315,10 +325,10 @@ async def _pool_keys(
     sources: Sources, wanted: Iterable[PoolId], known: Mapping[PoolId, PoolKey]
 ) -> dict[PoolId, PoolKey]:
     """The PositionManager keeps the key of every pool it ever minted in."""
-    missing = [one for one in dict.fromkeys(wanted) if one not in known]
+    missing = [pool_id for pool_id in dict.fromkeys(wanted) if pool_id not in known]
     manager = sources.network.contracts.position_manager
     prefixes = [bytes.fromhex(one.removeprefix("0x")[:_POOL_ID_DIGITS]) for one in missing]
-    calls = [requests.call(manager, _POOL_KEYS + one.ljust(32, b"\0")) for one in prefixes]
+    calls = [requests.call(manager, _POOL_KEYS + prefix.ljust(32, b"\0")) for prefix in prefixes]
     found = dict(known)
     for pool_id, answer in zip(missing, await settle_in_parts(sources.client, calls), strict=True):
         if isinstance(answer, bytes) and answer:
@@ -333,11 +343,11 @@ def _swapped(sent: Iterable[PaidTransaction]) -> list[PoolId]:
 
 
 def _gaps(facts: WalletFacts, custody: Sequence[CustodyChange]) -> Iterable[str]:
-    known = {one.identity.token_id for one in facts.lives}
+    known = {life.identity.token_id for life in facts.lives}
     for token_id in dict.fromkeys(one.token_id for one in custody):
         if token_id not in known:
             yield f"Of #{token_id} it is not known in which pool it was."
-    for one in facts.transactions.values():
-        for swap in one.swaps:
-            if one.sender == facts.owner and swap.pool_id not in facts.pools:
-                yield f"A swap of {one.hash} is in a pool that nobody tells the tokens of."
+    for transaction in facts.transactions.values():
+        for swap in transaction.swaps:
+            if transaction.sender == facts.owner and swap.pool_id not in facts.pools:
+                yield f"A swap of {transaction.hash} is in a pool that nobody tells the tokens of."

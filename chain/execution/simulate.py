@@ -291,7 +291,10 @@ def _simulation(
     measured = [token for token in dict.fromkeys(tokens) if token != NATIVE and transactions]
     looks = [_look(token, transactions[0].sender) for token in measured]
     group = 1 + len(looks)
-    calls: list[Json] = [*looks, *(call for one in transactions for call in (_call(one), *looks))]
+    calls: list[Json] = [
+        *looks,
+        *(call for transaction in transactions for call in (_call(transaction), *looks)),
+    ]
     asked: Json = {
         "blockStateCalls": [{"calls": calls}],
         "traceTransfers": True,

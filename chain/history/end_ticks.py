@@ -47,12 +47,12 @@ async def read_end_ticks(
     topics = _topics(pool_ids)
     newest = landmarks[0][0]
     manager = network.contracts.pool_manager
-    filters = [LogFilter(manager, one, newest + 1, head.number) for one in topics]
+    filters = [LogFilter(manager, topic, newest + 1, head.number) for topic in topics]
     since, here, *found = await client.settle(
         [
             requests.block(newest),
             requests.block(head.number),
-            *(requests.logs(one) for one in filters if newest < head.number),
+            *(requests.logs(log_filter) for log_filter in filters if newest < head.number),
         ]
     )
     _check(expected(here, Block), head)

@@ -169,13 +169,13 @@ def _stored(kept: KeptHours) -> _StoredHours:
 
 def _packed(swaps: Sequence[RecentSwap]) -> str:
     columns = _SwapColumns(
-        blocks=_differences(one.block_number for one in swaps),
-        times=_differences(one.time for one in swaps),
-        prices=_differences(one.sqrt_price_x96 for one in swaps),
-        liquidities=_differences(one.liquidity for one in swaps),
-        fees=_differences(one.fee for one in swaps),
-        amounts=[one.amount_in for one in swaps],
-        marks=[one.zero_for_one + 2 * one.time_estimated for one in swaps],
+        blocks=_differences(swap.block_number for swap in swaps),
+        times=_differences(swap.time for swap in swaps),
+        prices=_differences(swap.sqrt_price_x96 for swap in swaps),
+        liquidities=_differences(swap.liquidity for swap in swaps),
+        fees=_differences(swap.fee for swap in swaps),
+        amounts=[swap.amount_in for swap in swaps],
+        marks=[swap.zero_for_one + 2 * swap.time_estimated for swap in swaps],
     )
     text = json.dumps(to_builtins(columns), separators=(",", ":"))
     return b64encode(zlib.compress(text.encode())).decode()
@@ -372,7 +372,7 @@ class _HourReader:
         return after
 
     async def _times(self, events: Iterable[SwapEvent], anchor: Block, end: Block) -> BlockTimes:
-        hashes = {one.place.block_number: one.place.block_hash for one in events}
+        hashes = {event.place.block_number: event.place.block_hash for event in events}
         known, exact = [anchor, end], self._exact_left
         if self._network.clock == "wall":
             exact = min(exact, (end.timestamp - anchor.timestamp) // _EXACT_EVERY)

@@ -224,7 +224,7 @@ def pool_hours(
 ) -> PoolHours:
     """The hours of swaps that are all at hand."""
     kept_since = recent_since(last.timestamp)
-    recent = tuple(one for one in swaps if one.time >= kept_since)
+    recent = tuple(swap for swap in swaps if swap.time >= kept_since)
     rows = tuple(hour_rows(swaps, terms))
     return PoolHours(pool_id, since, last, rows, recent, kept_since)
 
@@ -279,7 +279,9 @@ class KeptHours(Struct, frozen=True):
         return replace(
             self,
             last=last,
-            landmarks=tuple(one for one in self.landmarks if one.number < last.number),
+            landmarks=tuple(
+                landmark for landmark in self.landmarks if landmark.number < last.number
+            ),
             rows=(*(row for row in self.rows if row.hour < hour), *again),
             recent=recent,
         )
@@ -299,6 +301,6 @@ _NEWEST_LANDMARKS = 6
 
 def _thinned(landmarks: Sequence[Landmark], kept_since: int) -> tuple[Landmark, ...]:
     """The newest few, and of earlier ones the newest of each hour."""
-    usable = [one for one in landmarks if hour_of(one.time) >= kept_since]
+    usable = [landmark for landmark in landmarks if hour_of(landmark.time) >= kept_since]
     older: Mapping[int, Landmark] = {hour_of(one.time): one for one in usable[:-_NEWEST_LANDMARKS]}
     return (*older.values(), *usable[-_NEWEST_LANDMARKS:])

@@ -69,7 +69,7 @@ class PricePath(Struct, frozen=True):
         recent = self.last(hours)
         if not recent.points:
             return Unknown(f"nobody swapped in the last {hours} hours")
-        closes = tuple(one.sqrt_price_x96 for one in self.steps(HOUR, hours))
+        closes = tuple(step.sqrt_price_x96 for step in self.steps(HOUR, hours))
         return Known(closes, recent.source, self.until_block, float(self.until))
 
     def steps(self, seconds: int, count: int) -> tuple[PricePoint, ...]:

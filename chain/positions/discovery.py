@@ -187,7 +187,7 @@ class Discovery:
                 wallet.owner,
                 wallet.balance_of,
                 trail.search or SearchState.from_block(wallet.block.number),
-                {one.token_id for one in wallet.positions},
+                {position.token_id for position in wallet.positions},
                 doubtful=trail.searches > 0,
             )
             for trail, wallet in group
@@ -258,7 +258,7 @@ class Discovery:
             return None
         logs, block = by_owner(news.logs), at.block
         now = {trail.owner: trail.now(logs.get(trail.owner, ()), block) for trail in trails}
-        newcomers = [one for one in _operators(now) if one not in approvals]
+        newcomers = [operator for operator in _operators(now) if operator not in approvals]
         if newcomers:
             more = await gathering.advance(_held(now), self._approvals(newcomers))
             approvals |= zip(newcomers, more.outcomes, strict=True)
@@ -281,7 +281,7 @@ class Discovery:
             for (owner, was), balance in zip(before.items(), balances, strict=True)
         )
         if not with_logs:
-            unchanged = all(one.complete and not one.unconfirmed for one in wallets)
+            unchanged = all(wallet.complete and not wallet.unconfirmed for wallet in wallets)
             return wallets if unchanged else None
         final = -1 if news.finalized is None else news.finalized.number
         proven = {
@@ -306,7 +306,7 @@ class Discovery:
         balance_of: int,
         operators: tuple[Address, ...],
     ) -> WalletPositions:
-        mine = tuple(one for one in snapshots if one.owner == owner)
+        mine = tuple(snapshot for snapshot in snapshots if snapshot.owner == owner)
         since = holdings.approvals_from
         return WalletPositions(
             owner=owner,
@@ -320,18 +320,20 @@ class Discovery:
         )
 
     def _approvals(self, operators: Iterable[tuple[Address, Address]]) -> tuple[Call, ...]:
-        return tuple(operator_call(self._position_manager, *one) for one in operators)
+        return tuple(operator_call(self._position_manager, *operator) for operator in operators)
 
 
 def _proven(holdings: Holdings, wallet: WalletPositions) -> Holdings:
     """Of what a wallet may hold that which it does."""
-    return replace(holdings, held=frozenset(one.token_id for one in wallet.positions))
+    return replace(holdings, held=frozenset(position.token_id for position in wallet.positions))
 
 
 def _held(holdings: Mapping[Address, Holdings]) -> frozenset[int]:
-    return frozenset[int]().union(*(one.held for one in holdings.values()))
+    return frozenset[int]().union(*(holding.held for holding in holdings.values()))
 
 
 def _operators(holdings: Mapping[Address, Holdings]) -> list[tuple[Address, Address]]:
     """Each wallet with each stranger that was allowed to move its positions."""
-    return [(owner, one) for owner, held in holdings.items() for one in sorted(held.operators)]
+    return [
+        (owner, operator) for owner, held in holdings.items() for operator in sorted(held.operators)
+    ]

@@ -105,7 +105,11 @@ class PositionMemory:
         return {one: self._identities[one] for one in wanted if one in self._identities}
 
     def remember(self, identities: Iterable[PositionIdentity]) -> None:
-        new = [one for one in identities if self._identities.get(one.token_id) != one]
+        new = [
+            identity
+            for identity in identities
+            if self._identities.get(identity.token_id) != identity
+        ]
         self._identities.update((one.token_id, one) for one in new)
         values = {
             self._key(one.token_id): [*one.pool_key.values, one.tick_lower, one.tick_upper]

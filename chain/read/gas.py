@@ -102,7 +102,9 @@ async def read_gas_cost(
     else:
         data_fee = _fees(answers[0::2])
         # Before Isthmus the oracle knows no operator fee and reverts: then there is none.
-        operator_fee = _fees([one for one in answers[1::2] if not isinstance(one, Reverted)])
+        operator_fee = _fees(
+            [answer for answer in answers[1::2] if not isinstance(answer, Reverted)]
+        )
     if isinstance(data_fee, Unknown):
         return data_fee
     if isinstance(operator_fee, Unknown):

@@ -213,7 +213,7 @@ async def scan_parts(
         ranges = width.ranges(first, last, count)
         headed = ranges if every_header else ranges[-1:]
         headers = [requests.block(end) for _, end in headed]
-        wanted = [_logs(address, topics, *one) for one in ranges for topics in filters]
+        wanted = [_logs(address, topics, *span) for span in ranges for topics in filters]
         asked = ranges[0][1] - first + 1
         try:
             outcomes = await client.settle([*headers, *wanted])
@@ -264,7 +264,7 @@ async def scan_logs_back(
     while last >= first:
         ranges = width.ranges_back(first, last, client.calls_at_once // len(filters))
         asked = ranges[0][1] - ranges[0][0] + 1
-        wanted = [_logs(address, topics, *one) for one in ranges for topics in filters]
+        wanted = [_logs(address, topics, *span) for span in ranges for topics in filters]
         try:
             answers = iter(await client.settle(wanted))
             limits = 0

@@ -147,7 +147,7 @@ class Failover(Struct, frozen=True):
 
     def _order(self, run: _Run, prefer: Endpoint | None) -> list[Endpoint]:
         now = self.monotonic()
-        ready = [one for one in self._candidates(run) if one.wait(now) == 0]
+        ready = [candidate for candidate in self._candidates(run) if candidate.wait(now) == 0]
 
         def preference(one: Endpoint) -> tuple[bool, float, float]:
             return one is not prefer, max(0, one.behind_until - now), one.pace.wait(now)
@@ -175,7 +175,10 @@ class Failover(Struct, frozen=True):
             return False
         pause = self.limits.pause_seconds * 2.0 ** (turn - 1) * (0.5 + self.jitter())
         rest = min(waits)
-        paced = min(max(one.wait(now), one.pace.wait(now)) for one in self._candidates(run))
+        paced = min(
+            max(candidate.wait(now), candidate.pace.wait(now))
+            for candidate in self._candidates(run)
+        )
         delay = max(pause, paced)
         # One probe decides how long an endpoint rests on: given only what is left over after its
         # rest it would fail again and again, and the rest would never end.
@@ -225,4 +228,8 @@ def _is_limited_in_part(answered: Answered, missing: Sequence[RpcError]) -> bool
 
 
 def _retryable_errors(answered: Answered) -> list[RpcError]:
-    return [one for one in answered.outcomes if isinstance(one, RpcError) and one.retryable]
+    return [
+        outcome
+        for outcome in answered.outcomes
+        if isinstance(outcome, RpcError) and outcome.retryable
+    ]

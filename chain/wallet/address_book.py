@@ -50,7 +50,7 @@ class AddressBook(Struct, frozen=True):
     current: Address | None = None
 
     def at(self, address: Address) -> Wallet | None:
-        return next((one for one in self.wallets if one.address == address), None)
+        return next((wallet for wallet in self.wallets if wallet.address == address), None)
 
     def find(self, named: str) -> Wallet:
         """The wallet with this name or address."""
@@ -82,7 +82,7 @@ class AddressBook(Struct, frozen=True):
         return AddressBook((*others, wallet), self.current or wallet.address)
 
     def without(self, address: Address) -> AddressBook:
-        left = tuple(one for one in self.wallets if one.address != address)
+        left = tuple(wallet for wallet in self.wallets if wallet.address != address)
         return AddressBook(left, None if self.current == address else self.current)
 
     def choosing(self, address: Address) -> AddressBook:

@@ -347,7 +347,7 @@ class ChainObserver:
     def _priced_by(self, identities: Collection[PositionIdentity]) -> PoolPriceQuestion:
         """What prices these positions' tokens and the coin that gas is paid in."""
         wanted = with_ether(self._network, (*currencies(identities), NATIVE))
-        keys = dict.fromkeys(one.pool_key for one in identities)
+        keys = dict.fromkeys(identity.pool_key for identity in identities)
         return ask_pool_prices(self._network, wanted, keys)
 
     def _gas(self, cost: Known[GasCost], prices: PriceBook) -> tuple[GasFacts, dict[str, str]]:

@@ -159,7 +159,9 @@ class ChannelWorker:
         outcome = await self._sent(letter)
         if isinstance(outcome, Delivered):
             self._note_delivered(letter, merged=planned.merged)
-            return Sent(self.channel, tuple(one.number for one in letter.events if one.number))
+            return Sent(
+                self.channel, tuple(event.number for event in letter.events if event.number)
+            )
         if not _is_answer(outcome) or len(chosen) > 1 or not chosen[0].number:
             return self._note_failed(replace(self.progress, suspects=(), trial=None), outcome)
         return self._note_suspect(chosen[0].number, outcome)
@@ -208,7 +210,7 @@ class ChannelWorker:
 
     def _note_delivered(self, letter: Notification | None, *, merged: bool) -> None:
         events = () if letter is None else letter.events
-        gone = {one.number for one in events}
+        gone = {event.number for event in events}
         self._waiting = tuple(one for one in self._waiting if one.number not in gone)
         progress = self._without_suspects(gone)
         ledger = progress.ledger
@@ -267,14 +269,16 @@ class ChannelWorker:
         """The progress after another event was taken, or given up: now the next is on trial."""
         waiting = {one.number for one in self._waiting}
         progress = self.progress
-        left = tuple(one for one in progress.suspects if one in waiting and one not in gone)
+        left = tuple(
+            suspect for suspect in progress.suspects if suspect in waiting and suspect not in gone
+        )
         return replace(progress, suspects=left, trial=0 if left else None)
 
     def _plan(self) -> DeliveryPlan:
         now = self._clock()
         pace = self._channel.pace
         planned = plan(self._waiting, pace, self.progress.ledger.at(now), now)
-        ended = [one for one in planned.reminders if not self._still_stands(one)]
+        ended = [reminder for reminder in planned.reminders if not self._still_stands(reminder)]
         if ended:
             told = self.progress.ledger.told
             over = {one: replace(told[one], standing=False) for one in ended}

@@ -110,7 +110,7 @@ class DeliveryLedger(Struct, frozen=True):
         messages = {
             position: kept
             for position, times in self.messages.items()
-            if (kept := tuple(min(one, now) for one in times if now - one < DAY))
+            if (kept := tuple(min(moment, now) for moment in times if now - moment < DAY))
         }
         merged_at = None if self.merged_at is None else min(self.merged_at, now)
         return DeliveryLedger(told, messages, merged_at)
@@ -273,7 +273,10 @@ def plan(
         merged = any(_is_beyond(one, pace, ledger) for one in due)
         told = {one.alert.id for one in together}
         return DeliveryPlan(
-            together, tuple(one for one in reminders if one not in told), merged, None
+            together,
+            tuple(reminder for reminder in reminders if reminder not in told),
+            merged,
+            None,
         )
     later = [time for time in (*times, *reminded.values()) if time != inf]
     return DeliveryPlan((), (), False, min(later, default=None))

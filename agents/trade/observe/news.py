@@ -184,9 +184,9 @@ class NarrativeReader:
         now, said = self._clock(), answer.value
         lines = [
             said.summary,
-            *(f"for a rise: {one}" for one in said.bullish_factors),
-            *(f"for a fall: {one}" for one in said.bearish_factors),
-            *(f"scheduled: {one}" for one in said.upcoming_events),
+            *(f"for a rise: {factor}" for factor in said.bullish_factors),
+            *(f"for a fall: {factor}" for factor in said.bearish_factors),
+            *(f"scheduled: {event}" for event in said.upcoming_events),
             *(f"cycle: {one}" for one in (said.cycle_position,) if one),
             *(f"setting: {one}" for one in (said.macro_context,) if one),
         ]

@@ -208,7 +208,7 @@ def _interest_change(points: tuple[OpenInterestPoint, ...] | MarketError) -> flo
 def _paid(payments: tuple[FundingPayment, ...] | MarketError) -> tuple[tuple[int, float], ...]:
     if isinstance(payments, MarketError):
         return ()
-    return tuple((int(one.time), one.rate) for one in payments)
+    return tuple((int(payment.time), payment.rate) for payment in payments)
 
 
 def _book_facts(books: tuple[OrderBook | MarketError, ...]) -> BookFacts | None:
@@ -299,7 +299,7 @@ def _book_section(
 ) -> ContextSection:
     facts = _book_facts(books)
     if facts is None:
-        reasons = [str(one) for one in books if isinstance(one, MarketError)]
+        reasons = [str(book) for book in books if isinstance(book, MarketError)]
         return unavailable(SectionName.MICROSTRUCTURE, venue, clean_text(reasons[-1]))
     last = facts.samples[-1]
     deep = facts.buy_slippage_bips is not None and facts.sell_slippage_bips is not None
@@ -324,7 +324,10 @@ def _book_section(
 def _own_sections(question: DeskQuestion) -> tuple[ContextSection, ...]:
     """What came with the question: memories of like setups, and how past decisions fared."""
     lessons, record = question.lessons, question.record
-    told = "; ".join(f"{one.setup} → {one.outcome}" for one in lessons) or "nothing like it yet"
+    told = (
+        "; ".join(f"{lesson.setup} → {lesson.outcome}" for lesson in lessons)
+        or "nothing like it yet"
+    )
     time = question.account.time
     return (
         section(

@@ -102,14 +102,14 @@ class PositionHedge(Struct, frozen=True):
     @property
     def short(self) -> float:
         """Coins that are short for it now."""
-        return 0.0 - sum(one.coins for one in self.fills)
+        return 0.0 - sum(fill.coins for fill in self.fills)
 
     def account(self, payments: Sequence[FundingPayment]) -> HedgeAccount:
         """An order of several parts counts from when it was last filled."""
         return HedgeAccount(
             -self.short,
-            -sum(one.coins * one.price for one in self.fills),
-            sum(one.fee for one in self.fills),
+            -sum(fill.coins * fill.price for fill in self.fills),
+            sum(fill.fee for fill in self.fills),
             _funding(self.fills, payments),
         )
 
@@ -146,7 +146,7 @@ def _funding(fills: Sequence[HedgeFill], payments: Sequence[FundingPayment]) -> 
     """Longs pay shorts where the rate is above 0."""
     total = 0.0
     for payment in payments:
-        held = sum(one.coins for one in fills if one.time <= payment.time)
+        held = sum(fill.coins for fill in fills if fill.time <= payment.time)
         if abs(held) <= _DUST:
             continue
         if payment.mark is None:

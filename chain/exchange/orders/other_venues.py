@@ -40,8 +40,8 @@ class OtherVenues:
         asked = (self._one(name, coin) for name in self._clients)
         answers = await asyncio.gather(*asked)
         return VenuesRead(
-            tuple(one for one in answers if isinstance(one, VenueReading)),
-            tuple(str(one) for one in answers if isinstance(one, MarketError)),
+            tuple(answer for answer in answers if isinstance(answer, VenueReading)),
+            tuple(str(answer) for answer in answers if isinstance(answer, MarketError)),
         )
 
     async def _one(self, name: str, coin: str) -> VenueReading | MarketError:

@@ -87,9 +87,9 @@ def progress_of(
 ) -> OrderProgress:
     """How far it has come, in dollars at the won of now."""
     filled = read.amount(entry.get("executed_volume") or "0", "order")
-    trades = [read.mapping(one, "trade") for one in read.rows(entry.get("trades") or [], "trades")]
-    volume = sum(read.amount(one.get("volume"), "trade") for one in trades)
-    funds = sum(read.amount(one.get("funds"), "trade") for one in trades)
+    trades = [read.mapping(row, "trade") for row in read.rows(entry.get("trades") or [], "trades")]
+    volume = sum(read.amount(trade.get("volume"), "trade") for trade in trades)
+    funds = sum(read.amount(trade.get("funds"), "trade") for trade in trades)
     state = _state(read, entry)
     if state is OrderState.CANCELLED and order.quantity - filled <= _DUST:
         state = OrderState.FILLED
@@ -267,8 +267,8 @@ class UpbitVenue:
         rows = self._read.rows(await self._ask.asked(self._client.publicGetTicker, asked), "ticker")
         entries = [self._read.mapping(row, "ticker") for row in rows]
         found = {
-            str(one.get("market")): self._read.positive(one.get("trade_price"), "price")
-            for one in entries
+            str(entry.get("market")): self._read.positive(entry.get("trade_price"), "price")
+            for entry in entries
         }
         if set(markets) - found.keys():
             raise self._read.wrong("ticker")

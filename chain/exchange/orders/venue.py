@@ -47,7 +47,7 @@ class VenueAccount(Struct, frozen=True):
 
     def held(self, symbol: str) -> float:
         """Above 0 long, below 0 short."""
-        return sum(one.quantity for one in self.positions if one.symbol == symbol)
+        return sum(position.quantity for position in self.positions if position.symbol == symbol)
 
 
 class Venue(Protocol):

@@ -109,8 +109,8 @@ class DeribitPublic:
 
 def put_call_ratio(options: Sequence[OptionQuote]) -> float | None:
     """Open puts over open calls."""
-    calls = sum(one.open_interest for one in options if one.is_call)
-    puts = sum(one.open_interest for one in options if not one.is_call)
+    calls = sum(option.open_interest for option in options if option.is_call)
+    puts = sum(option.open_interest for option in options if not option.is_call)
     return puts / calls if calls else None
 
 
@@ -146,11 +146,11 @@ def option_delta(option: OptionQuote, now: float) -> float:
 
 
 def _expiry_near(options: Sequence[OptionQuote], days: float, now: float) -> list[OptionQuote]:
-    expiries = {one.expires_at for one in options}
+    expiries = {option.expires_at for option in options}
     nearest = min(expiries, key=lambda end: abs(end - now - days * DAY), default=None)
     if nearest is None or abs(nearest - now - days * DAY) > _NEAREST * days * DAY:
         return []
-    return [one for one in options if one.expires_at == nearest]
+    return [option for option in options if option.expires_at == nearest]
 
 
 def _named(name: object) -> tuple[int, float, bool] | None:

@@ -207,7 +207,7 @@ class Evidence(Struct, frozen=True):
         return 2 if self.witnesses else 1
 
     def readers(self, usual: Reader) -> tuple[Reader, ...]:
-        return tuple(one.reads for one in self.witnesses) or (usual,)
+        return tuple(witness.reads for witness in self.witnesses) or (usual,)
 
 
 ONE_ENDPOINT = Evidence()
