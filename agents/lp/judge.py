@@ -71,7 +71,7 @@ def replay_opinion(
 ) -> ReplayOpinion:
     """What the range would have earned, and where that is not what the Strategist expects."""
     along = _taken_along(paths, move.stake, evaluation.hold)
-    day, week = (_in_dollars(one, evaluation.market.unit1_value) for one in along)
+    day, week = (_in_dollars(replayed, evaluation.market.unit1_value) for replayed in along)
     told = (("24 h", day), ("7 d", week))
     findings = (_finding(span, one, move) for span, one in told if one is not None)
     return ReplayOpinion(day, week, tuple(finding for finding in findings if finding is not None))

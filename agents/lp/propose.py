@@ -82,7 +82,7 @@ def candidates_of(context: Context, shapes: Iterable[ShapeChoice]) -> tuple[Eval
     found: list[Evaluated] = []
     taken = set()
     chosen = tuple(shapes)
-    spares = () if any(one.own_range for one in chosen) else tuple(_spares(context))
+    spares = () if any(shape.own_range for shape in chosen) else tuple(_spares(context))
     for shape in (*chosen, *spares):
         if len(found) >= MAX_CANDIDATES:
             break

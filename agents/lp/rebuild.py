@@ -296,7 +296,9 @@ def _refuse_other_advice(
     if plan.choice.kind == "move":
         _refuse_move(plan, record, ours)
     elif isinstance(theirs, MarketContext) and isinstance(ours, MarketContext):
-        said, found = (standing_advice(one, evaluation_of(one)).action for one in (theirs, ours))
+        said, found = (
+            standing_advice(context, evaluation_of(context)).action for context in (theirs, ours)
+        )
         if said is not found:
             raise PlanRefusedError(
                 PlanFault.OTHER_ADVICE,

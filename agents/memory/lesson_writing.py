@@ -73,14 +73,14 @@ def kind_records(ended: Iterable[PostMortem]) -> tuple[KindRecord, ...]:
             kinds[one.decision, one.regime].append(judged)
     found = []
     for (decision, regime), group in kinds.items():
-        odds = [one.win_pct for one in group if one.win_pct is not None]
+        odds = [trade.win_pct for trade in group if trade.win_pct is not None]
         found.append(
             KindRecord(
                 decision,
                 regime,
                 len(group),
-                sum(one.won for one in group),
-                sum(one.pnl_pct for one in group) / len(group),
+                sum(trade.won for trade in group),
+                sum(trade.pnl_pct for trade in group) / len(group),
                 sum(odds) / len(odds) if odds else None,
             )
         )

@@ -101,9 +101,11 @@ class Valuing:
         pair = pair_of(
             self._network, tokens[key.currency0], tokens[key.currency1], pool.sqrt_price_x96
         )
-        sources = [self._reading.prices.prices.get(one) for one in (key.currency0, key.currency1)]
+        sources = [
+            self._reading.prices.prices.get(address) for address in (key.currency0, key.currency1)
+        ]
         apart = [None if source is None else source.difference for source in sources]
-        difference = max((float(one) for one in apart if one is not None), default=None)
+        difference = max((float(share) for share in apart if share is not None), default=None)
         return pair, _Units(self._usd(key.currency0), self._usd(key.currency1), difference)
 
     def _usd(self, address: Address) -> float | None:
@@ -207,7 +209,7 @@ def _course(
 
 
 def turn_blocks(followed: Mapping[int, Followed]) -> set[int]:
-    return {turn.block for one in followed.values() for turn in one.course.turns}
+    return {turn.block for timeline in followed.values() for turn in timeline.course.turns}
 
 
 def judge(
@@ -352,7 +354,7 @@ class _Judging:
         standing = self._standing.get(None, {})
         now = sorted(self._reading.wallet.operators)
         known = baselines.get(WALLET, {}).get("operators")
-        before = [str(one) for one in known] if isinstance(known, list) else None
+        before = [str(address) for address in known] if isinstance(known, list) else None
         alert = standing.get(AlertKind.APPROVAL_CHANGED)
         if before is None or (alert is not None and alert.state is AlertState.ACKED):
             before = now

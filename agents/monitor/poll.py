@@ -315,7 +315,7 @@ async def _crossings(
     wanted = await asyncio.to_thread(book.price_alerts, network.chain_id)
     prices: dict[Address, Fraction | None] = {}
     if wanted:
-        tokens = tuple(dict.fromkeys(one.token for one in wanted))
+        tokens = tuple(dict.fromkeys(price_alert.token for price_alert in wanted))
         book_of_prices = await read_prices(
             client, network, tokens, coingecko=watch.sources.coingecko
         )
@@ -373,7 +373,7 @@ def _landmarks(cursor: WatchCursor | None, head: int) -> tuple[tuple[int, str], 
     if cursor is None:
         return ()
     known = ((cursor.block, cursor.block_hash), *cursor.earlier)
-    return tuple(one for one in known if one[0] < head)[:_LANDMARKS]
+    return tuple(landmark for landmark in known if landmark[0] < head)[:_LANDMARKS]
 
 
 def _blinded(

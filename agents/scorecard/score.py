@@ -134,8 +134,8 @@ class ScoreStore:
     def scores(self) -> list[HorizonScore]:
         """All that can be read; one that cannot is as if it was never written."""
         kept = self._store.items(_NAMESPACE).values()
-        read = (read_as(HorizonScore, one) for one in kept)
-        return [one for one in read if one is not None and one.chain_id == self._chain_id]
+        read = (read_as(HorizonScore, row) for row in kept)
+        return [score for score in read if score is not None and score.chain_id == self._chain_id]
 
     def finished(self) -> frozenset[str]:
         """The plans of which every horizon was judged."""
@@ -262,7 +262,7 @@ def _advice(scores: Sequence[HorizonScore], applied: Container[str]) -> Iterable
             decided_by=decided_by,
             days=days,
             plans=len(several),
-            applied=sum(one.plan_id in applied for one in several) if kind.acts else None,
+            applied=sum(score.plan_id in applied for score in several) if kind.acts else None,
             hold=beat_count(several, lambda one: one.over_hold),
             exit=beat_count(several, lambda one: one.over_exit),
             wide=beat_count(several, lambda one: one.over_wide),
@@ -304,7 +304,7 @@ def _debates(scores: Sequence[HorizonScore]) -> Iterable[DebateScore]:
         argued = [score for score in scores if score.days == days and score.decided_by == "model"]
         if not argued:
             continue
-        same = sum(one.rules_same for one in argued)
+        same = sum(score.rules_same for score in argued)
         counted = beat_count(argued, lambda one: one.over_rules)
         yield DebateScore(
             days=days,

@@ -187,7 +187,9 @@ def guard_facts(account: AccountFacts, least_notional: float) -> GuardFacts:
         )
         for position in account.positions
     ]
-    waiting = [VenueExposure(one.venue, one.symbol, one.notional_usd) for one in account.waiting]
+    waiting = [
+        VenueExposure(order.venue, order.symbol, order.notional_usd) for order in account.waiting
+    ]
     return GuardFacts(account.equity, (*held, *waiting), least_notional)
 
 

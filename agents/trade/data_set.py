@@ -153,14 +153,14 @@ def run_row(plan: TradePlan, request_id: str) -> RunRow:
         style=plan.style.value,
         stages=tuple(
             StageRow(
-                one.stage,
-                one.decision.value,
-                one.allocation_pct,
-                one.leverage,
-                one.notional_usd,
-                one.notes,
+                rung.stage,
+                rung.decision.value,
+                rung.allocation_pct,
+                rung.leverage,
+                rung.notional_usd,
+                rung.notes,
             )
-            for one in plan.ladder
+            for rung in plan.ladder
         ),
         entry=plan.entry,
         stop=plan.stop,

@@ -89,7 +89,7 @@ def price_and_flow(candles: Sequence[Candle]) -> tuple[float, float]:
     volume = sum(candle.volume for candle in window)
     if not window or volume <= 0:
         return 0.0, 0.0
-    return window[-1].close / window[0].open - 1, sum(one.delta for one in window) / volume
+    return window[-1].close / window[0].open - 1, sum(candle.delta for candle in window) / volume
 
 
 def microstructure_finding(

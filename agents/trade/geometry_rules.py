@@ -156,7 +156,7 @@ def _flag(window: Sequence[Candle], turns: Sequence[PriceTurn]) -> ChartPattern 
             continue
         if top.place - foot.place > len(pause):
             continue
-        lowest, highest = min(one.low for one in pause), max(one.high for one in pause)
+        lowest, highest = min(candle.low for candle in pause), max(candle.high for candle in pause)
         beyond, back = highest - top.price, top.price - lowest
         if not top.is_high:
             beyond, back = back, beyond
@@ -279,12 +279,12 @@ def _spent(candles: Sequence[Candle], signal: CvdSignal) -> _PriceAction | None:
     if not turns or len(window) - 1 - turns[-1].place > _LATELY:
         return None
     turn = turns[-1]
-    if turn.is_high and turn.price == max(one.high for one in window):
+    if turn.is_high and turn.price == max(candle.high for candle in window):
         if signal == "divergence_bearish":
             words = f"It turned at {turn.price:,.2f}, two days' high, while takers sold."
             return _PriceAction("exhaustion_top", Bias.BEARISH, 0.5, words)
-    elif turn.price == min(one.low for one in window):
-        busy = window[turn.place].volume / (mean([one.volume for one in window]) or 1.0)
+    elif turn.price == min(candle.low for candle in window):
+        busy = window[turn.place].volume / (mean([candle.volume for candle in window]) or 1.0)
         if busy >= _BUSY:
             words = f"It turned at {turn.price:,.2f}, two days' low, on {busy:.1f}× the volume."
             return _PriceAction("capitulation_bottom", Bias.BULLISH, 0.5, words)

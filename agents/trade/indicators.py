@@ -48,12 +48,12 @@ def path_efficiency(closes: Sequence[float]) -> float:
 def realised_volatility(closes: Sequence[float]) -> float:
     """The standard deviation of the returns between closes."""
     returns = [log(after / before) for before, after in pairwise(closes)]
-    return sqrt(sum(one * one for one in returns) / len(returns)) if returns else 0.0
+    return sqrt(sum(change * change for change in returns) / len(returns)) if returns else 0.0
 
 
 def percentile_rank(numbers: Sequence[float], number: float) -> float:
     """The share of numbers that are lower."""
-    return sum(one < number for one in numbers) / len(numbers)
+    return sum(other < number for other in numbers) / len(numbers)
 
 
 def z_score(numbers: Sequence[float]) -> float | None:

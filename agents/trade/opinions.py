@@ -331,7 +331,7 @@ def _sure(confidence: float, sign: int) -> float:
 
 def _on_chart(name: str, price: float, truth: Sequence[PriceLevel], mark: float) -> float | None:
     """The chart's own level that was read; None where it has none there, or on the other side."""
-    near = [one.price for one in truth if abs(one.price - price) <= _LEVEL_TOLERANCE * mark]
+    near = [level.price for level in truth if abs(level.price - price) <= _LEVEL_TOLERANCE * mark]
     if name in _BELOW:
         near = [one for one in near if one < mark]
     if name in _ABOVE:

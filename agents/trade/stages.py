@@ -278,9 +278,9 @@ async def synthesis(
     """Waits for all four experts, then distils them; who was faster makes no difference."""
     if not isinstance(envelope.payload, ExpertSpoke | TriageDone):
         return
-    begun = [one.payload for one in context.board.heard(TradeKind.TRIAGE_DONE)]
-    spoken = [one.payload for one in context.board.heard(TradeKind.EXPERT_FINDING)]
-    findings = tuple(one.finding for one in spoken if isinstance(one, ExpertSpoke))
+    begun = [message.payload for message in context.board.heard(TradeKind.TRIAGE_DONE)]
+    spoken = [message.payload for message in context.board.heard(TradeKind.EXPERT_FINDING)]
+    findings = tuple(payload.finding for payload in spoken if isinstance(payload, ExpertSpoke))
     if not begun or len(findings) < len(ExpertName):
         return
     case = begun[0]

@@ -145,7 +145,7 @@ async def read_transactions(
 ) -> dict[str, PaidTransaction]:
     """By hash; one whose receipt the node does not have is left out."""
     wanted = tuple(dict.fromkeys(hashes))
-    answers = await settle_in_parts(sources.client, [requests.receipt(one) for one in wanted])
+    answers = await settle_in_parts(sources.client, [requests.receipt(digest) for digest in wanted])
     receipts = [answer for answer in answers if isinstance(answer, Receipt)]
     numbers = sorted({receipt.block_number for receipt in receipts})
     headers = await settle_in_parts(sources.client, [requests.block(number) for number in numbers])
@@ -213,9 +213,9 @@ def ledger_of(facts: WalletFacts) -> tuple[LedgerEntry, ...]:
         for transaction in facts.transactions.values()
         if transaction.sender == facts.owner
     )
-    sent = (entry for one in own for entry in _sent_entries(facts, one))
+    sent = (entry for transaction in own for entry in _sent_entries(facts, transaction))
     moved = sorted((*lives, *sent), key=lambda one: (one.time, one.block, one.transaction))
-    closing = (one for life in facts.lives for one in _life_closing(facts, life, moved))
+    closing = (entry for life in facts.lives for entry in _life_closing(facts, life, moved))
     return (*moved, *closing, *_wallet_closing(facts, moved))
 
 
@@ -268,7 +268,7 @@ def _life_closing(
     last = life.changes[-1] if life.held is None and life.changes else None
     place = _now(facts) if last is None else _place(last)._replace(transaction="")
     kind = EntryKind.TRANSFERRED if life.given else EntryKind.TRADED
-    mine = [one for one in moved if (one.account, one.position) == subject]
+    mine = [entry for entry in moved if (entry.account, entry.position) == subject]
     key = life.identity.pool_key
     for side, address in enumerate((key.currency0, key.currency1)):
         price = (
@@ -286,9 +286,9 @@ def _life_closing(
 
 def _wallet_closing(facts: WalletFacts, moved: Sequence[LedgerEntry]) -> Iterator[LedgerEntry]:
     """What came or left by other ways, and what prices did to what lies there."""
-    idle = {one.token.address: one.amount for one in facts.worth.idle}
-    mine = [one for one in moved if one.account is LedgerAccount.WALLET]
-    for address in dict.fromkeys((*idle, *(one.token.address for one in mine))):
+    idle = {balance.token.address: balance.amount for balance in facts.worth.idle}
+    mine = [entry for entry in moved if entry.account is LedgerAccount.WALLET]
+    for address in dict.fromkeys((*idle, *(entry.token.address for entry in mine))):
         present = idle.get(address, Known(0, "balanceOf"))
         # A balance that nobody tells is in no sum: then nothing of the token is.
         owned = 0 if isinstance(present, Unknown) else present.value
@@ -319,8 +319,8 @@ def _closing(
 
 def _balance(entries: Sequence[LedgerEntry], address: Address) -> _Balance:
     mine = [entry for entry in entries if entry.token.address == address]
-    usd = sum((_known(one.usd) for one in mine), Fraction(0))
-    return _Balance(sum(one.amount for one in mine), usd)
+    usd = sum((_known(entry.usd) for entry in mine), Fraction(0))
+    return _Balance(sum(entry.amount for entry in mine), usd)
 
 
 def _known(value: Quantity[Fraction]) -> Fraction:

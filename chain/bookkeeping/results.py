@@ -71,7 +71,7 @@ class WalletFacts(Struct, frozen=True):
         self, token: Address, block: int, life: PositionLife, change: LiquidityChange
     ) -> Quantity[Fraction] | None:
         key = life.identity.pool_key
-        decimals = [self.tokens[one].decimals for one in (key.currency0, key.currency1)]
+        decimals = [self.tokens[address].decimals for address in (key.currency0, key.currency1)]
         if (
             isinstance(change.sqrt_price, Unknown)
             or self.network.stable not in (key.currency0, key.currency1)

@@ -203,9 +203,13 @@ async def _read(
 ) -> WalletHistory:
     wallet, network = worth.overview.wallet, sources.network
     custody = await read_custody_log(sources, wallet.owner, wallet.block.number, watch=watch)
-    minted = {one.token_id: one.block_number for one in custody if one.sender == NATIVE}
+    minted = {
+        transfer.token_id: transfer.block_number
+        for transfer in custody
+        if transfer.sender == NATIVE
+    }
     sources.memory.remember_minted(minted)
-    moves = await read_transactions(sources, [one.transaction_hash for one in custody])
+    moves = await read_transactions(sources, [transfer.transaction_hash for transfer in custody])
     identities, pools = await _identities(sources, worth, custody, moves.values())
     held = {position.token_id: position for position in wallet.positions}
     reader = ChangeReader(
@@ -253,12 +257,12 @@ async def _facts(
 ) -> WalletFacts:
     block, network = worth.overview.wallet.block, sources.network
     wrapped = () if network.wrapped_native is None else (network.wrapped_native,)
-    in_pools = (one for key in pools.values() for one in (key.currency0, key.currency1))
-    idle = (one.token.address for one in worth.idle)
+    in_pools = (address for key in pools.values() for address in (key.currency0, key.currency1))
+    idle = (balance.token.address for balance in worth.idle)
     identities = [life.identity for life in lives]
     addresses = dict.fromkeys((NATIVE, *wrapped, *idle, *in_pools, *currencies(identities)))
     tokens = await tokens_at(sources, addresses, block.hash)
-    moments = {one.block: one.time for one in sent.values()} | {
+    moments = {transaction.block: transaction.time for transaction in sent.values()} | {
         change.place.block_number: change.timestamp for life in lives for change in life.changes
     }
     prices = await read_past_prices(sources, block, moments, addresses, pools.values())
@@ -277,14 +281,18 @@ def _life(
     wallet = worth.overview.wallet
     held = next((position for position in wallet.positions if position.identity == identity), None)
     given = any(
-        NATIVE not in (one.sender, one.recipient) and one.sender != one.recipient for one in custody
+        NATIVE not in (transfer.sender, transfer.recipient)
+        and transfer.sender != transfer.recipient
+        for transfer in custody
     )
     if not given:
         return PositionLife(identity, tuple(changes), held)
 
     def mine(change: LiquidityChange) -> bool:
         place = change.place.block_number, change.place.log_index
-        before = [one for one in custody if (one.block_number, one.log_index) <= place]
+        before = [
+            transfer for transfer in custody if (transfer.block_number, transfer.log_index) <= place
+        ]
         last = before[-1] if before else custody[0]
         owner, other = (last.recipient, last.sender) if before else (last.sender, last.recipient)
         # Who burns a position gets what is in it after it is gone.
@@ -303,8 +311,8 @@ async def _identities(
 ) -> tuple[tuple[PositionIdentity, ...], dict[PoolId, PoolKey]]:
     """Of every position the wallet ever had, burned ones by the logs of their transactions."""
     known = {position.token_id: position.identity for position in worth.overview.wallet.positions}
-    ever = dict.fromkeys((*known, *(one.token_id for one in custody)))
-    known |= sources.memory.identities(one for one in ever if one not in known)
+    ever = dict.fromkeys((*known, *(transfer.token_id for transfer in custody)))
+    known |= sources.memory.identities(token_id for token_id in ever if token_id not in known)
     manager = sources.network.contracts.position_manager
     ranges = {
         change.salt: change
@@ -312,13 +320,13 @@ async def _identities(
         for change in move.changes
         if change.sender == manager and change.salt in ever and change.salt not in known
     }
-    pools = {one.pool_id: one.pool_key for one in known.values()}
+    pools = {identity.pool_id: identity.pool_key for identity in known.values()}
     pools = await _pool_keys(sources, [span.pool_id for span in ranges.values()], pools)
     for token_id, change in ranges.items():
         if key := pools.get(change.pool_id):
             known[token_id] = identify(token_id, key, change.tick_lower, change.tick_upper)
     sources.memory.remember(known.values())
-    return tuple(known[one] for one in sorted(known)), pools
+    return tuple(known[token_id] for token_id in sorted(known)), pools
 
 
 async def _pool_keys(
@@ -327,7 +335,7 @@ async def _pool_keys(
     """The PositionManager keeps the key of every pool it ever minted in."""
     missing = [pool_id for pool_id in dict.fromkeys(wanted) if pool_id not in known]
     manager = sources.network.contracts.position_manager
-    prefixes = [bytes.fromhex(one.removeprefix("0x")[:_POOL_ID_DIGITS]) for one in missing]
+    prefixes = [bytes.fromhex(pool_id.removeprefix("0x")[:_POOL_ID_DIGITS]) for pool_id in missing]
     calls = [requests.call(manager, _POOL_KEYS + prefix.ljust(32, b"\0")) for prefix in prefixes]
     found = dict(known)
     for pool_id, answer in zip(missing, await settle_in_parts(sources.client, calls), strict=True):
@@ -339,12 +347,12 @@ async def _pool_keys(
 
 
 def _swapped(sent: Iterable[PaidTransaction]) -> list[PoolId]:
-    return [swap.pool_id for one in sent for swap in one.swaps]
+    return [swap.pool_id for transaction in sent for swap in transaction.swaps]
 
 
 def _gaps(facts: WalletFacts, custody: Sequence[CustodyChange]) -> Iterable[str]:
     known = {life.identity.token_id for life in facts.lives}
-    for token_id in dict.fromkeys(one.token_id for one in custody):
+    for token_id in dict.fromkeys(transfer.token_id for transfer in custody):
         if token_id not in known:
             yield f"Of #{token_id} it is not known in which pool it was."
     for transaction in facts.transactions.values():

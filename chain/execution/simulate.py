@@ -269,7 +269,9 @@ async def _first_alone(
         outcome = StepOutcome(first.step, False, 0, {}, refusal_words(error.data))
     else:
         outcome = StepOutcome(first.step, True, 0, {}, None)
-    return Simulation("eth_call", (outcome,), tuple(one.step for one in rest), reason)
+    return Simulation(
+        "eth_call", (outcome,), tuple(transaction.step for transaction in rest), reason
+    )
 
 
 def _is_about_transactions(error: RpcError) -> bool:

@@ -58,7 +58,7 @@ async def read_end_ticks(
     _check(expected(here, Block), head)
     start = None if since is None else expected(since, Block)
     if start is not None and start.hash == landmarks[0][1]:
-        if not any(isinstance(one, NARROWABLE) for one in found):
+        if not any(isinstance(answer, NARROWABLE) for answer in found):
             logs = [log for answer in found for log in expected(answer, tuple)]
             return EndTicks(end_ticks(logs), start)
     else:

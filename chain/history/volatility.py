@@ -95,7 +95,7 @@ def price_path(hours: PoolHours) -> PricePath:
         if row.hour < hours.recent_since
     )
     swaps = (
-        PricePoint(one.time, one.sqrt_price_x96, 1, one.time_estimated) for one in hours.recent
+        PricePoint(swap.time, swap.sqrt_price_x96, 1, swap.time_estimated) for swap in hours.recent
     )
     return PricePath(hours.pool_id, (*earlier, *swaps), hours.last.timestamp, hours.last.number)
 

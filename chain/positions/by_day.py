@@ -198,7 +198,7 @@ def _without_fees(
 ) -> Fraction:
     identity = snapshot.identity
     before = [change for change in changes if change.timestamp <= time]
-    liquidity = sum(one.liquidity_delta for one in before)
+    liquidity = sum(change.liquidity_delta for change in before)
     edges = sqrt_price_at_tick(identity.tick_lower), sqrt_price_at_tick(identity.tick_upper)
     inside = amounts_for_liquidity(sqrt_price, *edges, max(0, liquidity), round_up=False)
     result = worth(inside, sqrt_price)

@@ -152,7 +152,9 @@ class ChangeMemory:
 
 def is_whole(seen: ChangeCircumstances) -> bool:
     """Whether nothing is left that another node could still tell."""
-    return all(isinstance(one, Known) for one in (seen.sqrt_price, seen.growth_paid, seen.gas))
+    return all(
+        isinstance(quantity, Known) for quantity in (seen.sqrt_price, seen.growth_paid, seen.gas)
+    )
 
 
 def _as_quantity(value: int | _Reason, source: str, block: int) -> Quantity[int]:
@@ -293,7 +295,7 @@ class ChangeReader:
             for identity in identities
             if not _adds_up(liquidity[identity], seen[identity.token_id])
         ]
-        if any(_events(past, one) or one.token_id in minted for one in astray):
+        if any(_events(past, identity) or identity.token_id in minted for identity in astray):
             # What was remembered is of another history: read theirs from the beginning.
             seen |= await self._changes_of(astray, until, {}, {}, final)
         if final is not None:
@@ -333,7 +335,7 @@ class ChangeReader:
     ) -> tuple[dict[int, PastChanges], Block | None]:
         """What is remembered of this chain and not of another, and the last final block."""
         past = self._changes_memory.load(identities)
-        numbers = sorted({one.through for one in past.values()})
+        numbers = sorted({history.through for history in past.values()})
         final, *headers = await self._client.settle(
             [requests.block("finalized"), *(requests.block(number) for number in numbers)]
         )

@@ -272,7 +272,11 @@ class Discovery:
         wallets = tuple(
             self._wallet(
                 gathering,
-                [snapshots[one] for one in sorted(was.held | now[owner].held) if one in snapshots],
+                [
+                    snapshots[token_id]
+                    for token_id in sorted(was.held | now[owner].held)
+                    if token_id in snapshots
+                ],
                 now[owner],
                 owner=owner,
                 balance_of=decode_count(balance),
@@ -315,7 +319,7 @@ class Discovery:
             balance_of=balance_of,
             operators=operators,
             approvals_from=since if since > self._network.first_block else None,
-            unconfirmed=tuple(sorted(holdings.held - {one.token_id for one in mine})),
+            unconfirmed=tuple(sorted(holdings.held - {position.token_id for position in mine})),
             words=gathering.words,
         )
 

@@ -201,10 +201,10 @@ def _fees_by_swaps(
     """Estimated: the position's share of each swap's fee."""
     terms = FeeTerms(snapshot.pool.key.fee, snapshot.pool.protocol_fee)
     number = start.block.number
-    before: list[PricedSwap] = [one for one in hours.recent if one.block_number <= number]
+    before: list[PricedSwap] = [swap for swap in hours.recent if swap.block_number <= number]
     if not before and isinstance(start.earlier, SwapEvent):
         before = [start.earlier]
-    since = [one for one in hours.recent if one.block_number > number]
+    since = [swap for swap in hours.recent if swap.block_number > number]
     fees = range_fees([*before[-1:], *since], held, terms, included=True)
     return _by_swaps(Amounts(fees.fees0, fees.fees1), hours)
 
@@ -225,8 +225,8 @@ def _hourly_prices(
     """The square-root prices at the start, at each full hour back from the end, and at the end."""
     opening = _opening_price(snapshot, layout, start, hours)
     begin, until = start.block.timestamp, snapshot.block.timestamp
-    times = [one.time for one in hours.recent]
-    prices = [opening, *(one.sqrt_price_x96 for one in hours.recent)]
+    times = [swap.time for swap in hours.recent]
+    prices = [opening, *(swap.sqrt_price_x96 for swap in hours.recent)]
     back = range((until - begin - 1) // HOUR, -1, -1)
     moments = [begin, *(until - count * HOUR for count in back)]
     return [prices[bisect_right(times, at)] for at in moments]

@@ -43,7 +43,7 @@ class WalletWorth(Struct, frozen=True):
     @property
     def idle_value(self) -> Fraction:
         """Without what could not be priced."""
-        known = (one.value.value for one in self.idle if isinstance(one.value, Known))
+        known = (balance.value.value for balance in self.idle if isinstance(balance.value, Known))
         return sum(known, Fraction(0))
 
     @property
@@ -52,7 +52,9 @@ class WalletWorth(Struct, frozen=True):
 
     def owned(self, address: Address) -> Quantity[int]:
         """All of one token, in the wallet and in positions with their uncollected fees."""
-        idle = next((one.amount for one in self.idle if one.token.address == address), None)
+        idle = next(
+            (balance.amount for balance in self.idle if balance.token.address == address), None
+        )
         inside = sum(
             position.amount0 + position.fees0 if position.pool.key.currency0 == address else 0
             for position in self.overview.wallet.positions
@@ -69,10 +71,12 @@ class WalletWorth(Struct, frozen=True):
         """What is in no total, and why."""
         beside = tuple(
             Unpriced(
-                one.token, 0 if isinstance(one.amount, Unknown) else one.amount.value, value.reason
+                balance.token,
+                0 if isinstance(balance.amount, Unknown) else balance.amount.value,
+                value.reason,
             )
-            for one in self.idle
-            if isinstance(value := one.value, Unknown)
+            for balance in self.idle
+            if isinstance(value := balance.value, Unknown)
         )
         return (*self.overview.portfolio.unpriced, *beside)
 
@@ -106,7 +110,7 @@ async def read_worths(
     )
 
     def idle(owner: Address) -> tuple[IdleAmount, ...]:
-        amounts = ((tokens[one], held[owner, one]) for one in wanted)
+        amounts = ((tokens[address], held[owner, address]) for address in wanted)
         return tuple(
             IdleAmount(
                 token,

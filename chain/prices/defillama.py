@@ -79,11 +79,13 @@ class DefiLlama(ClosedAtEnd):
         prices: dict[Address, Quantity[Fraction]] = {}
         for start in range(0, len(wanted), TOKENS_A_REQUEST):
             some = wanted[start : start + TOKENS_A_REQUEST]
-            names = ",".join(f"{chain}:{one}" for one in some)
+            names = ",".join(f"{chain}:{address}" for address in some)
             told = await self._coins(f"/prices/current/{quote(names, safe=':,')}", {})
             prices |= {
-                one: told if isinstance(told, Unknown) else self._now(told.get(f"{chain}:{one}"))
-                for one in some
+                address: told
+                if isinstance(told, Unknown)
+                else self._now(told.get(f"{chain}:{address}"))
+                for address in some
             }
         return prices
 

@@ -207,7 +207,9 @@ def _fee_questions(weights: Sequence[Weight], at: int | BlockTag) -> list[Reques
             else encode_call("getL1Fee(bytes)", weight.unsigned)
         )
         operator_fee = encode_call("getOperatorFee(uint256)", weight.gas)
-        questions += [requests.call(GAS_PRICE_ORACLE, one, at) for one in (data_fee, operator_fee)]
+        questions += [
+            requests.call(GAS_PRICE_ORACLE, calldata, at) for calldata in (data_fee, operator_fee)
+        ]
     return questions
 
 

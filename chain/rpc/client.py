@@ -132,8 +132,8 @@ class RpcClient(Reader):
     def calls_at_once(self) -> int:
         """How many questions long readers put into one request: two seconds' worth, if it fits."""
         usable = [endpoint for endpoint in self._endpoints if endpoint.wrong_chain_id is None]
-        most = min((one.most_in_batch or _CALLS_AT_ONCE for one in usable), default=1)
-        rate = max((one.pace.rate for one in usable), default=1.0)
+        most = min((endpoint.most_in_batch or _CALLS_AT_ONCE for endpoint in usable), default=1)
+        rate = max((endpoint.pace.rate for endpoint in usable), default=1.0)
         return max(1, min(_CALLS_AT_ONCE, most, int(min(2 * rate, _CALLS_AT_ONCE))))
 
     @property

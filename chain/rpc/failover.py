@@ -143,7 +143,9 @@ class Failover(Struct, frozen=True):
 
     def _nobody_else_has(self, missing: Sequence[RpcError]) -> bool:
         """Whether all that is missing waits for a block, and there is nobody else to ask."""
-        return len(self.endpoints) == 1 and all(isinstance(one, BlockMissing) for one in missing)
+        return len(self.endpoints) == 1 and all(
+            isinstance(error, BlockMissing) for error in missing
+        )
 
     def _order(self, run: _Run, prefer: Endpoint | None) -> list[Endpoint]:
         now = self.monotonic()
@@ -223,7 +225,7 @@ def _slower(before: RpcError | None, fault: RpcError) -> RpcError:
 
 
 def _is_limited_in_part(answered: Answered, missing: Sequence[RpcError]) -> bool:
-    only_limited = all(isinstance(one, RateLimited) for one in missing)
+    only_limited = all(isinstance(error, RateLimited) for error in missing)
     return only_limited and len(missing) < len(answered.outcomes)
 
 

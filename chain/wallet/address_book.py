@@ -78,7 +78,7 @@ class AddressBook(Struct, frozen=True):
 
     def holding(self, wallet: Wallet) -> AddressBook:
         """With this wallet in it; the first one becomes the current one."""
-        others = tuple(one for one in self.wallets if one.address != wallet.address)
+        others = tuple(other for other in self.wallets if other.address != wallet.address)
         return AddressBook((*others, wallet), self.current or wallet.address)
 
     def without(self, address: Address) -> AddressBook:

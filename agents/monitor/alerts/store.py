@@ -191,13 +191,13 @@ class AlertStore:
                     page.ack(alert_id, now)
 
             self._write(writing, now)
-            return tuple(one for one in self.current() if one.id in alert_ids)
+            return tuple(alert for alert in self.current() if alert.id in alert_ids)
 
     def mute(self, mute: AlertMute, now: float) -> tuple[Alert, ...]:
         """Silence all that match, now and later, until the mute ends; those it matches now."""
         with self._lock:
             self._write(lambda page: page.mute(mute, now), now)
-            return tuple(one for one in self.current() if mute.matches(one.subject))
+            return tuple(alert for alert in self.current() if mute.matches(alert.subject))
 
     def events_after(self, number: int, limit: int = EVENTS_AT_ONCE) -> tuple[AlertEvent, ...]:
         """What happened to alerts after the event of this number, oldest first: 0 for all.

@@ -121,7 +121,7 @@ class View:
             (alert for alert in alerts if not alert.active), key=lambda one: -one.updated_at
         )
         shown = (*standing, *over[:MOST_RESOLVED])
-        lines = {one.id: (one, self._line(one)) for one in shown}
+        lines = {alert.id: (alert, self._line(alert)) for alert in shown}
         self._lines = lines
         return ("[" + ",".join(f"\n  {line}" for _, line in lines.values()) + "\n]\n").encode()
 
@@ -144,7 +144,7 @@ def read_view(path: Path) -> list[Alert] | None:
         raise AlertDocumentError(f"{path.name} is not JSON: {error}") from error
     if not isinstance(found, list):
         raise AlertDocumentError(f"{path.name} is not an array.")
-    return [read_alert(one) for one in found]
+    return [read_alert(row) for row in found]
 
 
 def drop_leftovers(path: Path) -> None:

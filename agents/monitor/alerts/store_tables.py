@@ -168,7 +168,7 @@ def read_cursor(connection: sqlite3.Connection, place: WatchPlace) -> WatchCurso
             "hash": str() as block_hash,
             "time": int() as time,
             "earlier": [*earlier],
-        } if all(isinstance(one, list) and len(one) == 2 for one in earlier):
+        } if all(isinstance(row, list) and len(row) == 2 for row in earlier):
             return WatchCursor(block, block_hash, time, tuple((int(n), str(h)) for n, h in earlier))
     return None
 

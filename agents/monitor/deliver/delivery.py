@@ -175,7 +175,7 @@ class ChannelWorker:
         progress = self.progress
         if progress.trial is not None:
             # Another one was just taken: what fails now fails by itself.
-            return tuple(one for one in due if one.number in progress.suspects[:1]) or due
+            return tuple(event for event in due if event.number in progress.suspects[:1]) or due
         if progress.failures < (REFUSALS_BEFORE_SUSPECT if progress.stopped else SUSPECT_AFTER):
             return due
         # The first every second time, so that they keep their order should all be well again.
@@ -211,7 +211,7 @@ class ChannelWorker:
     def _note_delivered(self, letter: Notification | None, *, merged: bool) -> None:
         events = () if letter is None else letter.events
         gone = {event.number for event in events}
-        self._waiting = tuple(one for one in self._waiting if one.number not in gone)
+        self._waiting = tuple(event for event in self._waiting if event.number not in gone)
         progress = self._without_suspects(gone)
         ledger = progress.ledger
         if self._channel.pace.looks_back:
@@ -260,14 +260,14 @@ class ChannelWorker:
             rest = max(self._channel.pause_seconds, FIRST_REST_SECONDS * trial)
             self._save(replace(progress, trial=trial, rest_seconds=rest, trouble=outcome.reason))
             return Postponed(self.channel, outcome.reason, rest)
-        self._waiting = tuple(one for one in self._waiting if one.number != number)
+        self._waiting = tuple(event for event in self._waiting if event.number != number)
         set_aside = (*progress.set_aside, number)[-_MOST_SET_ASIDE:]
         self._save(replace(self._without_suspects({number}), set_aside=set_aside, trouble=None))
         return SetAside(self.channel, number, outcome.reason)
 
     def _without_suspects(self, gone: Collection[int]) -> Progress:
         """The progress after another event was taken, or given up: now the next is on trial."""
-        waiting = {one.number for one in self._waiting}
+        waiting = {event.number for event in self._waiting}
         progress = self.progress
         left = tuple(
             suspect for suspect in progress.suspects if suspect in waiting and suspect not in gone
@@ -281,7 +281,7 @@ class ChannelWorker:
         ended = [reminder for reminder in planned.reminders if not self._still_stands(reminder)]
         if ended:
             told = self.progress.ledger.told
-            over = {one: replace(told[one], standing=False) for one in ended}
+            over = {alert_id: replace(told[alert_id], standing=False) for alert_id in ended}
             ledger = replace(self.progress.ledger, told={**told, **over})
             self._save(replace(self.progress, ledger=ledger))
             return self._plan()
@@ -315,7 +315,7 @@ class ChannelWorker:
         if pace.for_people:
             waiting = without_stale(waiting, now)
         self._waiting = waiting
-        numbers = tuple(one.number for one in waiting)
+        numbers = tuple(event.number for event in waiting)
         progress = replace(progress, waiting=numbers, ledger=progress.ledger.at(now))
         if progress != self.progress:
             self._save(progress)
@@ -371,7 +371,7 @@ class ChannelWorker:
         )
 
     def _save(self, progress: Progress) -> None:
-        numbers = tuple(one.number for one in self._waiting)
+        numbers = tuple(event.number for event in self._waiting)
         self.progress = replace(progress, waiting=numbers)
         if self._placed:
             document = to_builtins(self.progress)

@@ -242,7 +242,7 @@ def _funding_section(
     others = () if elsewhere is None else elsewhere.found
     return section(
         SectionName.FUNDING,
-        ", ".join((venue, *(one.venue for one in others))),
+        ", ".join((venue, *(market.venue for market in others))),
         f"Funding {funding.rate:+.4%} for 8 h, mark {funding.mark:,.2f}."
         f"{_elsewhere_words(elsewhere, funding.mark)}",
         {
@@ -260,22 +260,22 @@ def _elsewhere_words(elsewhere: VenueAnswers | None, mark: float) -> str:
     if elsewhere is None:
         return ""
     told = [
-        f"{one.venue} {one.price / mark - 1:+.2%}"
-        + ("" if one.funding_rate is None else f", funding {one.funding_rate:+.4%}")
-        + ("" if one.interest_usd is None else f", open interest ${one.interest_usd:,.0f}")
-        for one in elsewhere.found
+        f"{market.venue} {market.price / mark - 1:+.2%}"
+        + ("" if market.funding_rate is None else f", funding {market.funding_rate:+.4%}")
+        + ("" if market.interest_usd is None else f", open interest ${market.interest_usd:,.0f}")
+        for market in elsewhere.found
     ]
-    failed = [clean_text(one) for one in elsewhere.failed]
-    return "".join(f" {one}." for one in (*told, *failed))
+    failed = [clean_text(reason) for reason in elsewhere.failed]
+    return "".join(f" {sentence}." for sentence in (*told, *failed))
 
 
 def _elsewhere_numbers(others: tuple[VenueReading, ...], mark: float) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
-    for one in others:
-        name = one.venue.lower()
-        found[f"{name}_premium"] = one.price / mark - 1
-        found[f"{name}_rate"] = one.funding_rate
-        found[f"{name}_interest_usd"] = one.interest_usd
+    for market in others:
+        name = market.venue.lower()
+        found[f"{name}_premium"] = market.price / mark - 1
+        found[f"{name}_rate"] = market.funding_rate
+        found[f"{name}_interest_usd"] = market.interest_usd
     return found
 
 

@@ -185,9 +185,9 @@ class BinanceVenue:
             await self.now(),
             self._read.number(held.get("totalMarginBalance"), "account"),
             tuple(
-                one
-                for one in map(self._position, self._read.rows(risks, "positions"))
-                if one.quantity
+                position
+                for position in map(self._position, self._read.rows(risks, "positions"))
+                if position.quantity
             ),
             tuple(seen_order(self._read, self._read.mapping(order, "order")) for order in orders),
             -await self._income("COMMISSION"),

@@ -23,9 +23,9 @@ class PlanOrders(Struct, frozen=True):
     def entries(self) -> tuple[OrderProgress, ...]:
         """What opened something, once no more of it can be filled."""
         opening = [order for order in self.orders if not order.order.reduce_only]
-        if any(one.is_open for one in opening):
+        if any(order.is_open for order in opening):
             return ()
-        return tuple(one for one in opening if one.filled > 0)
+        return tuple(order for order in opening if order.filled > 0)
 
     @property
     def is_exit(self) -> bool:
@@ -174,14 +174,14 @@ def _ended(plan_id: str, matches: Sequence[_Match]) -> TradeClosing:
 
 def _left(plan: PlanOrders, matches: Sequence[_Match]) -> TradeClosing:
     filled = [order for order in plan.orders if order.filled > 0]
-    quantity = sum(one.filled for one in filled)
+    quantity = sum(order.filled for order in filled)
     if sum(match.quantity for match in matches) >= quantity - _DUST:
         return _ended(plan.plan_id, matches)
     return TradeClosing(
         plan.plan_id,
-        max(one.changed_at for one in filled),
+        max(order.changed_at for order in filled),
         None,
-        sum(one.filled * (one.average or 0.0) for one in filled) / quantity,
+        sum(order.filled * (order.average or 0.0) for order in filled) / quantity,
         quantity,
         filled[-1].order.type,
         None,

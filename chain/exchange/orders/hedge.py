@@ -129,13 +129,13 @@ def position_hedges(
             mine.append(HedgeFill(start.time, -coins, start.mark, 0.0))
             left = fills.setdefault(HedgeKey(start.chain_id, int(token_id)), [])
             left.append(HedgeFill(start.time, coins, start.mark, 0.0))
-        for one in orders.get(plan_id, ()):
-            sign = one.order.side.sign
-            if one.filled > 0 and one.average is not None:
-                filled = HedgeFill(one.changed_at, sign * one.filled, one.average, one.fees)
+        for order in orders.get(plan_id, ()):
+            sign = order.order.side.sign
+            if order.filled > 0 and order.average is not None:
+                filled = HedgeFill(order.changed_at, sign * order.filled, order.average, order.fees)
                 mine.append(filled)
-            if one.is_open:
-                waiting[start.key] = waiting.get(start.key, 0.0) + sign * one.left
+            if order.is_open:
+                waiting[start.key] = waiting.get(start.key, 0.0) + sign * order.left
     return {
         key: PositionHedge(some[0], some[-1], tuple(sorted(fills[key])), waiting.get(key, 0.0))
         for key, some in of_position.items()

@@ -81,8 +81,8 @@ async def _okx(client: Any, read: VenueAnswer, coin: str) -> VenueReading:  # no
         client.publicGetPublicFundingRate({"instId": name}),
     )
     rows = [
-        _only(read, read.mapping(one, "contract").get("data"), coin, name, "instId")
-        for one in (interest, mark, funding)
+        _only(read, read.mapping(answer, "contract").get("data"), coin, name, "instId")
+        for answer in (interest, mark, funding)
     ]
     price = read.positive(rows[1].get("markPx"), "mark")
     due = [read.number(rows[2].get(key), "funding") for key in ("fundingTime", "nextFundingTime")]

@@ -93,7 +93,7 @@ def progress_of(
     state = _state(read, entry)
     if state is OrderState.CANCELLED and order.quantity - filled <= _DUST:
         state = OrderState.FILLED
-    times = [_seconds(read, one.get("created_at")) for one in (entry, *trades)]
+    times = [_seconds(read, row.get("created_at")) for row in (entry, *trades)]
     return OrderProgress(
         order=order,
         state=state,
@@ -188,7 +188,7 @@ class UpbitVenue:
                 PerpetualPosition(f"{coin}USDT", held[coin][0], held[coin][1] / won)
                 for coin in coins
             ),
-            tuple(seen_order(self._read, self._read.mapping(one, "order"), won) for one in waiting),
+            tuple(seen_order(self._read, self._read.mapping(row, "order"), won) for row in waiting),
             None,
             0.0,
             krw_per_usd=won,

@@ -93,7 +93,7 @@ async def send_orders(
     sent: list[OrderProgress] = []
     for part in parts:
         waits = _waits(part)
-        refused = any(one.state is OrderState.REFUSED for one in (sent if waits else sent[:1]))
+        refused = any(order.state is OrderState.REFUSED for order in (sent if waits else sent[:1]))
         if refused:
             journal.mark(part.client_id, JournalState.ABANDONED, await venue.now())
             continue

@@ -120,15 +120,17 @@ def term_volatility(options: Sequence[OptionQuote], days: float, now: float) -> 
     if not chosen:
         return None
     strike = min(chosen, key=lambda one: abs(one.strike - one.underlying)).strike
-    found = [one.volatility for one in chosen if one.strike == strike and one.volatility > 0]
+    found = [
+        option.volatility for option in chosen if option.strike == strike and option.volatility > 0
+    ]
     return sum(found) / len(found) if found else None
 
 
 def skew_25_delta(options: Sequence[OptionQuote], now: float) -> float | None:
     """What puts of a quarter delta imply more than such calls, about a month ahead."""
-    chosen = [one for one in _expiry_near(options, _SKEW_DAYS, now) if one.volatility > 0]
-    puts = [one for one in chosen if not one.is_call]
-    calls = [one for one in chosen if one.is_call]
+    chosen = [option for option in _expiry_near(options, _SKEW_DAYS, now) if option.volatility > 0]
+    puts = [option for option in chosen if not option.is_call]
+    calls = [option for option in chosen if option.is_call]
     if not puts or not calls:
         return None
     put = min(puts, key=lambda one: abs(option_delta(one, now) + _DELTA))

@@ -66,7 +66,7 @@ def parties_of(steps: Sequence[DecodedStep]) -> Parties:
     actions = [action for call in calls for action in actions_of(call)]
     moved = [command for command in _commands(calls) if isinstance(command, DecodedPermit2Transfer)]
     taken = [action.recipient for action in actions if isinstance(action, DecodedTake)]
-    own = [one for one in taken if one == sender]
+    own = [recipient for recipient in taken if recipient == sender]
     return Parties(
         sender=sender,
         recipients=_distinct(
@@ -76,13 +76,16 @@ def parties_of(steps: Sequence[DecodedStep]) -> Parties:
             )
         ),
         between=_distinct(
-            (*(one for one in taken if one != sender), *(one.recipient for one in moved))
+            (
+                *(recipient for recipient in taken if recipient != sender),
+                *(transfer.recipient for transfer in moved),
+            )
         ),
-        spenders=_distinct(one.spender for one in given),
+        spenders=_distinct(grant.spender for grant in given),
         called=_distinct(step.transaction.to for step in steps),
         deadlines=tuple(sorted({end for call in calls for end in _deadlines(call)})),
         expirations=tuple(
-            sorted({one.expiration for one in given if isinstance(one, Permit2Approval)})
+            sorted({grant.expiration for grant in given if isinstance(grant, Permit2Approval)})
         ),
     )
 
