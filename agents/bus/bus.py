@@ -35,6 +35,7 @@ from agents.bus.worker import (
     Services,
     Worker,
 )
+from chain.base.errors import error_kind
 
 if TYPE_CHECKING:
     from agents.bus.replay import Record
@@ -442,7 +443,7 @@ class Bus(Generic[Services]):
             flow.observe(envelope)
         except Exception as error:  # an observer writes to disk: anything can happen
             self.crashed(CLI, error)
-            reason = f"The record could not be written ({type(error).__name__})."
+            reason = f"The record could not be written ({error_kind(error)})."
             self.fail(flow.request_id, CLI, FailureCause.UNRECORDED, reason)
 
     def _spoken(self, flow: Flow[Services], role: Role, text: str) -> None:
@@ -561,6 +562,6 @@ class Bus(Generic[Services]):
             await work()
         except Exception as error:  # a broken transport ends every flow in words
             self.crashed(CLI, error)
-            reason = f"The transport stopped with {type(error).__name__}."
+            reason = f"The transport stopped with {error_kind(error)}."
             for request_id in tuple(self._flows):
                 self.fail(request_id, CLI, FailureCause.LOST, reason)

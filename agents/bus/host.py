@@ -34,6 +34,7 @@ from agents.bus.worker import (
     StageFailedError,
     Worker,
 )
+from chain.base.errors import error_kind
 
 if TYPE_CHECKING:
     from agents.bus.bus import FlowSpec
@@ -173,7 +174,7 @@ class AgentHost(Generic[Services]):
             return None
         except Exception as error:  # a factory reads settings and connects: anything can happen
             self.crashed(self._role, error)
-            reason = f"{self._role} could not begin: {type(error).__name__}."
+            reason = f"{self._role} could not begin: {error_kind(error)}."
             self.fail(request_id, self._role, FailureCause.CRASHED, reason)
             return None
         clock = asyncio.get_running_loop().time

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from agents.bus.envelope import Envelope, EnvelopeError, FailureCause, Payload, Registry, Role
 from agents.bus.transport import EnvelopeTransport, TransportError
+from chain.base.errors import error_kind
 
 
 class Board:
@@ -226,7 +227,7 @@ class Worker(Generic[Services]):
         except Exception as error:  # one bad handler may not stop the other flows
             self._host.crashed(self.role, error)
             # The error's text may hold a URL or a key: only its kind is said aloud.
-            name = type(error).__name__
+            name = error_kind(error)
             self._fail(lane, FailureCause.CRASHED, f"{self.role} stopped with {name}.")
 
     def _fail(self, lane: _Lane[Services], cause: FailureCause, reason: str) -> None:

@@ -130,8 +130,8 @@ def beside_words(leave: Candidate, wide: Candidate | None) -> str:
 
 def assumption_words(checks: Sequence[AssumptionCheck]) -> str:
     """`holds if volatility is half to twice as high; not if fees halve`."""
-    kept = {one.assumption for one in checks if one.survives}
-    lost = {one.assumption for one in checks if one.survives is False}
+    kept = {check.assumption for check in checks if check.survives}
+    lost = {check.assumption for check in checks if check.survives is False}
     if not kept and not lost:
         return "what it would survive is unknown"
     parts = []

@@ -389,15 +389,15 @@ def describe_speeches(brief: Brief, debate: Debate) -> None:
     """What everybody said, by round, as data; last, so that every number has its id by then."""
     brief.say("What was said, between « and »:")
     brief.say(f"  Scout: {brief.quote(debate.context.summary)}")
-    for one in debate.rounds:
-        said = f"in round {one.number}"
-        brief.say(f"  Strategist {said}: {brief.quote(one.rationale)}")
-        for answer in one.answers:
+    for turn in debate.rounds:
+        said = f"in round {turn.number}"
+        brief.say(f"  Strategist {said}: {brief.quote(turn.rationale)}")
+        for answer in turn.answers:
             brief.say(f"  Strategist {said}, to point {answer.point}: {brief.quote(answer.words)}")
-        if one.decision is None:
+        if turn.decision is None:
             continue
-        brief.say(f"  Critic {said}: {brief.quote(one.critique)}")
-        for remark in one.remarks:
+        brief.say(f"  Critic {said}: {brief.quote(turn.critique)}")
+        for remark in turn.remarks:
             about = f"of candidate {option_letter(remark.candidate)}"
             brief.say(f"  Critic {said}, {about}: {brief.quote(remark.words)}")
 
@@ -407,8 +407,8 @@ def describe_table(brief: Brief, debate: Debate) -> None:
     if debate.exit is not None:
         describe_candidate(brief, "EXIT", debate.exit, debate)
     describe_standing(brief, debate.context)
-    for one in debate.rounds:
-        describe_round(brief, one, debate)
+    for turn in debate.rounds:
+        describe_round(brief, turn, debate)
 
 
 def describe_standing(brief: Brief, context: Context) -> None:

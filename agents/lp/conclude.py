@@ -150,7 +150,7 @@ def plan_of(
         rounds=len(debate.rounds),
         decision=judged.decision,
         verdict=_verdict(context, judged, chosen, choice),
-        assumptions=assumption_checks(context, [one.evaluated for one in judged.moves], choice),
+        assumptions=assumption_checks(context, [move.evaluated for move in judged.moves], choice),
         choice=choice,
         recommended=_recommended(debate, moves, choice),
         candidates=moves,
@@ -179,13 +179,15 @@ def _rules_outcome(debate: Debate, judged: JudgedRound) -> RulesOutcome:
     """What the rules choose; known already where nobody but they have spoken."""
     if _is_own_range(debate):
         return rules_alone(debate.context, _OWN_RANGE_ROUNDS)
-    if all(_is_by_rules(one) for one in debate.rounds):
+    if all(_is_by_rules(turn) for turn in debate.rounds):
         return outcome_by_rules(debate.context, judged)
     return rules_alone(debate.context, debate.max_rounds)
 
 
 def _is_own_range(debate: Debate) -> bool:
-    return any(one.shape and one.shape.own_range for one in debate.latest.candidates)
+    return any(
+        candidate.shape and candidate.shape.own_range for candidate in debate.latest.candidates
+    )
 
 
 def outcome_by_rules(context: Context, judged: JudgedRound) -> RulesOutcome:
@@ -278,7 +280,7 @@ def _beside(context: Context, judged: JudgedRound) -> tuple[str, ...]:
     if leave is None or not isinstance(context, MarketContext):
         return ()
     held = context.position.tick_upper - context.position.tick_lower
-    wider = [one.candidate for one in judged.moves if _width(one.candidate) > held]
+    wider = [move.candidate for move in judged.moves if _width(move.candidate) > held]
     return (beside_words(leave, max(wider, key=_width, default=None)),)
 
 
@@ -338,7 +340,7 @@ def _bought(context: Context, moves: Sequence[Candidate], choice: Choice) -> str
 
 
 def _plan_pools(context: Context, candidates: Sequence[Candidate]) -> Iterator[PlanPoolFacts]:
-    for pool_id in dict.fromkeys(one.pool_id for one in candidates):
+    for pool_id in dict.fromkeys(candidate.pool_id for candidate in candidates):
         observed = _pool(context, pool_id)
         pool = observed.pool
         yield PlanPoolFacts(
@@ -360,7 +362,7 @@ def _plan_pools(context: Context, candidates: Sequence[Candidate]) -> Iterator[P
 def _pool(context: Context, pool_id: str) -> ObservedPool:
     if isinstance(context, MarketContext):
         return context.observed
-    return next(one for one in context.surveyed_pools if one.pool.pool_id == pool_id)
+    return next(pool for pool in context.surveyed_pools if pool.pool.pool_id == pool_id)
 
 
 def _permitted(context: Context, judged: JudgedRound) -> list[JudgedMove]:
@@ -398,14 +400,14 @@ def _rejected(rounds: Sequence[DebateRound], choice: Choice) -> list[Rejected]:
     return [
         Rejected(
             index=index,
-            round=one.number,
+            round=turn.number,
             verdict=candidate.judgment.verdict,
             why=candidate.judgment.reason,
         )
-        for one in rounds
-        for index, candidate in enumerate(one.candidates)
+        for turn in rounds
+        for index, candidate in enumerate(turn.candidates)
         if candidate.judgment is not None
-        and not (choice.kind == "move" and one.number == last and index == choice.index)
+        and not (choice.kind == "move" and turn.number == last and index == choice.index)
     ]
 
 

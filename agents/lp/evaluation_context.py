@@ -171,8 +171,8 @@ def _held_ground(context: MarketContext) -> EvaluationContext:
 def _capital_ground(context: CreateContext, pool_index: int) -> EvaluationContext:
     observed = context.surveyed_pools[pool_index]
     pool = observed.pool
-    tokens = [_entering(context, pool, one.token) for one in context.goal.capital]
-    amounts = dict(zip(tokens, (one.amount for one in context.goal.capital), strict=True))
+    tokens = [_entering(context, pool, amount.token) for amount in context.goal.capital]
+    amounts = dict(zip(tokens, (amount.amount for amount in context.goal.capital), strict=True))
     capital = Amounts(amounts.get(pool.currency0, 0), amounts.get(pool.currency1, 0))
     return EvaluationContext(
         observed=observed,

@@ -71,10 +71,10 @@ def replay_opinion(
 ) -> ReplayOpinion:
     """What the range would have earned, and where that is not what the Strategist expects."""
     along = _taken_along(paths, move.stake, evaluation.hold)
-    day, week = (_in_dollars(one, evaluation.market.unit1_value) for one in along)
+    day, week = (_in_dollars(replayed, evaluation.market.unit1_value) for replayed in along)
     told = (("24 h", day), ("7 d", week))
     findings = (_finding(span, one, move) for span, one in told if one is not None)
-    return ReplayOpinion(day, week, tuple(one for one in findings if one is not None))
+    return ReplayOpinion(day, week, tuple(finding for finding in findings if finding is not None))
 
 
 # The Arbiter judges again what the Critic has judged; paths are told apart as objects.
@@ -222,7 +222,9 @@ def _judgment(by_rules: RuleJudgment, opinion: Opinion | None) -> MoveJudgment:
     verdict = strictest(said)
     # Who made the judgment as strict as it is gives the reason: no model explains a floor away.
     if opinion is None or verdict is by_rules.verdict:
-        reason = "; ".join(one.words for one in by_rules.objections) or _nothing_against(by_rules)
+        reason = "; ".join(
+            objection.words for objection in by_rules.objections
+        ) or _nothing_against(by_rules)
     else:
         reason = opinion.reason
     return MoveJudgment(
@@ -247,7 +249,7 @@ def _nothing_against(by_rules: RuleJudgment) -> str:
     kept = "it keeps every floor of the profile"
     if not cautioned(by_rules.findings):
         return kept
-    swap = next(one.words for one in by_rules.findings if one.rule is Rule.OWN_SWAP)
+    swap = next(finding.words for finding in by_rules.findings if finding.rule is Rule.OWN_SWAP)
     return f"{kept}; {swap}"
 
 

@@ -68,7 +68,7 @@ def own_shapes(context: Context, own: OwnRange) -> tuple[ShapeChoice, ...]:
     ]
     if not isinstance(context, CreateContext):
         return tuple(shapes)
-    ranked = [(_rank(evaluation_of(context, one.pool_index), one), one) for one in shapes]
+    ranked = [(_rank(evaluation_of(context, shape.pool_index), shape), shape) for shape in shapes]
     ranked.sort(key=lambda found: found[0])
     return tuple(shape for _, shape in ranked[:_CREATE_CANDIDATES])
 
@@ -82,7 +82,7 @@ def candidates_of(context: Context, shapes: Iterable[ShapeChoice]) -> tuple[Eval
     found: list[Evaluated] = []
     taken = set()
     chosen = tuple(shapes)
-    spares = () if any(one.own_range for one in chosen) else tuple(_spares(context))
+    spares = () if any(shape.own_range for shape in chosen) else tuple(_spares(context))
     for shape in (*chosen, *spares):
         if len(found) >= MAX_CANDIDATES:
             break

@@ -126,7 +126,7 @@ def _differing_survey(
 ) -> Iterator[str]:
     if theirs.wrapped_native != ours.wrapped_native:
         yield "the wrapped coin"
-    found = {one.pool.pool_id: one for one in ours.surveyed_pools}
+    found = {pool.pool.pool_id: pool for pool in ours.surveyed_pools}
     for told in theirs.surveyed_pools:
         pool_id = told.pool.pool_id
         if pool_id not in spoken_of:
@@ -277,7 +277,7 @@ def _refuse_other_question(
 def _refuse_other_facts(
     plan: Plan, theirs: MarketContext | CreateContext, ours: MarketContext | CreateContext
 ) -> None:
-    spoken_of = {one.pool_id for one in plan.pools} | {plan.recommended.pool_id}
+    spoken_of = {pool.pool_id for pool in plan.pools} | {plan.recommended.pool_id}
     differing = differing_fact(theirs, ours, spoken_of)
     if differing is not None:
         raise PlanRefusedError(
@@ -296,7 +296,9 @@ def _refuse_other_advice(
     if plan.choice.kind == "move":
         _refuse_move(plan, record, ours)
     elif isinstance(theirs, MarketContext) and isinstance(ours, MarketContext):
-        said, found = (standing_advice(one, evaluation_of(one)).action for one in (theirs, ours))
+        said, found = (
+            standing_advice(context, evaluation_of(context)).action for context in (theirs, ours)
+        )
         if said is not found:
             raise PlanRefusedError(
                 PlanFault.OTHER_ADVICE,

@@ -132,7 +132,8 @@ def _heard(outcome: FlowOutcome) -> CriticJudged | None:
 
 
 def _judgments(candidates: Sequence[Candidate]) -> CriticJudged:
-    judged = [one.judgment for one in candidates if one.judgment is not None]
+    judged = [candidate.judgment for candidate in candidates if candidate.judgment is not None]
     return CriticJudged(
-        verdicts=tuple(one.verdict for one in judged), reasons=tuple(one.reason for one in judged)
+        verdicts=tuple(judgment.verdict for judgment in judged),
+        reasons=tuple(judgment.reason for judgment in judged),
     )

@@ -53,7 +53,7 @@ def price_now(context: Context, observed: ObservedPool) -> str | None:
 def observed_pool(context: Context, pool_id: str) -> ObservedPool:
     if isinstance(context, MarketContext):
         return context.observed
-    return next(one for one in context.surveyed_pools if one.pool.pool_id == pool_id)
+    return next(pool for pool in context.surveyed_pools if pool.pool.pool_id == pool_id)
 
 
 def _pair(context: Context, observed: ObservedPool) -> Pair:

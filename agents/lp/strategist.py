@@ -170,7 +170,9 @@ def _answer(number: int, objection: Objection, words: str, brief: Brief) -> Outg
 
 
 def _unanswered(number: int, debate: Proposal, said: dict[int, str]) -> Iterator[Outgoing]:
-    points = [str(one.point) for one in _objections(debate) if one.point not in said]
+    points = [
+        str(objection.point) for objection in _objections(debate) if objection.point not in said
+    ]
     if len(points) == 1:
         yield thought(number, "answer", f"Point {points[0]} is left unanswered.")
     elif points:

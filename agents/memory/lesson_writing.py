@@ -73,14 +73,14 @@ def kind_records(ended: Iterable[PostMortem]) -> tuple[KindRecord, ...]:
             kinds[one.decision, one.regime].append(judged)
     found = []
     for (decision, regime), group in kinds.items():
-        odds = [one.win_pct for one in group if one.win_pct is not None]
+        odds = [trade.win_pct for trade in group if trade.win_pct is not None]
         found.append(
             KindRecord(
                 decision,
                 regime,
                 len(group),
-                sum(one.won for one in group),
-                sum(one.pnl_pct for one in group) / len(group),
+                sum(trade.won for trade in group),
+                sum(trade.pnl_pct for trade in group) / len(group),
                 sum(odds) / len(odds) if odds else None,
             )
         )
@@ -113,12 +113,12 @@ async def feedback(records: Sequence[KindRecord], model: Model | None) -> str:
     if model is None or not records:
         return ""
     brief = Brief(_MANY + _NUMBERS)
-    for one in records:
-        claimed = None if one.mean_win_pct is None else one.mean_win_pct / 100
+    for record in records:
+        claimed = None if record.mean_win_pct is None else record.mean_win_pct / 100
         brief.say(
-            f"{one.decision} in {one.regime}: {brief.number(one.won, Unit.COUNT)} of "
-            f"{brief.number(one.ended, Unit.COUNT)} won, on average "
-            f"{brief.number(one.mean_pct / 100, Unit.FRACTION)} after fees; claimed odds "
+            f"{record.decision} in {record.regime}: {brief.number(record.won, Unit.COUNT)} of "
+            f"{brief.number(record.ended, Unit.COUNT)} won, on average "
+            f"{brief.number(record.mean_pct / 100, Unit.FRACTION)} after fees; claimed odds "
             f"{brief.number(claimed, Unit.FRACTION)}."
         )
     try:

@@ -324,7 +324,7 @@ class TradeMemory:
 
     def similar(self, symbol: str, setup: str, most: int = _NEWEST) -> tuple[Recalled, ...]:
         """Those most alike, however old; without an index the newest of the symbol."""
-        by_id = {one.memory_id: one for one in self.all()}
+        by_id = {trade.memory_id: trade for trade in self.all()}
         try:
             matches = self._matches(setup, by_id, most)
         except IndexUnavailableError:
@@ -344,6 +344,6 @@ class TradeMemory:
         return self._meanings.search(setup, CHANNEL, most)
 
     def _newest(self, symbol: str) -> tuple[Recalled, ...]:
-        of_symbol = [one for one in self.all() if one.symbol == symbol]
+        of_symbol = [trade for trade in self.all() if trade.symbol == symbol]
         newest = sorted(of_symbol, key=lambda one: one.time, reverse=True)[:_NEWEST]
-        return tuple(Recalled(one, None) for one in newest)
+        return tuple(Recalled(trade, None) for trade in newest)

@@ -20,12 +20,13 @@ from agents.mesh.frame import (
     Frame,
     FrameHeader,
     FrameKind,
-    SigningKey,
+    PeerSigningKey,
     open_frame,
     seal_frame,
 )
 from agents.mesh.peers import EngineError, MessageEngine, Peer, PeerBook
 from chain.base.clean_text import clean_text
+from chain.base.errors import error_kind
 
 _MOST_BYTES = 1_024
 
@@ -122,13 +123,13 @@ class SeenNumbers:
         self._seen.add(number)
         self._highest = max(self._highest, number)
         if len(self._seen) > 2 * _WINDOW:
-            self._seen = {one for one in self._seen if one > self._highest - _WINDOW}
+            self._seen = {number for number in self._seen if number > self._highest - _WINDOW}
 
     @property
     def missing(self) -> int:
         """Numbers below the highest that never came, of those still remembered."""
         lowest = max(0, self._highest - _WINDOW + 1)
-        return self._highest + 1 - lowest - sum(1 for one in self._seen if one >= lowest)
+        return self._highest + 1 - lowest - sum(1 for number in self._seen if number >= lowest)
 
 
 class Link(Struct):
@@ -163,7 +164,7 @@ class Link(Struct):
         self.boot = boot
         self.seen = SeenNumbers()
         self.acks.clear()
-        again = [one.message for one in self.pending.values()]
+        again = [sent.message for sent in self.pending.values()]
         self.pending.clear()
         self.waiting.extendleft(reversed(again))
 
@@ -193,7 +194,7 @@ class MeshEndpoint:
 
     def __init__(
         self,
-        key: SigningKey,
+        key: PeerSigningKey,
         book: PeerBook,
         engine: MessageEngine,
         *,
@@ -333,7 +334,7 @@ class MeshEndpoint:
                 seq for seq, one in link.pending.items() if one.message.header.request == request_id
             ]:
                 del link.pending[seq]
-            kept = [one for one in link.waiting if one.header.request != request_id]
+            kept = [message for message in link.waiting if message.header.request != request_id]
             link.waiting.clear()
             link.waiting.extend(kept)
         self._moved.set()
@@ -348,7 +349,7 @@ class MeshEndpoint:
                     self.dropped[error.cause] += 1
                 except Exception as error:  # one bad message may not make this peer deaf
                     self.dropped[DropCause.MALFORMED] += 1
-                    self.trouble = f"A message could not be taken ({type(error).__name__})."
+                    self.trouble = f"A message could not be taken ({error_kind(error)})."
             self._acknowledge()
 
     def _take(self, frame: Frame) -> None:
@@ -474,7 +475,7 @@ class MeshEndpoint:
             one.due = now + retry_wait(one.tried)
             link.resent += 1
             self._hand_over(link, one.message.header, one.message.payload, keep=one.message.keep)
-        if link.pending and any(one.tried > 2 for one in link.pending.values()):
+        if link.pending and any(sent.tried > 2 for sent in link.pending.values()):
             # The peer may have been started anew, and drop what is sealed for its earlier process.
             self._greet_when_due(link)
         self._push(link)

@@ -29,7 +29,7 @@ class MeshKeyError(ZunoError):
     """A key file that cannot be used; the message says what to do."""
 
 
-class SigningKey:
+class PeerSigningKey:
     """A private key that never shows itself."""
 
     def __init__(self, key: Ed25519PrivateKey) -> None:
@@ -54,14 +54,14 @@ class SigningKey:
         )
 
 
-def new_key() -> SigningKey:
+def new_key() -> PeerSigningKey:
     _require_package()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    return SigningKey(Ed25519PrivateKey.generate())
+    return PeerSigningKey(Ed25519PrivateKey.generate())
 
 
-def write_key(path: Path, key: SigningKey) -> None:
+def write_key(path: Path, key: PeerSigningKey) -> None:
     """A new private file; one that is there already is never replaced."""
     path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, FILE_MODE)
@@ -69,7 +69,7 @@ def write_key(path: Path, key: SigningKey) -> None:
         file.write(key.pem())
 
 
-def read_key(path: Path) -> SigningKey:
+def read_key(path: Path) -> PeerSigningKey:
     _require_package()
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -87,7 +87,7 @@ def read_key(path: Path) -> SigningKey:
         raise MeshKeyError(f"{path} holds no key. Make new ones: zuno mesh init") from None
     if not isinstance(key, Ed25519PrivateKey):
         raise MeshKeyError(f"{path} holds a key of another kind; an Ed25519 key is needed.")
-    return SigningKey(key)
+    return PeerSigningKey(key)
 
 
 def is_signed_by(public: bytes, signature: bytes, data: bytes) -> bool:
@@ -198,7 +198,7 @@ _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(FrameHeader)
 
 
-def seal_frame(key: SigningKey, header: FrameHeader, payload: bytes = b"") -> bytes:
+def seal_frame(key: PeerSigningKey, header: FrameHeader, payload: bytes = b"") -> bytes:
     body = _ENCODER.encode(header) + b"\n" + payload
     return MAGIC + key.public + key.sign(MAGIC + body) + body
 

@@ -89,7 +89,7 @@ class AxlEngine:
         tree = body.get("tree") if isinstance(body, dict) else None
         if answer.status != _DONE or not isinstance(tree, list):
             raise EngineError("The AXL node tells no topology.")
-        return frozenset(str(one.get("public_key")) for one in tree if isinstance(one, dict))
+        return frozenset(str(node.get("public_key")) for node in tree if isinstance(node, dict))
 
     async def close(self) -> None:
         await self._http.close()

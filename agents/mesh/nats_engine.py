@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from agents.mesh.frame import MOST_FRAME
 from agents.mesh.peers import EngineError, Member, Peer, PeerBook
+from chain.base.errors import error_kind
 from chain.base.redaction import SecretStruct
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def _tls_context(member: Member) -> ssl.SSLContext:
             context.load_cert_chain(member.certificate, member.certificate_key)
     except (OSError, ssl.SSLError) as error:
         files = ", ".join(filter(None, (member.authority, member.certificate)))
-        why = getattr(error, "strerror", None) or type(error).__name__
+        why = getattr(error, "strerror", None) or error_kind(error)
         raise EngineError(f"The certificates for NATS cannot be read ({files}): {why}.") from None
     return context
 
@@ -180,7 +181,7 @@ def trouble_words(error: BaseException, *, says_who: bool = False) -> str:
         return "The NATS server cannot be reached: nothing listens there."
     if isinstance(error, asyncio.TimeoutError):
         return "The NATS server does not answer in time."
-    return f"The NATS server cannot be used ({type(error).__name__})."
+    return f"The NATS server cannot be used ({error_kind(error)})."
 
 
 OPENING_SECONDS = 5.0
@@ -279,7 +280,7 @@ class NatsEngine:
             else:
                 await self._client.publish(live_subject(self._mesh, peer), data)
         except Exception as error:
-            reason = type(error).__name__
+            reason = error_kind(error)
             raise EngineError(f"The NATS server did not take a message ({reason}).") from None
 
     async def receive(self) -> tuple[bytes, ...]:

@@ -204,7 +204,7 @@ def _second(fit: list[Peer], routes: dict[Role, Peer], role: Role | None) -> Pee
     first = None if role is None else routes.get(role)
     if first is None:
         return None
-    return next((one for one in fit if one.role == role and one.owner != first.owner), None)
+    return next((peer for peer in fit if peer.role == role and peer.owner != first.owner), None)
 
 
 def _why(endpoint: MeshEndpoint, role: Role, met: tuple[Peer, ...]) -> str:

@@ -49,7 +49,7 @@ class Copy(Struct, frozen=True):
     """Whether it may not be lost."""
 
 
-class Taken(Struct, frozen=True, forbid_unknown_fields=True):
+class TakenMessage(Struct, frozen=True, forbid_unknown_fields=True):
     """An agent took a message of another as so-many-th."""
 
     place: int
@@ -64,7 +64,7 @@ class _Voice(Struct):
     next_number: int = 0
     structural: int = 0
     """Of those let through, how many may not be lost."""
-    taken: dict[int, Taken] = field(default_factory=dict)
+    taken: dict[int, TakenMessage] = field(default_factory=dict)
     next_taken: int = 0
 
 
@@ -83,7 +83,7 @@ class RequestOrder:
         voice.copies[number] = copy
         return True
 
-    def took(self, role: Role, taken: Taken) -> None:
+    def took(self, role: Role, taken: TakenMessage) -> None:
         self._voices[role].taken.setdefault(taken.place, taken)
 
     def spoken(self, role: Role) -> bool:
@@ -144,7 +144,7 @@ class RequestOrder:
 THOUGHT_PATIENCE = 4.0
 """Seconds after which a thought that has not come is no longer waited for: without it the record
 cannot be replayed, so a slow machine gets its time."""
-_TAKEN = msgspec.json.Decoder(Taken)
+_TAKEN = msgspec.json.Decoder(TakenMessage)
 _MOST_HEARD = 16_384
 """Messages of one debate that wait for the desk to record them."""
 
@@ -321,7 +321,7 @@ class DeskTransport:
         self._endpoint.forget(request_id)
 
 
-def _taken(payload: bytes) -> Taken:
+def _taken(payload: bytes) -> TakenMessage:
     try:
         return _TAKEN.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -416,7 +416,7 @@ class AgentTransport:
     ) -> None:
         for role, count in (*stamp.after.items(), (envelope.sender, stamp.number + 1)):
             request.after[role] = max(count, request.after.get(role, 0))
-        taken = Taken(request.taken, envelope.sender, stamp.number)
+        taken = TakenMessage(request.taken, envelope.sender, stamp.number)
         request.taken += 1
         header = FrameHeader(FrameKind.TOOK, request.desk.key, "", 0, request=envelope.request_id)
         await self._endpoint.send(
@@ -493,7 +493,7 @@ class AgentTransport:
                 continue
             key = (frame.header.routes or {}).get(role)
             peers = (*self._endpoint.book.of_role(role), frame.sender)
-            peer = next((one for one in peers if one.key == key), None)
+            peer = next((peer for peer in peers if peer.key == key), None)
             if peer is None:
                 raise DroppedError(DropCause.WRONG_ROLE)
             routes[role] = peer

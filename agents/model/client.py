@@ -20,7 +20,7 @@ from agents.model.interface import (
     Unavailability,
     Usage,
 )
-from agents.model.pending_question import PendingQuestion, Question
+from agents.model.pending_question import ModelQuestion, PendingQuestion
 from agents.model.reply_text import (
     PROSE_LIMIT,
     UnusableReplyError,
@@ -296,7 +296,7 @@ class OpenAIModel:
     async def _first(
         self,
         pending: PendingQuestion,
-        question: Question,
+        question: ModelQuestion,
         on_prose: Callable[[str], None],
         deadline: asyncio.Timeout,
     ) -> tuple[ModelCompletion, Usage]:
@@ -316,7 +316,7 @@ class OpenAIModel:
     async def _answer(
         self,
         pending: PendingQuestion,
-        question: Question,
+        question: ModelQuestion,
         schema: type[Reply],
         replied: tuple[ModelCompletion, Usage],
         deadline: asyncio.Timeout,
@@ -367,8 +367,8 @@ class OpenAIModel:
         return tell
 
 
-def _question(prompt: ModelPrompt, schema: type[Reply]) -> Question:
-    return Question(
+def _question(prompt: ModelPrompt, schema: type[Reply]) -> ModelQuestion:
+    return ModelQuestion(
         messages=(("system", prompt.system), ("user", prompt.user)),
         schema_name=schema.__name__,
         schema=strict_schema(schema),

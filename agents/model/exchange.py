@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from openai.types.chat.completion_create_params import ResponseFormat
 
     from agents.model.connection import ModelConnections
-    from agents.model.pending_question import Question
+    from agents.model.pending_question import ModelQuestion
     from agents.model.settings import ModelSettings
 
 _BAD_REQUEST = 400
@@ -44,7 +44,7 @@ class ModelCall(Struct, frozen=True):
     """A question as it is put to one server."""
 
     settings: ModelSettings
-    question: Question
+    question: ModelQuestion
     able: ServerAbilities
     tokens: int
     """The limit of the reply, thinking included."""

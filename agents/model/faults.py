@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from agents.model.interface import ModelUnavailable, Unavailability
+from chain.base.errors import error_kind
 from chain.base.http import seconds_asked
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class ModelFaults:
             case _:
                 reason, sentence = (
                     Unavailability.MALFORMED,
-                    f"The model's answer cannot be read ({type(error).__name__}).",
+                    f"The model's answer cannot be read ({error_kind(error)}).",
                 )
         return ModelUnavailable(reason, sentence)
 

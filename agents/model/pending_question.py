@@ -35,7 +35,7 @@ _IMAGE_TOKENS = 3_000
 """More than a picture of ours takes."""
 
 
-class Question(Struct, frozen=True):
+class ModelQuestion(Struct, frozen=True):
     messages: tuple[tuple[MessageRole, str], ...]
     schema_name: str
     schema: Mapping[str, object]
@@ -45,7 +45,7 @@ class Question(Struct, frozen=True):
     image: bytes = b""
     """A PNG, shown beside the first words of the person."""
 
-    def again(self, reply: str, complaint: str) -> Question:
+    def again(self, reply: str, complaint: str) -> ModelQuestion:
         """The same question after a reply that could not be used."""
         order = (
             f"That reply cannot be used. {complaint} "
@@ -66,7 +66,7 @@ class Question(Struct, frozen=True):
             {"role": role, "content": text} for role, text in self._messages_for(able)
         ]
         if self.image:
-            first = next(one for one in messages if one["role"] == "user")
+            first = next(message for message in messages if message["role"] == "user")
             first["content"] = [{"type": "text", "text": first["content"]}, _picture(self.image)]
         if self.offers_tools(able):
             for turn in self.turns:
@@ -156,7 +156,7 @@ class PendingQuestion:
         return self._settings.model
 
     async def completed(
-        self, question: Question, on_text: Callable[[str], None], deadline: asyncio.Timeout
+        self, question: ModelQuestion, on_text: Callable[[str], None], deadline: asyncio.Timeout
     ) -> tuple[ModelCompletion, Usage]:
         """One usable call; a thinker that ran out of tokens before its answer gets more, once."""
         knew = self.able.thinks
@@ -186,7 +186,7 @@ class PendingQuestion:
             self._learned = False
 
     async def _called(
-        self, question: Question, on_text: Callable[[str], None], deadline: asyncio.Timeout
+        self, question: ModelQuestion, on_text: Callable[[str], None], deadline: asyncio.Timeout
     ) -> tuple[ModelCompletion, Usage]:
         refused = 0
         attempt = 0
@@ -210,7 +210,7 @@ class PendingQuestion:
             else:
                 return completion, self._settle(reservation, question, completion)
 
-    def _call(self, question: Question) -> ModelCall:
+    def _call(self, question: ModelQuestion) -> ModelCall:
         return ModelCall(self._settings, question, self.able, self._tokens())
 
     def _tokens(self) -> int:
@@ -220,7 +220,7 @@ class PendingQuestion:
         most = self.able.most_tokens
         return wanted if most is None else min(wanted, most)
 
-    def _reserve(self, question: Question) -> Reservation:
+    def _reserve(self, question: ModelQuestion) -> Reservation:
         tokens_in = question.estimated_tokens()
         return self._budget.reserve(self._role, self._settings.model, tokens_in, self._tokens())
 
@@ -236,7 +236,7 @@ class PendingQuestion:
         return Hearers(text, thought)
 
     def _settle(
-        self, reservation: Reservation, question: Question, completion: ModelCompletion
+        self, reservation: Reservation, question: ModelQuestion, completion: ModelCompletion
     ) -> Usage:
         called = (call.name + call.arguments for call in completion.calls)
         written = estimated_tokens(completion.raw, completion.thought, *called)
@@ -256,7 +256,9 @@ class PendingQuestion:
         self._learned = self._learned or able != self.able
         self.able = able
 
-    def _learn_from(self, error: RequestRefusedError, refused: int, question: Question) -> None:
+    def _learn_from(
+        self, error: RequestRefusedError, refused: int, question: ModelQuestion
+    ) -> None:
         if self._recalled is not None and self._recalled.form_tried:
             # What was remembered does not hold any more: find out everything anew.
             self._memory.forget(self._settings)

@@ -214,13 +214,13 @@ def has_fields_of(raw: str, schema: type[BaseModel]) -> bool:
     return isinstance(value, dict) and value.keys() == names.keys()
 
 
-class Read(Struct, Generic[Reply], frozen=True):
+class CheckedReply(Struct, Generic[Reply], frozen=True):
     value: Reply
     text: str
     """The reply as canonical JSON, clean and without secrets: reading it again gives the value."""
 
 
-def parse_reply(raw: str, schema: type[Reply], redactor: Redactor) -> Read[Reply]:
+def parse_reply(raw: str, schema: type[Reply], redactor: Redactor) -> CheckedReply[Reply]:
     """The value in a reply, its texts made harmless, or UnusableReplyError."""
     try:
         value = strict_json.loads(object_in(raw, schema).encode())
@@ -232,7 +232,7 @@ def parse_reply(raw: str, schema: type[Reply], redactor: Redactor) -> Read[Reply
     except ValidationError as error:
         complaint = _complaint(error)
     else:
-        return Read(checked, harmless.decode())
+        return CheckedReply(checked, harmless.decode())
     raise UnusableReplyError(complaint)
 
 

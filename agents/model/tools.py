@@ -150,7 +150,7 @@ def recorded_calls(raw: str) -> tuple[ToolCall, ...] | None:
     """The calls that a recorded reply made; None where it is an answer."""
     match strict_json.loads(raw.encode()):
         case {"calls": list(calls)}:
-            return tuple(ToolCall(str(one["name"]), str(one["arguments"])) for one in calls)
+            return tuple(ToolCall(str(call["name"]), str(call["arguments"])) for call in calls)
     return None
 
 
@@ -236,7 +236,7 @@ async def _answered(
     context: HandlerContext[Services], box: ToolBox, call: ToolCall, *, spare: int
 ) -> str:
     """A tool's answer, on the record before the model sees it."""
-    tool = next((one for one in box.tools if one.name == call.name), None)
+    tool = next((tool for tool in box.tools if tool.name == call.name), None)
     try:
         answer = await _looked_up(box, tool, call.arguments, spare)
         said = without_ids(answer)[0]
@@ -259,7 +259,7 @@ async def _looked_up(box: ToolBox, tool: OfferedTool | None, arguments: str, spa
     if spare <= 0:
         raise ToolError(f"no more than {MOST_CALLS} calls are answered.")
     if tool is None:
-        known = ", ".join(one.name for one in box.tools)
+        known = ", ".join(tool.name for tool in box.tools)
         raise ToolError(f"there is no such tool. There are {known}.")
     try:
         checked = parse_reply(arguments, tool.arguments, Redactor()).value

@@ -70,7 +70,7 @@ def last_beat(store: Store) -> Beat | None:
         return None
     fields = cast("dict[str, object]", kept)
     sights = cast("list[dict[str, object]]", fields["sights"])
-    return Beat(**{**fields, "sights": tuple(Sight(**one) for one in sights)})  # type: ignore[arg-type]
+    return Beat(**{**fields, "sights": tuple(Sight(**sight) for sight in sights)})  # type: ignore[arg-type]
 
 
 # Always written whole and equally long: a reader sees one holder or another, never a mixture.

@@ -101,9 +101,11 @@ class Valuing:
         pair = pair_of(
             self._network, tokens[key.currency0], tokens[key.currency1], pool.sqrt_price_x96
         )
-        sources = [self._reading.prices.prices.get(one) for one in (key.currency0, key.currency1)]
-        apart = [None if one is None else one.difference for one in sources]
-        difference = max((float(one) for one in apart if one is not None), default=None)
+        sources = [
+            self._reading.prices.prices.get(address) for address in (key.currency0, key.currency1)
+        ]
+        apart = [None if source is None else source.difference for source in sources]
+        difference = max((float(share) for share in apart if share is not None), default=None)
         return pair, _Units(self._usd(key.currency0), self._usd(key.currency1), difference)
 
     def _usd(self, address: Address) -> float | None:
@@ -194,8 +196,8 @@ def _course(
     """Blocks that were told once, and were replaced since, are followed without telling again."""
     if not ticks and before.standing.back_since is None:
         return RangeTimeline(before.standing, ())
-    again = [BlockTick(*one) for one in ticks if one[0] <= told]
-    new = [BlockTick(*one) for one in ticks if one[0] > told]
+    again = [BlockTick(*tick) for tick in ticks if tick[0] <= told]
+    new = [BlockTick(*tick) for tick in ticks if tick[0] > told]
     if not again:
         return follow(bounds, before.standing, new, head)
     replaced = follow(bounds, before.standing, again, told)
@@ -207,7 +209,7 @@ def _course(
 
 
 def turn_blocks(followed: Mapping[int, Followed]) -> set[int]:
-    return {turn.block for one in followed.values() for turn in one.course.turns}
+    return {turn.block for timeline in followed.values() for turn in timeline.course.turns}
 
 
 def judge(
@@ -316,7 +318,7 @@ class _Judging:
         wallet = self._reading.wallet
         if not wallet.complete:
             return
-        held = {one.token_id for one in wallet.positions}
+        held = {position.token_id for position in wallet.positions}
         watched = baselines.keys() - {WALLET}
         with_alerts = {number for number in self._standing if number is not None}
         hedges = self._hedges or {}
@@ -352,7 +354,7 @@ class _Judging:
         standing = self._standing.get(None, {})
         now = sorted(self._reading.wallet.operators)
         known = baselines.get(WALLET, {}).get("operators")
-        before = [str(one) for one in known] if isinstance(known, list) else None
+        before = [str(address) for address in known] if isinstance(known, list) else None
         alert = standing.get(AlertKind.APPROVAL_CHANGED)
         if before is None or (alert is not None and alert.state is AlertState.ACKED):
             before = now

@@ -30,6 +30,7 @@ from agents.monitor.reader import Reading, Sought, WatchReader, refuse_the_past
 from agents.monitor.rules.baseline import WALLET, Baselines
 from agents.monitor.rules.price_crossings import price_crossings
 from chain.base.clean_text import clean_text, quoted
+from chain.base.errors import error_kind
 from chain.base.quantity import Unknown
 from chain.base.redaction import Redactor
 from chain.base.store import Store, StoreError
@@ -80,7 +81,7 @@ def sentence_of(error: Exception) -> str:
     if isinstance(error, RpcError):
         return error.sentence
     words = quoted(Redactor().text(clean_text(str(error))))
-    return f"The look failed with an unexpected error ({type(error).__name__}: {words})."
+    return f"The look failed with an unexpected error ({error_kind(error)}: {words})."
 
 
 _LANDMARKS = 8
@@ -108,11 +109,11 @@ class PollReport(Struct, frozen=True):
     @property
     def opened(self) -> int:
         news = (EventKind.OPENED, EventKind.REOPENED)
-        return sum(one.kind in news for one in self.events)
+        return sum(event.kind in news for event in self.events)
 
     @property
     def resolved(self) -> int:
-        return sum(one.kind is EventKind.RESOLVED for one in self.events)
+        return sum(event.kind is EventKind.RESOLVED for event in self.events)
 
 
 class Watch:
@@ -235,7 +236,9 @@ async def _looks(
             return await _look(watch, wallets, settings, book, now)
     except Exception as error:
         if len(wallets) == 1 or isinstance(error, RpcError):
-            return [_blinded(watch, one, settings, book, error=error, now=now) for one in wallets]
+            return [
+                _blinded(watch, wallet, settings, book, error=error, now=now) for wallet in wallets
+            ]
     looks: list[_Looked] = []
     for wallet in wallets:
         looks += await _looks(watch, [wallet], settings, book, now)
@@ -312,7 +315,7 @@ async def _crossings(
     wanted = await asyncio.to_thread(book.price_alerts, network.chain_id)
     prices: dict[Address, Fraction | None] = {}
     if wanted:
-        tokens = tuple(dict.fromkeys(one.token for one in wanted))
+        tokens = tuple(dict.fromkeys(price_alert.token for price_alert in wanted))
         book_of_prices = await read_prices(
             client, network, tokens, coingecko=watch.sources.coingecko
         )
@@ -370,7 +373,7 @@ def _landmarks(cursor: WatchCursor | None, head: int) -> tuple[tuple[int, str], 
     if cursor is None:
         return ()
     known = ((cursor.block, cursor.block_hash), *cursor.earlier)
-    return tuple(one for one in known if one[0] < head)[:_LANDMARKS]
+    return tuple(landmark for landmark in known if landmark[0] < head)[:_LANDMARKS]
 
 
 def _blinded(

@@ -84,8 +84,10 @@ class Reading(Struct, frozen=True):
     def trouble(self) -> str | None:
         """What could not be seen, though the rest could."""
         unknown = self.losses.unknown
-        held = (one.token_id for one in self.wallet.positions)
-        return self.wallet.missing or next((unknown[one] for one in held if one in unknown), None)
+        held = (position.token_id for position in self.wallet.positions)
+        return self.wallet.missing or next(
+            (unknown[token_id] for token_id in held if token_id in unknown), None
+        )
 
     def hook_code(self, position: PositionSnapshot) -> str | None:
         """What runs as the hook of a position's pool, as a text that changes when that does."""
@@ -154,23 +156,29 @@ class WatchReader:
             between_logs=LOGS_KEPT_SECONDS,
             follow_leaving=True,
         )
-        wallets = await discovery.read_all([one.owner for one in sought])
+        wallets = await discovery.read_all([wallet.owner for wallet in sought])
         head, words = wallets[0].block, wallets[0].words
-        positions = [one for wallet in wallets for one in wallet.positions]
-        provided = [one for one in positions if one.liquidity]
+        positions = [position for wallet in wallets for position in wallet.positions]
+        provided = [position for position in positions if position.liquidity]
         tokens, prices = await read_values(sources, positions, words, beside=_COIN)
-        pools = {one.pool.pool_id: one.pool for one in provided}
+        pools = {position.pool.pool_id: position.pool for position in provided}
         ticks = await self._end_ticks(sought, wallets, head)
         self._seen = SeenPools(head, pools)
         gone = [
             set(one.watched) - {each.token_id for each in wallet.positions}
             for one, wallet in zip(sought, wallets, strict=True)
         ]
-        hooks = {one.pool.hook.address for one in provided if passes_calls_on(one.pool.hook)}
+        hooks = {
+            position.pool.hook.address
+            for position in provided
+            if passes_calls_on(position.pool.hook)
+        }
         await self._renew_volatilities(pools, head, now)
         await self._renew_gas(now)
         owners = await self._owners(head, sorted(set().union(*gone)))
-        losses = await self._losses.read([one for one in provided if with_loss(one.token_id)], now)
+        losses = await self._losses.read(
+            [position for position in provided if with_loss(position.token_id)], now
+        )
         references = {number: one for wallet in sought for number, one in wallet.depths.items()}
         depths = await read_reference_depths(client, network, head, provided, references)
         hook_targets = await read_hook_targets(client.at(head), sorted(hooks))
@@ -194,27 +202,39 @@ class WatchReader:
         self, sought: Sequence[Sought], wallets: Sequence[WalletPositions], head: Block
     ) -> dict[Address, EndTicks | None]:
         """By wallet; those that were read up to the same block are asked about together."""
-        found: dict[Address, EndTicks | None] = {one.owner: None for one in sought}
+        found: dict[Address, EndTicks | None] = {wallet.owner: None for wallet in sought}
         groups: dict[tuple[int, str], list[Sought]] = defaultdict(list)
         for one in sought:
             if one.landmarks:
                 groups[one.landmarks[0]].append(one)
         pools = {
-            wallet.owner: {one.pool.pool_id for one in wallet.positions if one.liquidity}
+            wallet.owner: {
+                position.pool.pool_id for position in wallet.positions if position.liquidity
+            }
             for wallet in wallets
         }
-        now = {one.pool.pool_id: one.pool for wallet in wallets for one in wallet.positions}
+        now = {
+            position.pool.pool_id: position.pool
+            for wallet in wallets
+            for position in wallet.positions
+        }
         for newest, group in groups.items():
-            wanted = set().union(*(pools[one.owner] for one in group))
+            wanted = set().union(*(pools[wallet.owner] for wallet in group))
             seen = self._seen if self._seen is not None and self._seen.is_at(newest) else None
             if seen is not None:
-                wanted = {one for one in wanted if not _untouched(seen.pools.get(one), now[one])}
+                wanted = {
+                    pool_id
+                    for pool_id in wanted
+                    if not _untouched(seen.pools.get(pool_id), now[pool_id])
+                }
             ticks: EndTicks | None
             if seen is not None and not wanted:
                 ticks = EndTicks({}, seen.head)
             else:
-                landmarks = max((one.landmarks for one in group), key=len)
-                ticks = await self._ticks_since({one: now[one] for one in wanted}, landmarks, head)
+                landmarks = max((wallet.landmarks for wallet in group), key=len)
+                ticks = await self._ticks_since(
+                    {pool_id: now[pool_id] for pool_id in wanted}, landmarks, head
+                )
             for one in group:
                 # A wallet that came later was not watched at every block the others were.
                 if ticks is not None and (ticks.since.number, ticks.since.hash) in one.landmarks:

@@ -28,6 +28,7 @@ from agents.monitor.heartbeat import (
     write_beat,
 )
 from chain.base.clean_text import clean_text, quoted
+from chain.base.errors import error_kind
 from chain.base.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ class Unsaved:
 
     def news(self, book: AlertStore) -> str | None:
         """What to tell after a round, if anything."""
-        standing = [one for one in book.current() if one.active]
-        fresh = [one for one in standing if _episode(one) not in self._told]
+        standing = [alert for alert in book.current() if alert.active]
+        fresh = [alert for alert in standing if _episode(alert) not in self._told]
         self._told = frozenset(map(_episode, standing))
         if book.trouble is None:
             self._troubled = False
@@ -62,7 +63,7 @@ class Unsaved:
         if self._troubled and not fresh:
             return None
         self._troubled = True
-        lines = [book.trouble, *(f"{one.severity.upper()}: {one.message}" for one in fresh)]
+        lines = [book.trouble, *(f"{alert.severity.upper()}: {alert.message}" for alert in fresh)]
         more = len(lines) - 1 - MOST_NAMED
         if more > 0:
             lines[MOST_NAMED + 1 :] = [f"and {more} more: zuno alerts"]
@@ -277,7 +278,7 @@ class _Monitor:
         except Exception as error:
             # The watch outlives a mistake in it, and says so after every round.
             words = quoted(Redactor().text(clean_text(str(error))))
-            return (), f"A round failed with an unexpected error ({type(error).__name__}: {words})."
+            return (), f"A round failed with an unexpected error ({error_kind(error)}: {words})."
 
     def _write_beat(
         self, notebook: MonitorState, sights: tuple[Sight, ...], trouble: str | None

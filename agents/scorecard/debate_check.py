@@ -129,10 +129,12 @@ def better_side(situation: CheckedSituation, run: DebateRun) -> BetterSide:
 
 
 def debate_check(situations: Sequence[CheckedSituation]) -> DebateCheck:
-    runs = [run for one in situations for run in one.runs]
+    runs = [run for situation in situations for run in situation.runs]
     asked = [run for run in runs if run.questions]
-    spoken = [(one, run) for one in situations for run in one.spoken]
-    repeated = [(one.spoken[0], run) for one in situations for run in one.spoken[1:]]
+    spoken = [(situation, run) for situation in situations for run in situation.spoken]
+    repeated = [
+        (situation.spoken[0], run) for situation in situations for run in situation.spoken[1:]
+    ]
     sides = [better_side(one, run) for one, run in spoken]
     costs = [run.nano_usd for run in runs]
     return DebateCheck(
@@ -147,7 +149,7 @@ def debate_check(situations: Sequence[CheckedSituation]) -> DebateCheck:
         tokens=sum(run.tokens for run in runs),
         nano_usd=None if None in costs else sum(cost or 0 for cost in costs),
         seconds=sum(run.seconds for run in runs),
-        rules_seconds=sum(one.rules.seconds for one in situations),
+        rules_seconds=sum(situation.rules.seconds for situation in situations),
         debates=len(runs),
     )
 

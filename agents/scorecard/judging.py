@@ -116,20 +116,21 @@ async def judge_due(
     store = ScoreStore(sources.store, sources.network.chain_id, sources.clock)
     kept = await _confirmed(sources, store)
     waiting = _unjudged(plans, kept)
-    not_yet = [one for one in waiting if _over_at(one) > head.timestamp]
-    due = [one for one in waiting if _over_at(one) <= head.timestamp]
+    not_yet = [horizon for horizon in waiting if _over_at(horizon) > head.timestamp]
+    due = [horizon for horizon in waiting if _over_at(horizon) <= head.timestamp]
     here = await _on_chain(sources, due)
     terms = await _terms(sources, head, here)
-    readable = [one for one in here if pool_of(one.decided.plan).pool_id in terms]
+    readable = [horizon for horizon in here if pool_of(horizon.decided.plan).pool_id in terms]
     scores = await _scores(sources, head, readable, terms, watch)
     store.keep(scores)
-    found = {one.plan_id for one in scores}
-    lost = {one.decided.plan.plan_id for one in due} - found
+    found = {score.plan_id for score in scores}
+    lost = {horizon.decided.plan.plan_id for horizon in due} - found
     return Judged(
         scores=(*kept, *scores),
         new=len(scores),
         not_yet=tuple(
-            NextHorizon(one.decided.plan.plan_id, one.days, _over_at(one)) for one in not_yet
+            NextHorizon(horizon.decided.plan.plan_id, horizon.days, _over_at(horizon))
+            for horizon in not_yet
         ),
         not_on_chain=tuple(sorted(lost)),
     )
@@ -137,16 +138,16 @@ async def judge_due(
 
 def is_any_due(plans: Sequence[DecidedPlan], scores: Sequence[HorizonScore], now: int) -> bool:
     """Whether a horizon is over by the chain's clock that was not judged yet."""
-    return any(_over_at(one) <= now for one in _unjudged(plans, scores))
+    return any(_over_at(horizon) <= now for horizon in _unjudged(plans, scores))
 
 
 def _unjudged(plans: Sequence[DecidedPlan], scores: Sequence[HorizonScore]) -> list[_Due]:
-    judged = {(one.plan_id, one.days) for one in scores}
+    judged = {(score.plan_id, score.days) for score in scores}
     return [
-        _Due(one, days)
-        for one in plans
+        _Due(plan, days)
+        for plan in plans
         for days in HORIZON_DAYS
-        if (one.plan.plan_id, days) not in judged
+        if (plan.plan.plan_id, days) not in judged
     ]
 
 
@@ -157,15 +158,19 @@ def _over_at(due: _Due) -> int:
 async def _confirmed(sources: Sources, store: ScoreStore) -> list[HorizonScore]:
     """What was kept, without what was read at blocks that were replaced since."""
     kept = store.scores()
-    hashes = await _hashes(sources, {one.read_at.number for one in kept})
-    gone = [one for one in kept if hashes.get(one.read_at.number) != one.read_at.hash]
+    hashes = await _hashes(sources, {score.read_at.number for score in kept})
+    gone = [score for score in kept if hashes.get(score.read_at.number) != score.read_at.hash]
     store.forget(gone)
-    return [one for one in kept if one not in gone]
+    return [score for score in kept if score not in gone]
 
 
 async def _on_chain(sources: Sources, due: Sequence[_Due]) -> list[_Due]:
-    hashes = await _hashes(sources, {one.decided.plan.block for one in due})
-    return [one for one in due if hashes.get(one.decided.plan.block) == one.decided.plan.block_hash]
+    hashes = await _hashes(sources, {horizon.decided.plan.block for horizon in due})
+    return [
+        horizon
+        for horizon in due
+        if hashes.get(horizon.decided.plan.block) == horizon.decided.plan.block_hash
+    ]
 
 
 async def _hashes(sources: Sources, numbers: Iterable[int]) -> dict[int, str]:
@@ -185,7 +190,7 @@ async def _hashes(sources: Sources, numbers: Iterable[int]) -> dict[int, str]:
 
 async def _terms(sources: Sources, head: Block, due: Sequence[_Due]) -> dict[PoolId, FeeTerms]:
     """How the pools share their fees; a pool that does not exist is left out."""
-    keys = list(dict.fromkeys(_key(pool_of(one.decided.plan)) for one in due))
+    keys = list(dict.fromkeys(_key(pool_of(horizon.decided.plan)) for horizon in due))
     if not keys:
         return {}
     here = OneBlock(sources.client, sources.network, head.hash)
@@ -208,13 +213,13 @@ async def _scores(
     watch: Callable[[ScanProgress], None],
 ) -> list[HorizonScore]:
     by_pool: dict[PoolId, list[_Due]] = defaultdict(list)
-    for one in due:
-        by_pool[pool_of(one.decided.plan).pool_id].append(one)
+    for horizon in due:
+        by_pool[pool_of(horizon.decided.plan).pool_id].append(horizon)
     scores = []
     memory = HourMemory(sources.store, sources.network, sources.clock)
     read_at = JudgedBlock(head.number, head.hash)
     for pool_id, several in by_pool.items():
-        since = min(hour_of(one.decided.plan.time) for one in several)
+        since = min(hour_of(horizon.decided.plan.time) for horizon in several)
         hours = await read_hours(
             sources.client,
             sources.network,
@@ -225,5 +230,5 @@ async def _scores(
             watch=watch,
         )
         rows = hours[pool_id].rows
-        scores += [score_plan(one.decided, one.days, rows, read_at) for one in several]
+        scores += [score_plan(horizon.decided, horizon.days, rows, read_at) for horizon in several]
     return scores

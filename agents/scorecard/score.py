@@ -134,21 +134,21 @@ class ScoreStore:
     def scores(self) -> list[HorizonScore]:
         """All that can be read; one that cannot is as if it was never written."""
         kept = self._store.items(_NAMESPACE).values()
-        read = (read_as(HorizonScore, one) for one in kept)
-        return [one for one in read if one is not None and one.chain_id == self._chain_id]
+        read = (read_as(HorizonScore, row) for row in kept)
+        return [score for score in read if score is not None and score.chain_id == self._chain_id]
 
     def finished(self) -> frozenset[str]:
         """The plans of which every horizon was judged."""
-        counted = Counter(one.plan_id for one in self.scores())
+        counted = Counter(score.plan_id for score in self.scores())
         return frozenset(one for one, count in counted.items() if count == len(HORIZON_DAYS))
 
     def keep(self, scores: Iterable[HorizonScore]) -> None:
-        written = {self._key(one): to_builtins(one) for one in scores}
+        written = {self._key(score): to_builtins(score) for score in scores}
         self._store.put_many(_NAMESPACE, written, now=self._clock())
 
     def forget(self, scores: Iterable[HorizonScore]) -> None:
-        for one in scores:
-            self._store.forget_key(_NAMESPACE, self._key(one))
+        for score in scores:
+            self._store.forget_key(_NAMESPACE, self._key(score))
 
     def _key(self, score: HorizonScore) -> str:
         return f"{self._chain_id}/{score.plan_id}/{score.days}"
@@ -226,7 +226,7 @@ def summarise(
 ) -> ScoreSummary:
     """Of which plans were applied a home's journal knows, by their ids."""
     return ScoreSummary(
-        plans=len({one.plan_id for one in scores}),
+        plans=len({score.plan_id for score in scores}),
         advice=tuple(_advice(scores, applied)),
         stays=tuple(_stays(scores)),
         fees=_fees(scores),
@@ -237,9 +237,9 @@ def summarise(
 def beat_count(
     scores: Iterable[HorizonScore], over: Callable[[HorizonScore], float | None]
 ) -> BeatCount:
-    known = [(one, part) for one in scores if (part := over(one)) is not None]
+    known = [(score, part) for score in scores if (part := over(score)) is not None]
     dollars = [one.dollars(part) for one, part in known]
-    priced = [one for one in dollars if one is not None]
+    priced = [dollar for dollar in dollars if dollar is not None]
     return BeatCount(
         beat=sum(part > 0 for _, part in known),
         judged=len(known),
@@ -262,7 +262,7 @@ def _advice(scores: Sequence[HorizonScore], applied: Container[str]) -> Iterable
             decided_by=decided_by,
             days=days,
             plans=len(several),
-            applied=sum(one.plan_id in applied for one in several) if kind.acts else None,
+            applied=sum(score.plan_id in applied for score in several) if kind.acts else None,
             hold=beat_count(several, lambda one: one.over_hold),
             exit=beat_count(several, lambda one: one.over_exit),
             wide=beat_count(several, lambda one: one.over_wide),
@@ -271,14 +271,14 @@ def _advice(scores: Sequence[HorizonScore], applied: Container[str]) -> Iterable
 
 def _stays(scores: Sequence[HorizonScore]) -> Iterable[StayScore]:
     for days in HORIZON_DAYS:
-        outcomes = [stay for one in scores if one.days == days for stay in one.stays]
+        outcomes = [stay for score in scores if score.days == days for stay in score.stays]
         if outcomes:
             import numpy as np
 
             from agents.calibration.calibrate import binned, calibration_error
 
-            said = np.array([one.said for one in outcomes])
-            stayed = np.array([one.stayed for one in outcomes])
+            said = np.array([outcome.said for outcome in outcomes])
+            stayed = np.array([outcome.stayed for outcome in outcomes])
             bins = binned(said, stayed)
             yield StayScore(
                 days=days,
@@ -291,20 +291,20 @@ def _stays(scores: Sequence[HorizonScore]) -> Iterable[StayScore]:
 
 
 def _fees(scores: Sequence[HorizonScore]) -> FeeScore:
-    outcomes = [fee for one in scores for fee in one.fees]
+    outcomes = [fee for score in scores for fee in score.fees]
     return FeeScore(
-        inside=sum(one.is_inside for one in outcomes),
-        below=sum(one.earned < one.low for one in outcomes),
-        above=sum(one.earned > one.high for one in outcomes),
+        inside=sum(outcome.is_inside for outcome in outcomes),
+        below=sum(outcome.earned < outcome.low for outcome in outcomes),
+        above=sum(outcome.earned > outcome.high for outcome in outcomes),
     )
 
 
 def _debates(scores: Sequence[HorizonScore]) -> Iterable[DebateScore]:
     for days in HORIZON_DAYS:
-        argued = [one for one in scores if one.days == days and one.decided_by == "model"]
+        argued = [score for score in scores if score.days == days and score.decided_by == "model"]
         if not argued:
             continue
-        same = sum(one.rules_same for one in argued)
+        same = sum(score.rules_same for score in argued)
         counted = beat_count(argued, lambda one: one.over_rules)
         yield DebateScore(
             days=days,

@@ -297,12 +297,12 @@ class _Scoring:
 
     def _ranges(self) -> Iterator[tuple[Candidate, Stake]]:
         """Those the price was in: what the card says of others holds if it comes back."""
-        for one in (self._plan.hold, *self._plan.candidates):
-            stake = _stake(one)
-            if one.pool_id != self.pool.pool_id or stake is None:
+        for option in (self._plan.hold, *self._plan.candidates):
+            stake = _stake(option)
+            if option.pool_id != self.pool.pool_id or stake is None:
                 continue
             if stake.ticks.lower <= self.pool.tick < stake.ticks.upper:
-                yield one, stake
+                yield option, stake
 
     def _worth(self, option: PlanOption | None) -> float | None:
         return None if option is None else worth_at_end(self._course, option, self._in_pool)
@@ -330,8 +330,8 @@ class _Scoring:
 
     def _wide(self) -> PlanOption | None:
         """At the gas of the dearest move of the plan; unknown where there was nothing to move."""
-        gas = [one.gas_usd for one in self._plan.candidates]
-        known = [one for one in gas if one is not None]
+        gas = [candidate.gas_usd for candidate in self._plan.candidates]
+        known = [cost for cost in gas if cost is not None]
         if not any(self.available) or not gas or len(known) < len(gas):
             return None
         pool = self.pool

@@ -69,12 +69,12 @@ def track_record(plan: Plan, store: Store | None) -> TrackRecord | None:
     if store is None:
         return None
     scores = ScoreStore(store, plan.chain_id, lambda: 0.0).scores()
-    return record_of(kind_of(plan), [one for one in scores if one.plan_id != plan.plan_id])
+    return record_of(kind_of(plan), [score for score in scores if score.plan_id != plan.plan_id])
 
 
 def record_of(kind: AdviceKind, scores: Sequence[HorizonScore]) -> TrackRecord | None:
     for days in _PREFERRED_DAYS:
-        alike = [one for one in scores if one.kind is kind and one.days == days]
+        alike = [score for score in scores if score.kind is kind and score.days == days]
         count = beat_count(alike, _COMPARED[kind].over)
         if count.judged:
             return TrackRecord(kind, days, count)

@@ -140,7 +140,7 @@ def judge_brief(role: Role, case: SynthesisReady, levels: Sequence[PriceLevel]) 
     _say_sections(brief, case.context, role)
     _say_memory(brief, question)
     if not hedging:
-        told = "; ".join(f"{one.name} {_price(brief, one.price)}" for one in levels)
+        told = "; ".join(f"{level.name} {_price(brief, level.price)}" for level in levels)
         brief.say(f"Levels: {told}")
         # Last, so that it is cut first.
         _say_outside(brief, case.context)
@@ -160,7 +160,7 @@ def risk_brief(role: Role, case: DecisionDraft, draft: Sizing, fired: Sequence[s
     _say_triage(brief, case.triage)
     _say_account(brief, case.question)
     _say_sections(brief, case.context, role)
-    missing = ", ".join(one.value for one in case.context.missing) or "none"
+    missing = ", ".join(kind.value for kind in case.context.missing) or "none"
     brief.say(f"Sources that are missing or stale: {missing}.")
     return _within(brief, role)
 
@@ -199,7 +199,7 @@ def _say_market(brief: Brief, question: DeskQuestion, market: MarketSnapshot) ->
 
 
 def _say_triage(brief: Brief, triage: TriageReport) -> None:
-    found = ", ".join(one.value for one in triage.anomalies) or "nothing unusual"
+    found = ", ".join(anomaly.value for anomaly in triage.anomalies) or "nothing unusual"
     brief.say(
         f"Triage found: {found}. Range over usual "
         f"{brief.number(triage.atr_ratio, Unit.MULTIPLIER)}, volume over usual "
@@ -246,10 +246,11 @@ def _say_conflicts(brief: Brief, conflicts: ConflictMap) -> None:
     )
     for signal in conflicts.consensus_signals:
         brief.say(f"  agreed: {brief.quote(signal)}")
-    for one in conflicts.conflicts:
+    for conflict in conflicts.conflicts:
         brief.say(
-            f"  {one.between[0].value} {brief.quote(one.expert_a_claim)} against "
-            f"{one.between[1].value} {brief.quote(one.expert_b_claim)}; {one.tiebreaker}"
+            f"  {conflict.between[0].value} {brief.quote(conflict.expert_a_claim)} against "
+            f"{conflict.between[1].value} {brief.quote(conflict.expert_b_claim)}; "
+            f"{conflict.tiebreaker}"
         )
     brief.say(f"  open: {brief.quote(conflicts.key_uncertainty)}")
 
@@ -262,12 +263,12 @@ def _say_regime(brief: Brief, regime: RegimeCall) -> None:
 
 
 def _say_findings(brief: Brief, findings: Sequence[AnyFinding]) -> None:
-    for one in findings:
-        by = "by rule" if one.fallback else "by model"
+    for finding in findings:
+        by = "by rule" if finding.fallback else "by model"
         brief.say(
-            f"{one.expert.value} ({by}): {one.bias.value}, confidence "
-            f"{brief.number(one.confidence, Unit.FRACTION)}, anomaly {one.anomaly}, "
-            f"{brief.quote(one.rationale)}"
+            f"{finding.expert.value} ({by}): {finding.bias.value}, confidence "
+            f"{brief.number(finding.confidence, Unit.FRACTION)}, anomaly {finding.anomaly}, "
+            f"{brief.quote(finding.rationale)}"
         )
 
 
@@ -308,10 +309,10 @@ def _say_memory(brief: Brief, question: DeskQuestion) -> None:
         )
     if question.feedback:
         brief.say(f"  what it taught: {brief.quote(question.feedback)}")
-    for one in question.lessons:
+    for lesson in question.lessons:
         brief.say(
-            f"  like it before: {brief.quote(one.setup)} came to {brief.quote(one.outcome)}; "
-            f"mind: {brief.quote(one.constraint)}"
+            f"  like it before: {brief.quote(lesson.setup)} came to {brief.quote(lesson.outcome)}; "
+            f"mind: {brief.quote(lesson.constraint)}"
         )
 
 

@@ -180,10 +180,16 @@ def judged_risk(case: DecisionDraft, sizing: Sizing) -> RiskJudgment:
 def guard_facts(account: AccountFacts, least_notional: float) -> GuardFacts:
     """Everything that is held and everything that may still open something."""
     held = [
-        VenueExposure(one.venue, one.symbol, None if one.mark is None else one.quantity * one.mark)
-        for one in account.positions
+        VenueExposure(
+            position.venue,
+            position.symbol,
+            None if position.mark is None else position.quantity * position.mark,
+        )
+        for position in account.positions
     ]
-    waiting = [VenueExposure(one.venue, one.symbol, one.notional_usd) for one in account.waiting]
+    waiting = [
+        VenueExposure(order.venue, order.symbol, order.notional_usd) for order in account.waiting
+    ]
     return GuardFacts(account.equity, (*held, *waiting), least_notional)
 
 
@@ -285,7 +291,7 @@ def failed_plan(
             decision=TradeDecision.HOLD,
             by_failure=True,
             reason=reason,
-            missing=tuple(one.name for one in sections if one.status != "ok"),
+            missing=tuple(section.name for section in sections if section.status != "ok"),
             mark=0.0,
             market_time=now,
             made_at=question.asked_at,

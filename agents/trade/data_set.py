@@ -130,13 +130,20 @@ def run_row(plan: TradePlan, request_id: str) -> RunRow:
         snapshot_hash=plan.snapshot_hash,
         regime=None if regime is None else regime.regime.value,
         risk_budget_pct=None if regime is None else regime.risk_budget_pct,
-        anomalies=tuple(one.value for one in plan.anomalies),
+        anomalies=tuple(anomaly.value for anomaly in plan.anomalies),
         experts=tuple(
-            ExpertRow(one.expert.value, one.anomaly, one.bias.value, one.confidence, one.fallback)
-            for one in plan.findings
+            ExpertRow(
+                finding.expert.value,
+                finding.anomaly,
+                finding.bias.value,
+                finding.confidence,
+                finding.fallback,
+            )
+            for finding in plan.findings
         ),
         sources=tuple(
-            SourceRow(one.name.value, one.status.value, one.numbers) for one in plan.sections
+            SourceRow(section.name.value, section.status.value, section.numbers)
+            for section in plan.sections
         ),
         dominant_signal=None if conflicts is None else conflicts.dominant_signal.value,
         conflicts=0 if conflicts is None else len(conflicts.conflicts),
@@ -146,14 +153,14 @@ def run_row(plan: TradePlan, request_id: str) -> RunRow:
         style=plan.style.value,
         stages=tuple(
             StageRow(
-                one.stage,
-                one.decision.value,
-                one.allocation_pct,
-                one.leverage,
-                one.notional_usd,
-                one.notes,
+                rung.stage,
+                rung.decision.value,
+                rung.allocation_pct,
+                rung.leverage,
+                rung.notional_usd,
+                rung.notes,
             )
-            for one in plan.ladder
+            for rung in plan.ladder
         ),
         entry=plan.entry,
         stop=plan.stop,

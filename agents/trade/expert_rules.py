@@ -89,7 +89,7 @@ def price_and_flow(candles: Sequence[Candle]) -> tuple[float, float]:
     volume = sum(candle.volume for candle in window)
     if not window or volume <= 0:
         return 0.0, 0.0
-    return window[-1].close / window[0].open - 1, sum(one.delta for one in window) / volume
+    return window[-1].close / window[0].open - 1, sum(candle.delta for candle in window) / volume
 
 
 def microstructure_finding(
@@ -98,7 +98,7 @@ def microstructure_finding(
     """Which side of the book is fuller, and whether a wall in it is meant."""
     if book is None:
         return _micro("none", 0.0, "NEUTRAL", "There is no book to read.")
-    leans = [one.imbalance20 for one in book.samples if one.imbalance20 is not None]
+    leans = [sample.imbalance20 for sample in book.samples if sample.imbalance20 is not None]
     if not leans:
         return _micro("none", 0.0, "NEUTRAL", "The book is empty.")
     lean = mean(leans)

@@ -133,7 +133,7 @@ class AccountFacts(Payload):
     """Where the venue counts in won."""
 
     def held(self, symbol: str) -> float:
-        return sum(one.quantity for one in self.positions if one.symbol == symbol)
+        return sum(position.quantity for position in self.positions if position.symbol == symbol)
 
 
 class HedgeFacts(Payload):
@@ -254,7 +254,7 @@ class TradeContext(Payload):
     sections: tuple[ContextSection, ...]
 
     def section(self, name: SectionName) -> ContextSection:
-        return next(one for one in self.sections if one.name is name)
+        return next(section for section in self.sections if section.name is name)
 
     def number(self, name: SectionName, field: str) -> float | None:
         """Only of what is fresh: a stale number is shown, and decides nothing."""
@@ -263,4 +263,6 @@ class TradeContext(Payload):
 
     @property
     def missing(self) -> tuple[SectionName, ...]:
-        return tuple(one.name for one in self.sections if one.status is not SectionStatus.OK)
+        return tuple(
+            section.name for section in self.sections if section.status is not SectionStatus.OK
+        )

@@ -149,7 +149,7 @@ async def chart(
     if artist is not None:
         picture = await artist.draw(facts)
         await context.say(pictured(picture))
-    levels = tuple((one.price, one.name) for one in facts.levels)
+    levels = tuple((level.price, level.name) for level in facts.levels)
     drawn = "" if picture else " Nobody drew it."
     yield thought(0, "chart", f"The chart shows {len(levels)} levels.{drawn}")
     ready = ChartReady(**dict(case), levels=levels, picture=picture)

@@ -77,8 +77,8 @@ def chart_shape(candles: Sequence[Candle]) -> ChartShape:
     window = candles[-_WINDOW:]
     turns = price_turns(window)
     last = len(window) - 1
-    above = _line([one for one in turns if one.is_high], last)
-    below = _line([one for one in turns if not one.is_high], last)
+    above = _line([turn for turn in turns if turn.is_high], last)
+    below = _line([turn for turn in turns if not turn.is_high], last)
     if not turns or last - turns[-1].place > _FRESH_BARS:
         return ChartShape("none", above, below)
     found = (
@@ -141,7 +141,7 @@ def _double(turns: Sequence[PriceTurn]) -> ChartPattern | None:
     rose = (first.price - before.price) * sign
     if depth <= 0 or rose < depth or abs(first.price - second.price) > _ALIKE * depth:
         return None
-    if any(abs(one.price - second.price) <= _ALIKE * depth for one in turns[-5:-4]):
+    if any(abs(turn.price - second.price) <= _ALIKE * depth for turn in turns[-5:-4]):
         return None
     return "double_top" if second.is_high else "double_bottom"
 
@@ -156,7 +156,7 @@ def _flag(window: Sequence[Candle], turns: Sequence[PriceTurn]) -> ChartPattern 
             continue
         if top.place - foot.place > len(pause):
             continue
-        lowest, highest = min(one.low for one in pause), max(one.high for one in pause)
+        lowest, highest = min(candle.low for candle in pause), max(candle.high for candle in pause)
         beyond, back = highest - top.price, top.price - lowest
         if not top.is_high:
             beyond, back = back, beyond
@@ -219,7 +219,9 @@ def geometry_finding(market: MarketSnapshot, context: TradeContext) -> GeometryF
         confidence=action.confidence,
         key_levels=key_levels(levels, candles, market.mark),
         fibonacci_context=", ".join(
-            f"{one.name} at {one.price:,.2f}" for one in levels if one.name.startswith("fib")
+            f"{level.name} at {level.price:,.2f}"
+            for level in levels
+            if level.name.startswith("fib")
         ),
         pattern=shape.pattern,
         cvd_signal=signal,
@@ -230,8 +232,8 @@ def geometry_finding(market: MarketSnapshot, context: TradeContext) -> GeometryF
 
 
 def key_levels(levels: Sequence[PriceLevel], candles: Sequence[Candle], mark: float) -> KeyLevels:
-    below = [one.price for one in levels if one.price < mark]
-    above = [one.price for one in levels if one.price > mark]
+    below = [level.price for level in levels if level.price < mark]
+    above = [level.price for level in levels if level.price > mark]
     pool_below, pool_above = largest_pools(liquidation_map(candles, mark), mark)
     return KeyLevels(
         immediate_support=max(below, default=None),
@@ -277,12 +279,12 @@ def _spent(candles: Sequence[Candle], signal: CvdSignal) -> _PriceAction | None:
     if not turns or len(window) - 1 - turns[-1].place > _LATELY:
         return None
     turn = turns[-1]
-    if turn.is_high and turn.price == max(one.high for one in window):
+    if turn.is_high and turn.price == max(candle.high for candle in window):
         if signal == "divergence_bearish":
             words = f"It turned at {turn.price:,.2f}, two days' high, while takers sold."
             return _PriceAction("exhaustion_top", Bias.BEARISH, 0.5, words)
-    elif turn.price == min(one.low for one in window):
-        busy = window[turn.place].volume / (mean([one.volume for one in window]) or 1.0)
+    elif turn.price == min(candle.low for candle in window):
+        busy = window[turn.place].volume / (mean([candle.volume for candle in window]) or 1.0)
         if busy >= _BUSY:
             words = f"It turned at {turn.price:,.2f}, two days' low, on {busy:.1f}× the volume."
             return _PriceAction("capitulation_bottom", Bias.BULLISH, 0.5, words)

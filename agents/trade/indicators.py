@@ -48,18 +48,18 @@ def path_efficiency(closes: Sequence[float]) -> float:
 def realised_volatility(closes: Sequence[float]) -> float:
     """The standard deviation of the returns between closes."""
     returns = [log(after / before) for before, after in pairwise(closes)]
-    return sqrt(sum(one * one for one in returns) / len(returns)) if returns else 0.0
+    return sqrt(sum(change * change for change in returns) / len(returns)) if returns else 0.0
 
 
 def percentile_rank(numbers: Sequence[float], number: float) -> float:
     """The share of numbers that are lower."""
-    return sum(one < number for one in numbers) / len(numbers)
+    return sum(other < number for other in numbers) / len(numbers)
 
 
 def z_score(numbers: Sequence[float]) -> float | None:
     """How many standard deviations the last is above the mean of all; None where all are equal."""
     middle = mean(numbers)
-    spread = sqrt(sum((one - middle) ** 2 for one in numbers) / len(numbers))
+    spread = sqrt(sum((number - middle) ** 2 for number in numbers) / len(numbers))
     return None if spread == 0 else (numbers[-1] - middle) / spread
 
 
@@ -133,7 +133,9 @@ def volume_mean(candles: Sequence[Candle]) -> float | None:
     volume = sum(candle.volume for candle in candles)
     if volume <= 0:
         return None
-    typical = sum((one.high + one.low + one.close) / 3 * one.volume for one in candles)
+    typical = sum(
+        (candle.high + candle.low + candle.close) / 3 * candle.volume for candle in candles
+    )
     return typical / volume
 
 
@@ -142,7 +144,7 @@ def nearest_beyond(
 ) -> PriceLevel | None:
     """The nearest level on one side whose distance lies between two bounds; None without one."""
     sign = 1 if up else -1
-    fitting = [one for one in levels if least <= (one.price - price) * sign <= most]
+    fitting = [level for level in levels if least <= (level.price - price) * sign <= most]
     return min(fitting, key=lambda one: (abs(one.price - price), one.name), default=None)
 
 
@@ -151,7 +153,7 @@ def snapped(
 ) -> PriceLevel | None:
     """The level nearest to a wanted price among those on the right side of the market."""
     sign = 1 if up else -1
-    fitting = [one for one in levels if (one.price - price) * sign > 0]
+    fitting = [level for level in levels if (level.price - price) * sign > 0]
     return min(fitting, key=lambda one: (abs(one.price - wanted), one.name), default=None)
 
 
@@ -200,8 +202,8 @@ def largest_pools(
     pools: Sequence[LiquidationPool], mark: float
 ) -> tuple[LiquidationPool | None, LiquidationPool | None]:
     """The largest below the mark and the largest above it."""
-    below = [one for one in pools if one.price < mark]
-    above = [one for one in pools if one.price > mark]
+    below = [pool for pool in pools if pool.price < mark]
+    above = [pool for pool in pools if pool.price > mark]
     return (
         max(below, key=lambda one: one.coins, default=None),
         max(above, key=lambda one: one.coins, default=None),

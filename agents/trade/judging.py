@@ -149,10 +149,14 @@ def count_votes(
     total = sum(weight.values())
     if total <= 0:
         return ExpertVote(0, 0.0, None)
-    score = sum(weight[one.expert] * one.confidence * one.bias.sign for one in findings) / total
+    score = (
+        sum(weight[finding.expert] * finding.confidence * finding.bias.sign for finding in findings)
+        / total
+    )
     if abs(score) < limits.margin and _is_divided(findings):
         first = min(
-            (one for one in findings if one.bias.sign), key=lambda one: order.index(one.expert)
+            (finding for finding in findings if finding.bias.sign),
+            key=lambda one: order.index(one.expert),
         )
         strength = weight[first.expert] * first.confidence / total
         return ExpertVote(first.bias.sign, strength, first.expert)
@@ -161,8 +165,8 @@ def count_votes(
 
 
 def _is_divided(findings: Sequence[AnyFinding]) -> bool:
-    up = sum(one.bias.sign > 0 for one in findings)
-    down = sum(one.bias.sign < 0 for one in findings)
+    up = sum(finding.bias.sign > 0 for finding in findings)
+    down = sum(finding.bias.sign < 0 for finding in findings)
     return up == down > 0
 
 
@@ -429,7 +433,7 @@ def _odds(
     account, record = case.question.account, case.question.record
     book = case.market.book
     slips = () if book is None else (book.buy_slippage_bips, book.sell_slippage_bips)
-    known = [one for one in slips if one is not None]
+    known = [slip for slip in slips if slip is not None]
     costs = TradeCosts(
         fees=account.maker_fee + account.taker_fee,
         slippage=max(known, default=5.0) / _BASIS_POINTS,
@@ -477,27 +481,30 @@ def _draft(
         expected_profit_pct=0.0 if odds is None else odds.profit_pct,
         expected_loss_pct=0.0 if odds is None else odds.loss_pct,
         ev_rationale=words,
-        key_factors=tuple(one.value for one in case.triage.anomalies)
+        key_factors=tuple(anomaly.value for anomaly in case.triage.anomalies)
         or (case.conflicts.dominant_signal.value,),
     )
 
 
 def _reasoning(case: SynthesisReady, vote: ExpertVote, reason: str) -> DraftReasoning:
-    against = [one for one in case.findings if one.bias.sign * vote.direction < 0]
+    against = [finding for finding in case.findings if finding.bias.sign * vote.direction < 0]
     counter = (
         max(against, key=lambda one: one.confidence).rationale
         if against
         else case.conflicts.key_uncertainty
     )
     funding = case.context.section(SectionName.FUNDING).text
-    geometry = next((one for one in case.findings if one.expert == "vlm_geometry"), None)
+    geometry = next(
+        (finding for finding in case.findings if finding.expert == "vlm_geometry"), None
+    )
     return DraftReasoning(
         counter_scenario=counter,
         meta_agent_context=case.conflicts.regime_note,
         technical="" if geometry is None else geometry.rationale,
         derivatives=funding,
         experts="; ".join(
-            f"{one.expert.spoken} {one.bias.value} {one.confidence:.0%}" for one in case.findings
+            f"{finding.expert.spoken} {finding.bias.value} {finding.confidence:.0%}"
+            for finding in case.findings
         ),
         narrative=case.context.section(SectionName.NARRATIVE).status.value,
         final_logic=reason,

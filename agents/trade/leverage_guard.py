@@ -59,7 +59,10 @@ def guard(asked: float, facts: GuardFacts, limits: DeskLimits) -> GuardJudgment:
     equity = facts.equity
     if equity is None or not isfinite(equity) or equity <= 0:
         return GuardJudgment(GuardReason.UNKNOWN_EQUITY, 0.0, None, None, None)
-    amounts = [abs(one.notional) if one.notional is not None else inf for one in facts.exposures]
+    amounts = [
+        abs(exposure.notional) if exposure.notional is not None else inf
+        for exposure in facts.exposures
+    ]
     exposure = sum(amounts)
     if not isfinite(exposure) or not isfinite(asked):
         return GuardJudgment(GuardReason.UNKNOWN_EXPOSURE, 0.0, None, None, None)

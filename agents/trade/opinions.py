@@ -194,7 +194,7 @@ def geometry_opinion(
 
 def worded_map(reply: SynthesisReply, by_rules: ConflictMap, brief: Brief) -> ConflictMap:
     """The model's words on the map that the findings draw: who is against whom is no opinion."""
-    said = tuple(brief.plain(one) for one in reply.consensus_signals)
+    said = tuple(brief.plain(signal) for signal in reply.consensus_signals)
     return by_rules.model_copy(
         update={
             "consensus_signals": said if by_rules.consensus_signals else (),
@@ -240,7 +240,7 @@ def judge_opinion(reply: JudgeReply, brief: Brief) -> JudgeOpinion:
         ),
         hold_duration=plain(reply.hold_duration),
         ev_rationale=plain(reply.ev_rationale),
-        key_factors=tuple(plain(one) for one in reply.key_factors),
+        key_factors=tuple(plain(factor) for factor in reply.key_factors),
     )
 
 
@@ -331,7 +331,7 @@ def _sure(confidence: float, sign: int) -> float:
 
 def _on_chart(name: str, price: float, truth: Sequence[PriceLevel], mark: float) -> float | None:
     """The chart's own level that was read; None where it has none there, or on the other side."""
-    near = [one.price for one in truth if abs(one.price - price) <= _LEVEL_TOLERANCE * mark]
+    near = [level.price for level in truth if abs(level.price - price) <= _LEVEL_TOLERANCE * mark]
     if name in _BELOW:
         near = [one for one in near if one < mark]
     if name in _ABOVE:

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 def conflict_map(
     findings: Sequence[AnyFinding], regime: RegimeCall, mode: TradeMode
 ) -> ConflictMap:
-    by_expert = {one.expert: one for one in findings}
+    by_expert = {finding.expert: finding for finding in findings}
     opposed = [
         (one, other)
         for one, other in combinations(findings, 2)
@@ -112,10 +112,10 @@ def _claim(finding: AnyFinding) -> str:
 
 def _consensus(findings: Mapping[ExpertName, AnyFinding]) -> tuple[str, ...]:
     """What nobody contradicts, with the prices it hangs on."""
-    signs = {one.bias.sign for one in findings.values() if one.bias.sign}
+    signs = {finding.bias.sign for finding in findings.values() if finding.bias.sign}
     if len(signs) != 1:
         return ()
-    who = ", ".join(one.expert.spoken for one in findings.values() if one.bias.sign)
+    who = ", ".join(finding.expert.spoken for finding in findings.values() if finding.bias.sign)
     geometry = findings.get(ExpertName.GEOMETRY)
     places = ""
     if geometry is not None and geometry.expert is ExpertName.GEOMETRY:
@@ -132,7 +132,10 @@ def _tiebreaker(one: ExpertName, other: ExpertName, mode: TradeMode) -> str:
 
 
 def _dominant(findings: Sequence[AnyFinding], regime: RegimeCall) -> Bias:
-    total = sum(one.bias.sign * one.confidence * regime.weights[one.expert] for one in findings)
+    total = sum(
+        finding.bias.sign * finding.confidence * regime.weights[finding.expert]
+        for finding in findings
+    )
     return bias_of(round(total, 6))
 
 
@@ -142,7 +145,7 @@ def _uncertainty(
     if opposed:
         one, other = opposed[0]
         return f"Who is right, {one.expert.spoken} or {other.expert.spoken}?"
-    silent = [one.expert.spoken for one in findings if not one.bias.sign]
+    silent = [finding.expert.spoken for finding in findings if not finding.bias.sign]
     if silent:
         return f"What would {silent[0]} say if it saw more?"
     return "What would have to happen for all of them to be wrong at once?"
@@ -169,7 +172,7 @@ async def desk(
     seen = await context.services.eyes.look(start.question)
     await context.say(observed(seen))
     gathered = TradeContext(sections=seen.sections)
-    fresh = sum(one.status is SectionStatus.OK for one in seen.sections)
+    fresh = sum(section.status is SectionStatus.OK for section in seen.sections)
     yield thought(0, "sources", f"{fresh} of {len(seen.sections)} sources are fresh.")
     if seen.market is None:
         plan = failed_plan(start.question, seen.unreadable, seen.sections, seen.time)
@@ -227,7 +230,7 @@ async def triage(
     if not isinstance(case, RegimeClassified):
         return
     report = triage_report(case)
-    words = ", ".join(one.value for one in report.anomalies) or "nothing unusual"
+    words = ", ".join(anomaly.value for anomaly in report.anomalies) or "nothing unusual"
     yield thought(0, "triage", f"{words}.")
     done = TriageDone(**dict(case), triage=report)
     for role in (SYNTHESIS, LIQUIDITY, MICROSTRUCTURE, MACRO, CHART):
@@ -237,8 +240,8 @@ async def triage(
 def triage_report(case: RegimeClassified) -> TriageReport:
     limits, number = desk_limits(case.question.settings), case.context.number
     book = case.market.book
-    leans = () if book is None else tuple(one.imbalance20 for one in book.samples)
-    known = tuple(one for one in leans if one is not None)
+    leans = () if book is None else tuple(sample.imbalance20 for sample in book.samples)
+    known = tuple(lean for lean in leans if lean is not None)
     long_usd = number(SectionName.LIQUIDATIONS, "long_usd")
     short_usd = number(SectionName.LIQUIDATIONS, "short_usd")
     liquidated = None if long_usd is None or short_usd is None else long_usd + short_usd
@@ -275,9 +278,9 @@ async def synthesis(
     """Waits for all four experts, then distils them; who was faster makes no difference."""
     if not isinstance(envelope.payload, ExpertSpoke | TriageDone):
         return
-    begun = [one.payload for one in context.board.heard(TradeKind.TRIAGE_DONE)]
-    spoken = [one.payload for one in context.board.heard(TradeKind.EXPERT_FINDING)]
-    findings = tuple(one.finding for one in spoken if isinstance(one, ExpertSpoke))
+    begun = [message.payload for message in context.board.heard(TradeKind.TRIAGE_DONE)]
+    spoken = [message.payload for message in context.board.heard(TradeKind.EXPERT_FINDING)]
+    findings = tuple(payload.finding for payload in spoken if isinstance(payload, ExpertSpoke))
     if not begun or len(findings) < len(ExpertName):
         return
     case = begun[0]

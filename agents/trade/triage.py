@@ -90,6 +90,6 @@ def _is_imbalanced(samples: Sequence[float], limits: DeskLimits) -> bool:
     latest = samples[-limits.imbalance_samples :]
     if len(latest) < limits.imbalance_samples:
         return False
-    return all(one > limits.imbalance for one in latest) or all(
-        one < -limits.imbalance for one in latest
+    return all(imbalance > limits.imbalance for imbalance in latest) or all(
+        imbalance < -limits.imbalance for imbalance in latest
     )

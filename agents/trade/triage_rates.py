@@ -139,7 +139,7 @@ def _unbroken(times: Floats) -> Flags:
 
 
 def _by_month(times: Floats, judged: Flags, spiked: Flags, moves: Floats) -> tuple[SpikeMonth, ...]:
-    names = np.array([datetime.fromtimestamp(one, UTC).strftime("%Y-%m") for one in times])
+    names = np.array([datetime.fromtimestamp(moment, UTC).strftime("%Y-%m") for moment in times])
     months = []
     for name in sorted(set(names[judged])):
         here = names == name

@@ -20,3 +20,8 @@ class Failure(StrEnum):
 
 class ZunoError(Exception):
     failure: ClassVar[Failure] = Failure.FAILED
+
+
+def error_kind(error: BaseException) -> str:
+    """What an error of somebody else's code is called. Its own words may hold a URL or a secret."""
+    return type(error).__name__

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from chain.base.errors import error_kind
 from chain.base.units import MEGABYTE
 
 if TYPE_CHECKING:
@@ -288,4 +289,4 @@ def _fault(error: Exception, limits: HttpLimits) -> HttpError:
         case httpx2.NetworkError() | httpx2.ProtocolError():
             return HttpError(HttpFailure.BROKEN_OFF)
         case _:
-            return HttpError(HttpFailure.FAILED, f"({type(error).__name__})")
+            return HttpError(HttpFailure.FAILED, f"({error_kind(error)})")

@@ -75,7 +75,7 @@ class LedgerSubject(NamedTuple):
     position: int | None
 
 
-class PricedToken(NamedTuple):
+class TokenAtPrice(NamedTuple):
     token: Token
     price: Quantity[Fraction]
     """US dollars for a whole one at the time that is spoken of."""
@@ -109,7 +109,7 @@ def entry_value(token: Token, amount: int, price: Quantity[Fraction]) -> Quantit
 
 
 def ledger_entry(
-    place: LedgerPlace, kind: EntryKind, subject: LedgerSubject, priced: PricedToken, amount: int
+    place: LedgerPlace, kind: EntryKind, subject: LedgerSubject, priced: TokenAtPrice, amount: int
 ) -> LedgerEntry:
     value = entry_value(priced.token, amount, priced.price)
     return LedgerEntry(*place, kind, *subject, priced.token, amount, priced.price, value)
@@ -127,7 +127,7 @@ class SwappedAmounts(Struct, frozen=True):
     amount1: int
 
 
-class SentTransaction(Struct, frozen=True):
+class PaidTransaction(Struct, frozen=True):
     hash: str
     block: int
     time: int
@@ -142,32 +142,32 @@ class SentTransaction(Struct, frozen=True):
 
 async def read_transactions(
     sources: Sources, hashes: Collection[str]
-) -> dict[str, SentTransaction]:
+) -> dict[str, PaidTransaction]:
     """By hash; one whose receipt the node does not have is left out."""
     wanted = tuple(dict.fromkeys(hashes))
-    answers = await settle_in_parts(sources.client, [requests.receipt(one) for one in wanted])
-    receipts = [one for one in answers if isinstance(one, Receipt)]
-    numbers = sorted({one.block_number for one in receipts})
-    headers = await settle_in_parts(sources.client, [requests.block(one) for one in numbers])
-    times = {one.number: one.timestamp for one in headers if isinstance(one, Block)}
+    answers = await settle_in_parts(sources.client, [requests.receipt(digest) for digest in wanted])
+    receipts = [answer for answer in answers if isinstance(answer, Receipt)]
+    numbers = sorted({receipt.block_number for receipt in receipts})
+    headers = await settle_in_parts(sources.client, [requests.block(number) for number in numbers])
+    times = {header.number: header.timestamp for header in headers if isinstance(header, Block)}
     return {
-        one.transaction_hash: _sent(sources.network, one, times[one.block_number])
-        for one in receipts
-        if one.block_number in times
+        receipt.transaction_hash: _sent(sources.network, receipt, times[receipt.block_number])
+        for receipt in receipts
+        if receipt.block_number in times
     }
 
 
-def _sent(network: Network, receipt: Receipt, time: int) -> SentTransaction:
+def _sent(network: Network, receipt: Receipt, time: int) -> PaidTransaction:
     manager = network.contracts.pool_manager
     ours = [log for log in receipt.logs if log.address == manager]
     swaps = [swap_event(log) for log in ours if log.topics[0] == SWAP]
-    return SentTransaction(
+    return PaidTransaction(
         hash=receipt.transaction_hash,
         block=receipt.block_number,
         time=time,
         sender=receipt.sender,
         cost=_cost(network, receipt),
-        swaps=tuple(SwappedAmounts(one.pool_id, one.amount0, one.amount1) for one in swaps),
+        swaps=tuple(SwappedAmounts(swap.pool_id, swap.amount0, swap.amount1) for swap in swaps),
         wrapped=_wrapped(network, receipt),
         changes=tuple(
             modify_liquidity_event(log) for log in ours if log.topics[0] == MODIFY_LIQUIDITY
@@ -207,11 +207,15 @@ class _Balance(NamedTuple):
 
 def ledger_of(facts: WalletFacts) -> tuple[LedgerEntry, ...]:
     """Everything that moved, oldest first, and then what closes it."""
-    lives = (one for life in facts.lives for one in _life_entries(facts, life))
-    own = (one for one in facts.transactions.values() if one.sender == facts.owner)
-    sent = (entry for one in own for entry in _sent_entries(facts, one))
+    lives = (entry for life in facts.lives for entry in _life_entries(facts, life))
+    own = (
+        transaction
+        for transaction in facts.transactions.values()
+        if transaction.sender == facts.owner
+    )
+    sent = (entry for transaction in own for entry in _sent_entries(facts, transaction))
     moved = sorted((*lives, *sent), key=lambda one: (one.time, one.block, one.transaction))
-    closing = (one for life in facts.lives for one in _life_closing(facts, life, moved))
+    closing = (entry for life in facts.lives for entry in _life_closing(facts, life, moved))
     return (*moved, *closing, *_wallet_closing(facts, moved))
 
 
@@ -226,7 +230,7 @@ def _life_entries(facts: WalletFacts, life: PositionLife) -> Iterator[LedgerEntr
         sign = 1 if change.liquidity_delta > 0 else -1
         for side, address in enumerate((key.currency0, key.currency1)):
             price = facts.price_then(address, place.block, life, change)
-            priced = PricedToken(facts.tokens[address], price)
+            priced = TokenAtPrice(facts.tokens[address], price)
             if amount := sign * _side(change.amounts, side):
                 yield ledger_entry(place, kind, inside, priced, amount)
                 if own:
@@ -235,13 +239,13 @@ def _life_entries(facts: WalletFacts, life: PositionLife) -> Iterator[LedgerEntr
                 yield ledger_entry(place, EntryKind.COLLECT, outside, priced, fees)
 
 
-def _sent_entries(facts: WalletFacts, sent: SentTransaction) -> Iterator[LedgerEntry]:
+def _sent_entries(facts: WalletFacts, sent: PaidTransaction) -> Iterator[LedgerEntry]:
     place = LedgerPlace(sent.time, sent.block, sent.hash)
 
     def entry(kind: EntryKind, address: Address, amount: int) -> LedgerEntry:
         price = facts.price_then(address, sent.block, None, None)
         return ledger_entry(
-            place, kind, _IN_WALLET, PricedToken(facts.tokens[address], price), amount
+            place, kind, _IN_WALLET, TokenAtPrice(facts.tokens[address], price), amount
         )
 
     for swap in sent.swaps:
@@ -264,7 +268,7 @@ def _life_closing(
     last = life.changes[-1] if life.held is None and life.changes else None
     place = _now(facts) if last is None else _place(last)._replace(transaction="")
     kind = EntryKind.TRANSFERRED if life.given else EntryKind.TRADED
-    mine = [one for one in moved if (one.account, one.position) == subject]
+    mine = [entry for entry in moved if (entry.account, entry.position) == subject]
     key = life.identity.pool_key
     for side, address in enumerate((key.currency0, key.currency1)):
         price = (
@@ -276,20 +280,20 @@ def _life_closing(
         before = _balance(mine, address)
         gains = ((kind, held - before.amount), (EntryKind.FEES, fees))
         yield from _closing(
-            place, subject, PricedToken(facts.tokens[address], price), before, gains
+            place, subject, TokenAtPrice(facts.tokens[address], price), before, gains
         )
 
 
 def _wallet_closing(facts: WalletFacts, moved: Sequence[LedgerEntry]) -> Iterator[LedgerEntry]:
     """What came or left by other ways, and what prices did to what lies there."""
-    idle = {one.token.address: one.amount for one in facts.worth.idle}
-    mine = [one for one in moved if one.account is LedgerAccount.WALLET]
-    for address in dict.fromkeys((*idle, *(one.token.address for one in mine))):
+    idle = {balance.token.address: balance.amount for balance in facts.worth.idle}
+    mine = [entry for entry in moved if entry.account is LedgerAccount.WALLET]
+    for address in dict.fromkeys((*idle, *(entry.token.address for entry in mine))):
         present = idle.get(address, Known(0, "balanceOf"))
         # A balance that nobody tells is in no sum: then nothing of the token is.
         owned = 0 if isinstance(present, Unknown) else present.value
         before = _balance(mine, address)
-        priced = PricedToken(facts.tokens[address], facts.price_now(address))
+        priced = TokenAtPrice(facts.tokens[address], facts.price_now(address))
         gains = ((EntryKind.ELSEWHERE, owned - before.amount),)
         yield from _closing(_now(facts), _IN_WALLET, priced, before, gains)
 
@@ -297,7 +301,7 @@ def _wallet_closing(facts: WalletFacts, moved: Sequence[LedgerEntry]) -> Iterato
 def _closing(
     place: LedgerPlace,
     subject: LedgerSubject,
-    priced: PricedToken,
+    priced: TokenAtPrice,
     before: _Balance,
     gains: Sequence[tuple[EntryKind, int]],
 ) -> Iterator[LedgerEntry]:
@@ -314,9 +318,9 @@ def _closing(
 
 
 def _balance(entries: Sequence[LedgerEntry], address: Address) -> _Balance:
-    mine = [one for one in entries if one.token.address == address]
-    usd = sum((_known(one.usd) for one in mine), Fraction(0))
-    return _Balance(sum(one.amount for one in mine), usd)
+    mine = [entry for entry in entries if entry.token.address == address]
+    usd = sum((_known(entry.usd) for entry in mine), Fraction(0))
+    return _Balance(sum(entry.amount for entry in mine), usd)
 
 
 def _known(value: Quantity[Fraction]) -> Fraction:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import HOUR
-from chain.bookkeeping.ledger import SentTransaction, entry_value
+from chain.bookkeeping.ledger import PaidTransaction, entry_value
 from chain.contracts.networks import NATIVE, Address, Network
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class WalletFacts(Struct, frozen=True):
     owner: Address
     worth: WalletWorth
     lives: tuple[PositionLife, ...]
-    transactions: Mapping[str, SentTransaction]
+    transactions: Mapping[str, PaidTransaction]
     pools: Mapping[PoolId, PoolKey]
     tokens: Mapping[Address, Token]
     prices: PastPrices
@@ -71,7 +71,7 @@ class WalletFacts(Struct, frozen=True):
         self, token: Address, block: int, life: PositionLife, change: LiquidityChange
     ) -> Quantity[Fraction] | None:
         key = life.identity.pool_key
-        decimals = [self.tokens[one].decimals for one in (key.currency0, key.currency1)]
+        decimals = [self.tokens[address].decimals for address in (key.currency0, key.currency1)]
         if (
             isinstance(change.sqrt_price, Unknown)
             or self.network.stable not in (key.currency0, key.currency1)
@@ -96,16 +96,16 @@ class PositionStory(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        return " → ".join(f"#{one.identity.token_id}" for one in self.lives)
+        return " → ".join(f"#{life.identity.token_id}" for life in self.lives)
 
     @property
     def token_ids(self) -> tuple[int, ...]:
-        return tuple(one.identity.token_id for one in self.lives)
+        return tuple(life.identity.token_id for life in self.lives)
 
 
 def stories(lives: Sequence[PositionLife], plans: Mapping[str, str]) -> tuple[PositionStory, ...]:
     """Each position in one story; `plans` tells by transaction which plan it was a step of."""
-    ordered = sorted((one for one in lives if one.changes), key=_opened)
+    ordered = sorted((life for life in lives if life.changes), key=_opened)
     successor: dict[int, PositionLife] = {}
     taken: set[int] = set()
     for one in ordered:
@@ -121,7 +121,7 @@ def stories(lives: Sequence[PositionLife], plans: Mapping[str, str]) -> tuple[Po
             chain.append(following)
         told.append(PositionStory(tuple(chain)))
     # One that came from another wallet and was never changed since is a story of its own.
-    return (*told, *(PositionStory((one,)) for one in lives if not one.changes))
+    return (*told, *(PositionStory((life,)) for life in lives if not life.changes))
 
 
 def _successor(
@@ -210,12 +210,12 @@ def story_result(facts: WalletFacts, story: PositionStory) -> StoryResult:
     ]
     return StoryResult(
         story=story,
-        paid_in=_total(*(one.paid_in for one in accounts)),
-        paid_out=_total(*(one.paid_out for one in accounts)),
-        fees=_total(*(one.fees for one in accounts)),
-        gas=_total(*(one.gas for one in accounts)),
+        paid_in=_total(*(account.paid_in for account in accounts)),
+        paid_out=_total(*(account.paid_out for account in accounts)),
+        fees=_total(*(account.fees for account in accounts)),
+        gas=_total(*(account.gas for account in accounts)),
         held=_total(*held),
-        realised=_total(*(one.realised for one in accounts)),
+        realised=_total(*(account.realised for account in accounts)),
         unrealised=_total(*open_results),
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct, to_builtins
 
 from chain.base.quantity import Known, Quantity, Unknown
-from chain.bookkeeping.ledger import LedgerEntry, SentTransaction, ledger_of, read_transactions
+from chain.bookkeeping.ledger import LedgerEntry, PaidTransaction, ledger_of, read_transactions
 from chain.bookkeeping.results import PositionLife, StoryResult, WalletFacts, stories, story_result
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address
@@ -203,11 +203,15 @@ async def _read(
 ) -> WalletHistory:
     wallet, network = worth.overview.wallet, sources.network
     custody = await read_custody_log(sources, wallet.owner, wallet.block.number, watch=watch)
-    minted = {one.token_id: one.block_number for one in custody if one.sender == NATIVE}
+    minted = {
+        transfer.token_id: transfer.block_number
+        for transfer in custody
+        if transfer.sender == NATIVE
+    }
     sources.memory.remember_minted(minted)
-    moves = await read_transactions(sources, [one.transaction_hash for one in custody])
+    moves = await read_transactions(sources, [transfer.transaction_hash for transfer in custody])
     identities, pools = await _identities(sources, worth, custody, moves.values())
-    held = {one.token_id: one for one in wallet.positions}
+    held = {position.token_id: position for position in wallet.positions}
     reader = ChangeReader(
         sources.client,
         network,
@@ -216,23 +220,31 @@ async def _read(
         watch=watch,
     )
     changes = await reader.changes(
-        {one: held[one.token_id].liquidity if one.token_id in held else None for one in identities},
+        {
+            identity: held[identity.token_id].liquidity if identity.token_id in held else None
+            for identity in identities
+        },
         wallet.block.number,
     )
     lives = tuple(
-        _life(worth, one, changes[one.token_id], [c for c in custody if c.token_id == one.token_id])
-        for one in identities
+        _life(
+            worth,
+            identity,
+            changes[identity.token_id],
+            [c for c in custody if c.token_id == identity.token_id],
+        )
+        for identity in identities
     )
     hashes = {
         *(change.place.transaction_hash for life in lives for change in life.changes),
-        *(one for one in plans if one not in moves),
+        *(plan for plan in plans if plan not in moves),
     }
     sent = moves | await read_transactions(sources, hashes - {*moves})
     sent = {key: one for key, one in sent.items() if one.block <= wallet.block.number}
     pools = await _pool_keys(sources, _swapped(sent.values()), pools)
     facts = await _facts(sources, worth, lives, sent, pools)
     entries = ledger_of(facts)
-    results = tuple(story_result(facts, one) for one in stories(lives, plans))
+    results = tuple(story_result(facts, story) for story in stories(lives, plans))
     return WalletHistory(facts, entries, results, tuple(_gaps(facts, custody)))
 
 
@@ -240,17 +252,17 @@ async def _facts(
     sources: Sources,
     worth: WalletWorth,
     lives: tuple[PositionLife, ...],
-    sent: Mapping[str, SentTransaction],
+    sent: Mapping[str, PaidTransaction],
     pools: Mapping[PoolId, PoolKey],
 ) -> WalletFacts:
     block, network = worth.overview.wallet.block, sources.network
     wrapped = () if network.wrapped_native is None else (network.wrapped_native,)
-    in_pools = (one for key in pools.values() for one in (key.currency0, key.currency1))
-    idle = (one.token.address for one in worth.idle)
-    identities = [one.identity for one in lives]
+    in_pools = (address for key in pools.values() for address in (key.currency0, key.currency1))
+    idle = (balance.token.address for balance in worth.idle)
+    identities = [life.identity for life in lives]
     addresses = dict.fromkeys((NATIVE, *wrapped, *idle, *in_pools, *currencies(identities)))
     tokens = await tokens_at(sources, addresses, block.hash)
-    moments = {one.block: one.time for one in sent.values()} | {
+    moments = {transaction.block: transaction.time for transaction in sent.values()} | {
         change.place.block_number: change.timestamp for life in lives for change in life.changes
     }
     prices = await read_past_prices(sources, block, moments, addresses, pools.values())
@@ -267,58 +279,64 @@ def _life(
 ) -> PositionLife:
     """Of a position that was another's for a while only what happened in the wallet's own time."""
     wallet = worth.overview.wallet
-    held = next((one for one in wallet.positions if one.identity == identity), None)
+    held = next((position for position in wallet.positions if position.identity == identity), None)
     given = any(
-        NATIVE not in (one.sender, one.recipient) and one.sender != one.recipient for one in custody
+        NATIVE not in (transfer.sender, transfer.recipient)
+        and transfer.sender != transfer.recipient
+        for transfer in custody
     )
     if not given:
         return PositionLife(identity, tuple(changes), held)
 
     def mine(change: LiquidityChange) -> bool:
         place = change.place.block_number, change.place.log_index
-        before = [one for one in custody if (one.block_number, one.log_index) <= place]
+        before = [
+            transfer for transfer in custody if (transfer.block_number, transfer.log_index) <= place
+        ]
         last = before[-1] if before else custody[0]
         owner, other = (last.recipient, last.sender) if before else (last.sender, last.recipient)
         # Who burns a position gets what is in it after it is gone.
         return wallet.owner == (other if owner == NATIVE else owner)
 
-    return PositionLife(identity, tuple(one for one in changes if mine(one)), held, given=True)
+    return PositionLife(
+        identity, tuple(change for change in changes if mine(change)), held, given=True
+    )
 
 
 async def _identities(
     sources: Sources,
     worth: WalletWorth,
     custody: Sequence[CustodyChange],
-    moves: Iterable[SentTransaction],
+    moves: Iterable[PaidTransaction],
 ) -> tuple[tuple[PositionIdentity, ...], dict[PoolId, PoolKey]]:
     """Of every position the wallet ever had, burned ones by the logs of their transactions."""
-    known = {one.token_id: one.identity for one in worth.overview.wallet.positions}
-    ever = dict.fromkeys((*known, *(one.token_id for one in custody)))
-    known |= sources.memory.identities(one for one in ever if one not in known)
+    known = {position.token_id: position.identity for position in worth.overview.wallet.positions}
+    ever = dict.fromkeys((*known, *(transfer.token_id for transfer in custody)))
+    known |= sources.memory.identities(token_id for token_id in ever if token_id not in known)
     manager = sources.network.contracts.position_manager
     ranges = {
         change.salt: change
-        for one in moves
-        for change in one.changes
+        for move in moves
+        for change in move.changes
         if change.sender == manager and change.salt in ever and change.salt not in known
     }
-    pools = {one.pool_id: one.pool_key for one in known.values()}
-    pools = await _pool_keys(sources, [one.pool_id for one in ranges.values()], pools)
+    pools = {identity.pool_id: identity.pool_key for identity in known.values()}
+    pools = await _pool_keys(sources, [span.pool_id for span in ranges.values()], pools)
     for token_id, change in ranges.items():
         if key := pools.get(change.pool_id):
             known[token_id] = identify(token_id, key, change.tick_lower, change.tick_upper)
     sources.memory.remember(known.values())
-    return tuple(known[one] for one in sorted(known)), pools
+    return tuple(known[token_id] for token_id in sorted(known)), pools
 
 
 async def _pool_keys(
     sources: Sources, wanted: Iterable[PoolId], known: Mapping[PoolId, PoolKey]
 ) -> dict[PoolId, PoolKey]:
     """The PositionManager keeps the key of every pool it ever minted in."""
-    missing = [one for one in dict.fromkeys(wanted) if one not in known]
+    missing = [pool_id for pool_id in dict.fromkeys(wanted) if pool_id not in known]
     manager = sources.network.contracts.position_manager
-    prefixes = [bytes.fromhex(one.removeprefix("0x")[:_POOL_ID_DIGITS]) for one in missing]
-    calls = [requests.call(manager, _POOL_KEYS + one.ljust(32, b"\0")) for one in prefixes]
+    prefixes = [bytes.fromhex(pool_id.removeprefix("0x")[:_POOL_ID_DIGITS]) for pool_id in missing]
+    calls = [requests.call(manager, _POOL_KEYS + prefix.ljust(32, b"\0")) for prefix in prefixes]
     found = dict(known)
     for pool_id, answer in zip(missing, await settle_in_parts(sources.client, calls), strict=True):
         if isinstance(answer, bytes) and answer:
@@ -328,16 +346,16 @@ async def _pool_keys(
     return found
 
 
-def _swapped(sent: Iterable[SentTransaction]) -> list[PoolId]:
-    return [swap.pool_id for one in sent for swap in one.swaps]
+def _swapped(sent: Iterable[PaidTransaction]) -> list[PoolId]:
+    return [swap.pool_id for transaction in sent for swap in transaction.swaps]
 
 
 def _gaps(facts: WalletFacts, custody: Sequence[CustodyChange]) -> Iterable[str]:
-    known = {one.identity.token_id for one in facts.lives}
-    for token_id in dict.fromkeys(one.token_id for one in custody):
+    known = {life.identity.token_id for life in facts.lives}
+    for token_id in dict.fromkeys(transfer.token_id for transfer in custody):
         if token_id not in known:
             yield f"Of #{token_id} it is not known in which pool it was."
-    for one in facts.transactions.values():
-        for swap in one.swaps:
-            if one.sender == facts.owner and swap.pool_id not in facts.pools:
-                yield f"A swap of {one.hash} is in a pool that nobody tells the tokens of."
+    for transaction in facts.transactions.values():
+        for swap in transaction.swaps:
+            if transaction.sender == facts.owner and swap.pool_id not in facts.pools:
+                yield f"A swap of {transaction.hash} is in a pool that nobody tells the tokens of."

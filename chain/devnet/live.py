@@ -14,7 +14,13 @@ from chain.devnet.defaults import BLOCK_SECONDS
 from chain.devnet.world.accounts import KEEPER
 from chain.devnet.world.hook_code import EXIT_GUARD, SET_REFUSING
 from chain.devnet.world.market import HISTORY_ENDS, MarketVisit, live_visits
-from chain.devnet.world.writing import Intent, NodeState, Receipt, SignedBytes, next_base_fee
+from chain.devnet.world.writing import (
+    MinedReceipt,
+    NodeState,
+    SignedBytes,
+    UnsignedCall,
+    next_base_fee,
+)
 
 if TYPE_CHECKING:
     from chain.devnet.json_rpc import Call
@@ -138,7 +144,7 @@ class LiveWorld:
 
     def refuse_exits(self, *, refusing: bool) -> str:
         """Have the guard hook's keeper close the exits or open them; the transaction's hash."""
-        intent = Intent(KEEPER, EXIT_GUARD, encode_call(SET_REFUSING, refusing))
+        intent = UnsignedCall(KEEPER, EXIT_GUARD, encode_call(SET_REFUSING, refusing))
         (signed,) = self._mine(self.head_time + BLOCK_SECONDS, [intent])
         return signed.hash
 
@@ -154,7 +160,7 @@ class LiveWorld:
         self._mine(max(visit.time, self.head_time + 1), intents)
         self._traded_until = visit.time
 
-    def _mine(self, time: int, intents: Sequence[Intent] = ()) -> list[SignedBytes]:
+    def _mine(self, time: int, intents: Sequence[UnsignedCall] = ()) -> list[SignedBytes]:
         """One block at this time: what others have waiting, then these, whoever else mines."""
         head = self._head()
         transactions = self._signed(intents, head.next_base_fee)
@@ -176,12 +182,12 @@ class LiveWorld:
 
     def _report_refused(self, transactions: Sequence[SignedBytes]) -> None:
         calls = [("eth_getTransactionReceipt", (each.hash,)) for each in transactions]
-        receipts = msgspec.convert(self._node.ask_all(calls), list[Receipt | None])
+        receipts = msgspec.convert(self._node.ask_all(calls), list[MinedReceipt | None])
         for each, receipt in zip(transactions, receipts, strict=True):
             if receipt is None or receipt.status != "0x1":
                 logger.warning("A trade of the market was refused: %s", each.hash)
 
-    def _signed(self, intents: Sequence[Intent], base_fee: int) -> list[SignedBytes]:
+    def _signed(self, intents: Sequence[UnsignedCall], base_fee: int) -> list[SignedBytes]:
         state = NodeState(self._node)
         nonces: dict[str, int] = {}
         signed = []

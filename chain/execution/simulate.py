@@ -269,7 +269,9 @@ async def _first_alone(
         outcome = StepOutcome(first.step, False, 0, {}, refusal_words(error.data))
     else:
         outcome = StepOutcome(first.step, True, 0, {}, None)
-    return Simulation("eth_call", (outcome,), tuple(one.step for one in rest), reason)
+    return Simulation(
+        "eth_call", (outcome,), tuple(transaction.step for transaction in rest), reason
+    )
 
 
 def _is_about_transactions(error: RpcError) -> bool:
@@ -291,7 +293,10 @@ def _simulation(
     measured = [token for token in dict.fromkeys(tokens) if token != NATIVE and transactions]
     looks = [_look(token, transactions[0].sender) for token in measured]
     group = 1 + len(looks)
-    calls: list[Json] = [*looks, *(call for one in transactions for call in (_call(one), *looks))]
+    calls: list[Json] = [
+        *looks,
+        *(call for transaction in transactions for call in (_call(transaction), *looks)),
+    ]
     asked: Json = {
         "blockStateCalls": [{"calls": calls}],
         "traceTransfers": True,

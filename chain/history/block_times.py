@@ -73,7 +73,7 @@ async def first_block_since(client: RpcClient, network: Network, since: float, h
     # Where blocks come as evenly as they should, two of them are enough.
     probes = {guess, guess - int(slack / network.block_seconds / 2)}
     while high - low > 1 and (low_time is None or since - low_time > slack):
-        probes = {min(max(one, low + 1), high - 1) for one in probes}
+        probes = {min(max(probe, low + 1), high - 1) for probe in probes}
         for block in await read_headers(client, sorted(probes)):
             if block.timestamp <= since:
                 if block.number > low:

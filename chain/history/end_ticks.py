@@ -47,18 +47,18 @@ async def read_end_ticks(
     topics = _topics(pool_ids)
     newest = landmarks[0][0]
     manager = network.contracts.pool_manager
-    filters = [LogFilter(manager, one, newest + 1, head.number) for one in topics]
+    filters = [LogFilter(manager, topic, newest + 1, head.number) for topic in topics]
     since, here, *found = await client.settle(
         [
             requests.block(newest),
             requests.block(head.number),
-            *(requests.logs(one) for one in filters if newest < head.number),
+            *(requests.logs(log_filter) for log_filter in filters if newest < head.number),
         ]
     )
     _check(expected(here, Block), head)
     start = None if since is None else expected(since, Block)
     if start is not None and start.hash == landmarks[0][1]:
-        if not any(isinstance(one, NARROWABLE) for one in found):
+        if not any(isinstance(answer, NARROWABLE) for answer in found):
             logs = [log for answer in found for log in expected(answer, tuple)]
             return EndTicks(end_ticks(logs), start)
     else:

@@ -52,10 +52,10 @@ def last_day_rate(hours: PoolHours, terms: FeeTerms) -> float:
     """Σ fee/(2·L·√P) of the swaps of the last 24 hours to the second."""
     begin = hours.last.timestamp - DAY
     rate, before = 0.0, NOTHING_BEFORE
-    for one in hours.recent:
-        if one.time > begin:
-            rate += paid_fees(one, terms, before).rate
-        before = before.after(one)
+    for swap in hours.recent:
+        if swap.time > begin:
+            rate += paid_fees(swap, terms, before).rate
+        before = before.after(swap)
     return rate
 
 

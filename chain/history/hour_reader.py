@@ -95,7 +95,7 @@ class HourMemory:
         lost: int | None = None
         for row in wanted:
             there = _unpacked(stored.get(keys[row.hour]))
-            counted = [one for one in there if one.block_number <= found.last.number]
+            counted = [swap for swap in there if swap.block_number <= found.last.number]
             if len(counted) != row.swaps:
                 lost = row.hour
                 break
@@ -169,13 +169,13 @@ def _stored(kept: KeptHours) -> _StoredHours:
 
 def _packed(swaps: Sequence[RecentSwap]) -> str:
     columns = _SwapColumns(
-        blocks=_differences(one.block_number for one in swaps),
-        times=_differences(one.time for one in swaps),
-        prices=_differences(one.sqrt_price_x96 for one in swaps),
-        liquidities=_differences(one.liquidity for one in swaps),
-        fees=_differences(one.fee for one in swaps),
-        amounts=[one.amount_in for one in swaps],
-        marks=[one.zero_for_one + 2 * one.time_estimated for one in swaps],
+        blocks=_differences(swap.block_number for swap in swaps),
+        times=_differences(swap.time for swap in swaps),
+        prices=_differences(swap.sqrt_price_x96 for swap in swaps),
+        liquidities=_differences(swap.liquidity for swap in swaps),
+        fees=_differences(swap.fee for swap in swaps),
+        amounts=[swap.amount_in for swap in swaps],
+        marks=[swap.zero_for_one + 2 * swap.time_estimated for swap in swaps],
     )
     text = json.dumps(to_builtins(columns), separators=(",", ":"))
     return b64encode(zlib.compress(text.encode())).decode()
@@ -305,7 +305,7 @@ class _HourReader:
         """
         near = self.head.timestamp - DAY
         by_start: dict[int, list[PoolId]] = defaultdict(list)
-        recent = [one.last.number for one in kept.values() if one.last.time >= near]
+        recent = [hours.last.number for hours in kept.values() if hours.last.time >= near]
         for pool, one in kept.items():
             start = min(recent) if one.last.time >= near else one.last.number
             by_start[start].append(pool)
@@ -323,7 +323,7 @@ class _HourReader:
     ) -> AsyncIterator[dict[PoolId, KeptHours]]:
         """The same pools a range of blocks further each time, every one of them saved."""
         grown = {pool: kept[pool] for pool in group.pools}
-        first = min(one.last.number for one in grown.values()) + 1
+        first = min(hours.last.number for hours in grown.values()) + 1
         anchor, found = group.anchor, 0
         async for scanned in scan_logs(
             self._client,
@@ -364,7 +364,7 @@ class _HourReader:
             else one
             for pool, one in before.items()
         }
-        changed = min((one.last.time for one in before.values()), default=0)
+        changed = min((hours.last.time for hours in before.values()), default=0)
         self._memory.save(after, changed)
         for pool, kept in before.items():
             gone = {hour_of(swap.time) for swap in kept.recent if swap.time < since}
@@ -372,7 +372,7 @@ class _HourReader:
         return after
 
     async def _times(self, events: Iterable[SwapEvent], anchor: Block, end: Block) -> BlockTimes:
-        hashes = {one.place.block_number: one.place.block_hash for one in events}
+        hashes = {event.place.block_number: event.place.block_hash for event in events}
         known, exact = [anchor, end], self._exact_left
         if self._network.clock == "wall":
             exact = min(exact, (end.timestamp - anchor.timestamp) // _EXACT_EVERY)
@@ -391,13 +391,15 @@ class _HourReader:
             for pool, terms in self._terms.items()
             if (one := self._memory.load(pool, terms)) is not None
         }
-        await self._read_headers({self.head.number, *(one.last.number for one in loaded.values())})
+        await self._read_headers(
+            {self.head.number, *(hours.last.number for hours in loaded.values())}
+        )
         here = self._headers.get(self.head.number)
         if here is None:
             raise StatePruned(f"it has no block {self.head.number}")
         _check(here, self.head)
-        replaced = [one for one in loaded.values() if not self._has(one.last)]
-        await self._read_headers({mark.number for one in replaced for mark in one.landmarks})
+        replaced = [hours for hours in loaded.values() if not self._has(hours.last)]
+        await self._read_headers({mark.number for hours in replaced for mark in hours.landmarks})
         confirmed = {}
         for pool, one in loaded.items():
             known = self._known(one, self._terms[pool])

@@ -110,7 +110,7 @@ class PoolHours(Struct, frozen=True):
     def last_day(self) -> tuple[RecentSwap, ...]:
         """The swaps of the last 24 hours to the second."""
         begin = self.last.timestamp - DAY
-        return tuple(one for one in self.recent if one.time > begin)
+        return tuple(swap for swap in self.recent if swap.time > begin)
 
     @property
     def estimated_times(self) -> int:
@@ -191,7 +191,7 @@ def hour_rows(
             fees0, fees1 = fees0 + paid.fees0, fees1 + paid.fees1
             growth0, growth1 = growth0 + paid.growth0, growth1 + paid.growth1
             rate += paid.rate
-        prices = [one.sqrt_price_x96 for one in together]
+        prices = [swap.sqrt_price_x96 for swap in together]
         rows.append(
             HourRow(
                 hour,
@@ -204,7 +204,7 @@ def hour_rows(
                 growth1,
                 rate,
                 len(together),
-                sum(one.time_estimated for one in together),
+                sum(swap.time_estimated for swap in together),
             )
         )
     return rows
@@ -224,7 +224,7 @@ def pool_hours(
 ) -> PoolHours:
     """The hours of swaps that are all at hand."""
     kept_since = recent_since(last.timestamp)
-    recent = tuple(one for one in swaps if one.time >= kept_since)
+    recent = tuple(swap for swap in swaps if swap.time >= kept_since)
     rows = tuple(hour_rows(swaps, terms))
     return PoolHours(pool_id, since, last, rows, recent, kept_since)
 
@@ -263,7 +263,7 @@ class KeptHours(Struct, frozen=True):
             last=last,
             landmarks=_thinned((*self.landmarks, self.last), kept_since),
             rows=joined_rows(self.rows, hour_rows(swaps, terms, before)),
-            recent=tuple(one for one in recent if one.time >= kept_since),
+            recent=tuple(swap for swap in recent if swap.time >= kept_since),
             recent_since=kept_since,
         )
 
@@ -272,14 +272,16 @@ class KeptHours(Struct, frozen=True):
         hour = hour_of(last.time)
         if hour < self.recent_since:
             return None
-        recent = tuple(one for one in self.recent if one.block_number <= last.number)
+        recent = tuple(swap for swap in self.recent if swap.block_number <= last.number)
         earlier = [row.close for row in self.rows if row.hour < self.recent_since]
         before = PoolMoment(earlier[-1]) if earlier else NOTHING_BEFORE
         again = (row for row in hour_rows(recent, terms, before) if row.hour >= hour)
         return replace(
             self,
             last=last,
-            landmarks=tuple(one for one in self.landmarks if one.number < last.number),
+            landmarks=tuple(
+                landmark for landmark in self.landmarks if landmark.number < last.number
+            ),
             rows=(*(row for row in self.rows if row.hour < hour), *again),
             recent=recent,
         )
@@ -299,6 +301,8 @@ _NEWEST_LANDMARKS = 6
 
 def _thinned(landmarks: Sequence[Landmark], kept_since: int) -> tuple[Landmark, ...]:
     """The newest few, and of earlier ones the newest of each hour."""
-    usable = [one for one in landmarks if hour_of(one.time) >= kept_since]
-    older: Mapping[int, Landmark] = {hour_of(one.time): one for one in usable[:-_NEWEST_LANDMARKS]}
+    usable = [landmark for landmark in landmarks if hour_of(landmark.time) >= kept_since]
+    older: Mapping[int, Landmark] = {
+        hour_of(landmark.time): landmark for landmark in usable[:-_NEWEST_LANDMARKS]
+    }
     return (*older.values(), *usable[-_NEWEST_LANDMARKS:])

@@ -69,7 +69,7 @@ class PricePath(Struct, frozen=True):
         recent = self.last(hours)
         if not recent.points:
             return Unknown(f"nobody swapped in the last {hours} hours")
-        closes = tuple(one.sqrt_price_x96 for one in self.steps(HOUR, hours))
+        closes = tuple(step.sqrt_price_x96 for step in self.steps(HOUR, hours))
         return Known(closes, recent.source, self.until_block, float(self.until))
 
     def steps(self, seconds: int, count: int) -> tuple[PricePoint, ...]:
@@ -95,7 +95,7 @@ def price_path(hours: PoolHours) -> PricePath:
         if row.hour < hours.recent_since
     )
     swaps = (
-        PricePoint(one.time, one.sqrt_price_x96, 1, one.time_estimated) for one in hours.recent
+        PricePoint(swap.time, swap.sqrt_price_x96, 1, swap.time_estimated) for swap in hours.recent
     )
     return PricePath(hours.pool_id, (*earlier, *swaps), hours.last.timestamp, hours.last.number)
 

@@ -32,7 +32,7 @@ async def read_hook_targets(
     One request, two where a hook has a beacon.
     """
     questions = [requests.storage(hook, "0x" + slot.hex()) for hook in hooks for slot in _SLOTS]
-    words = [expected(one, str) for one in await reader.settle(questions)]
+    words = [expected(answer, str) for answer in await reader.settle(questions)]
     named = {
         hook: words[at : at + len(_SLOTS)]
         for hook, at in zip(hooks, range(0, len(words), len(_SLOTS)), strict=True)

@@ -124,11 +124,11 @@ def hours_of_range(
 def liquidity_in(changes: Sequence[LiquidityChange], begin: int, end: int) -> int:
     """What a position had on average between two times."""
     if end <= begin:
-        return sum(one.liquidity_delta for one in changes if one.timestamp <= begin)
+        return sum(change.liquidity_delta for change in changes if change.timestamp <= begin)
     weighted = sum(
-        one.liquidity_delta * (end - max(begin, one.timestamp))
-        for one in changes
-        if one.timestamp < end
+        change.liquidity_delta * (end - max(begin, change.timestamp))
+        for change in changes
+        if change.timestamp < end
     )
     return weighted // (end - begin)
 
@@ -172,7 +172,7 @@ def result_path(
     changes = account.changes
     if isinstance(earned, Unknown) or isinstance(now, Unknown):
         return ()
-    if not changes or any(isinstance(one.amounts, Unknown) for one in changes):
+    if not changes or any(isinstance(change.amounts, Unknown) for change in changes):
         return ()
     past = [
         hour
@@ -197,8 +197,8 @@ def _without_fees(
     snapshot: PositionSnapshot, changes: Sequence[LiquidityChange], time: int, sqrt_price: int
 ) -> Fraction:
     identity = snapshot.identity
-    before = [one for one in changes if one.timestamp <= time]
-    liquidity = sum(one.liquidity_delta for one in before)
+    before = [change for change in changes if change.timestamp <= time]
+    liquidity = sum(change.liquidity_delta for change in before)
     edges = sqrt_price_at_tick(identity.tick_lower), sqrt_price_at_tick(identity.tick_upper)
     inside = amounts_for_liquidity(sqrt_price, *edges, max(0, liquidity), round_up=False)
     result = worth(inside, sqrt_price)

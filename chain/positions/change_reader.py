@@ -93,7 +93,7 @@ class ChangeMemory:
 
     def load(self, identities: Iterable[PositionIdentity]) -> dict[int, PastChanges]:
         """What is remembered of these positions, by token id."""
-        by_key = {f"{self._place}/{one.token_id}": one for one in identities}
+        by_key = {f"{self._place}/{identity.token_id}": identity for identity in identities}
         found: dict[int, PastChanges] = {}
         for key, value in self._store.get_many(_NAMESPACE, by_key).items():
             stored = read_as(_StoredChanges, value)
@@ -121,7 +121,7 @@ class ChangeMemory:
         self._store.put_many(_NAMESPACE, values, now=self._clock())
 
     def forget(self, identities: Iterable[PositionIdentity]) -> None:
-        keys = [f"{self._place}/{one.token_id}" for one in identities]
+        keys = [f"{self._place}/{identity.token_id}" for identity in identities]
         for key in self._store.get_many(_NAMESPACE, keys):
             self._store.forget_key(_NAMESPACE, key)
 
@@ -152,7 +152,9 @@ class ChangeMemory:
 
 def is_whole(seen: ChangeCircumstances) -> bool:
     """Whether nothing is left that another node could still tell."""
-    return all(isinstance(one, Known) for one in (seen.sqrt_price, seen.growth_paid, seen.gas))
+    return all(
+        isinstance(quantity, Known) for quantity in (seen.sqrt_price, seen.growth_paid, seen.gas)
+    )
 
 
 def _as_quantity(value: int | _Reason, source: str, block: int) -> Quantity[int]:
@@ -262,9 +264,12 @@ class ChangeReader:
         """The account of each of these positions, all read at one block, by token id."""
         if not snapshots:
             return {}
-        held = {one.identity: one.liquidity for one in snapshots}
+        held = {snapshot.identity: snapshot.liquidity for snapshot in snapshots}
         changes = await self.changes(held, snapshots[0].block.number)
-        return {one.token_id: since_entry(one, changes[one.token_id]) for one in snapshots}
+        return {
+            snapshot.token_id: since_entry(snapshot, changes[snapshot.token_id])
+            for snapshot in snapshots
+        }
 
     async def changes(
         self, liquidity: Mapping[PositionIdentity, int | None], until: int
@@ -285,16 +290,25 @@ class ChangeReader:
         past, final = await self._still_valid(identities)
         minted = await self._minted(identities, past, until)
         seen = await self._changes_of(identities, until, past, minted, final)
-        astray = [one for one in identities if not _adds_up(liquidity[one], seen[one.token_id])]
-        if any(_events(past, one) or one.token_id in minted for one in astray):
+        astray = [
+            identity
+            for identity in identities
+            if not _adds_up(liquidity[identity], seen[identity.token_id])
+        ]
+        if any(_events(past, identity) or identity.token_id in minted for identity in astray):
             # What was remembered is of another history: read theirs from the beginning.
             seen |= await self._changes_of(astray, until, {}, {}, final)
         if final is not None:
             told = {token_id: events for token_id, events in seen.items() if events}
             self._changes_memory.save(self._final(told, past, final))
         # A node that tells nothing of a position may lack its logs: the next look begins anew.
-        self._changes_memory.forget(one for one in identities if not seen[one.token_id])
-        return {one.token_id: accounted(one, seen[one.token_id]) for one in identities}
+        self._changes_memory.forget(
+            identity for identity in identities if not seen[identity.token_id]
+        )
+        return {
+            identity.token_id: accounted(identity, seen[identity.token_id])
+            for identity in identities
+        }
 
     async def _minted(
         self, identities: Sequence[PositionIdentity], past: Mapping[int, PastChanges], until: int
@@ -304,8 +318,8 @@ class ChangeReader:
         Where an endpoint gives few blocks at once the oldest is looked for: ids are given one after
         the other, so no other is older.
         """
-        minted = self._positions.minted(one.token_id for one in identities)
-        unknown = {one.token_id for one in identities} - minted.keys() - past.keys()
+        minted = self._positions.minted(identity.token_id for identity in identities)
+        unknown = {identity.token_id for identity in identities} - minted.keys() - past.keys()
         blocks = until - self._network.first_block + 1
         if not unknown or not is_worth_searching(self._client, blocks):
             return minted
@@ -321,7 +335,7 @@ class ChangeReader:
     ) -> tuple[dict[int, PastChanges], Block | None]:
         """What is remembered of this chain and not of another, and the last final block."""
         past = self._changes_memory.load(identities)
-        numbers = sorted({one.through for one in past.values()})
+        numbers = sorted({history.through for history in past.values()})
         final, *headers = await self._client.settle(
             [requests.block("finalized"), *(requests.block(number) for number in numbers)]
         )
@@ -344,7 +358,7 @@ class ChangeReader:
     ) -> dict[int, PastChanges]:
         """The same with what was unknown asked for anew, where somebody may tell by now."""
         labels, now = self._client.labels, self._changes_memory.now()
-        identities = {one.token_id: one for one in positions}
+        identities = {position.token_id: position for position in positions}
         due = {token_id: one for token_id, one in past.items() if one.is_due(labels, now)}
         missing = [
             (identities[token_id], event)
@@ -377,16 +391,16 @@ class ChangeReader:
     ) -> dict[int, list[Seen]]:
         """Those remembered, and after them those the logs tell, saved on the way."""
         starts = {
-            one.token_id: past[one.token_id].through + 1
-            if one.token_id in past
-            else minted.get(one.token_id, self._network.first_block)
-            for one in identities
+            identity.token_id: past[identity.token_id].through + 1
+            if identity.token_id in past
+            else minted.get(identity.token_id, self._network.first_block)
+            for identity in identities
         }
         seen = {
-            one.token_id: [
-                known for known in _events(past, one) if known[0].place.block_number <= until
+            identity.token_id: [
+                known for known in _events(past, identity) if known[0].place.block_number <= until
             ]
-            for one in identities
+            for identity in identities
         }
         found: list[Event] = []
         first = min(starts.values())
@@ -407,7 +421,7 @@ class ChangeReader:
     ) -> AsyncIterator[ScannedPart]:
         """The changes of their pools; one pass over the logs serves them all."""
         contracts = self._network.contracts
-        pools = tuple(sorted({one.pool_id for one in identities}))
+        pools = tuple(sorted({identity.pool_id for identity in identities}))
         sender = "0x" + "00" * 12 + contracts.position_manager.removeprefix("0x")
         topics = (MODIFY_LIQUIDITY, pools, sender)
         return scan_parts(
@@ -428,7 +442,9 @@ class ChangeReader:
         """Every change up to the final block, also where a node could not tell all of it."""
         found: dict[int, PastChanges] = {}
         for token_id, events in seen.items():
-            settled = tuple(one for one in events if one[0].place.block_number <= final.number)
+            settled = tuple(
+                event for event in events if event[0].place.block_number <= final.number
+            )
             asked_at: float | None = None
             asked: tuple[str, ...] = ()
             if not all(is_whole(circumstances) for _, circumstances in settled):
@@ -444,7 +460,7 @@ def _own(
     logs: Sequence[Log], identities: Sequence[PositionIdentity], starts: Mapping[int, int]
 ) -> list[Event]:
     """The changes of these positions, each from its start on."""
-    by_id = {one.token_id: one for one in identities}
+    by_id = {identity.token_id: identity for identity in identities}
     return [
         (by_id[event.salt], event)
         for event in map(modify_liquidity_event, logs)

@@ -156,7 +156,7 @@ def total(parts: Sequence[Quantity[Amounts]]) -> Quantity[Amounts]:
 
 
 def _sum(*parts: Amounts) -> Amounts:
-    return Amounts(sum(one.amount0 for one in parts), sum(one.amount1 for one in parts))
+    return Amounts(sum(part.amount0 for part in parts), sum(part.amount1 for part in parts))
 
 
 def _amounts(
@@ -230,7 +230,7 @@ async def _read_surroundings(
         client,
         [
             *(requests.block(number) for number in numbers),
-            *(requests.receipt(one) for one in transactions),
+            *(requests.receipt(transaction) for transaction in transactions),
             *(requests.logs(_movements(network, *pool_block)) for pool_block in pool_blocks),
         ],
     )

@@ -187,7 +187,7 @@ class Discovery:
                 wallet.owner,
                 wallet.balance_of,
                 trail.search or SearchState.from_block(wallet.block.number),
-                {one.token_id for one in wallet.positions},
+                {position.token_id for position in wallet.positions},
                 doubtful=trail.searches > 0,
             )
             for trail, wallet in group
@@ -258,7 +258,7 @@ class Discovery:
             return None
         logs, block = by_owner(news.logs), at.block
         now = {trail.owner: trail.now(logs.get(trail.owner, ()), block) for trail in trails}
-        newcomers = [one for one in _operators(now) if one not in approvals]
+        newcomers = [operator for operator in _operators(now) if operator not in approvals]
         if newcomers:
             more = await gathering.advance(_held(now), self._approvals(newcomers))
             approvals |= zip(newcomers, more.outcomes, strict=True)
@@ -272,7 +272,11 @@ class Discovery:
         wallets = tuple(
             self._wallet(
                 gathering,
-                [snapshots[one] for one in sorted(was.held | now[owner].held) if one in snapshots],
+                [
+                    snapshots[token_id]
+                    for token_id in sorted(was.held | now[owner].held)
+                    if token_id in snapshots
+                ],
                 now[owner],
                 owner=owner,
                 balance_of=decode_count(balance),
@@ -281,7 +285,7 @@ class Discovery:
             for (owner, was), balance in zip(before.items(), balances, strict=True)
         )
         if not with_logs:
-            unchanged = all(one.complete and not one.unconfirmed for one in wallets)
+            unchanged = all(wallet.complete and not wallet.unconfirmed for wallet in wallets)
             return wallets if unchanged else None
         final = -1 if news.finalized is None else news.finalized.number
         proven = {
@@ -306,7 +310,7 @@ class Discovery:
         balance_of: int,
         operators: tuple[Address, ...],
     ) -> WalletPositions:
-        mine = tuple(one for one in snapshots if one.owner == owner)
+        mine = tuple(snapshot for snapshot in snapshots if snapshot.owner == owner)
         since = holdings.approvals_from
         return WalletPositions(
             owner=owner,
@@ -315,23 +319,25 @@ class Discovery:
             balance_of=balance_of,
             operators=operators,
             approvals_from=since if since > self._network.first_block else None,
-            unconfirmed=tuple(sorted(holdings.held - {one.token_id for one in mine})),
+            unconfirmed=tuple(sorted(holdings.held - {position.token_id for position in mine})),
             words=gathering.words,
         )
 
     def _approvals(self, operators: Iterable[tuple[Address, Address]]) -> tuple[Call, ...]:
-        return tuple(operator_call(self._position_manager, *one) for one in operators)
+        return tuple(operator_call(self._position_manager, *operator) for operator in operators)
 
 
 def _proven(holdings: Holdings, wallet: WalletPositions) -> Holdings:
     """Of what a wallet may hold that which it does."""
-    return replace(holdings, held=frozenset(one.token_id for one in wallet.positions))
+    return replace(holdings, held=frozenset(position.token_id for position in wallet.positions))
 
 
 def _held(holdings: Mapping[Address, Holdings]) -> frozenset[int]:
-    return frozenset[int]().union(*(one.held for one in holdings.values()))
+    return frozenset[int]().union(*(holding.held for holding in holdings.values()))
 
 
 def _operators(holdings: Mapping[Address, Holdings]) -> list[tuple[Address, Address]]:
     """Each wallet with each stranger that was allowed to move its positions."""
-    return [(owner, one) for owner, held in holdings.items() for one in sorted(held.operators)]
+    return [
+        (owner, operator) for owner, held in holdings.items() for operator in sorted(held.operators)
+    ]

@@ -49,7 +49,7 @@ class LogDeltaQuestion:
     ) -> None:
         self._holdings = holdings
         self._landmarks = sorted(
-            {one.through for one in holdings.values() if one.block_hash is not None}
+            {holding.through for holding in holdings.values() if holding.block_hash is not None}
         )
         manager = network.contracts.position_manager
         filters = [
@@ -201,8 +201,8 @@ def kept(checkpoints: Sequence[Holdings], final: int) -> tuple[Holdings, ...]:
     The newest makes the next read short; should its block be reorganised away, an older one is
     still good.
     """
-    settled = [one for one in checkpoints if one.through <= final]
-    open_ones = [one for one in checkpoints if one.through > final]
+    settled = [checkpoint for checkpoint in checkpoints if checkpoint.through <= final]
+    open_ones = [checkpoint for checkpoint in checkpoints if checkpoint.through > final]
     return tuple(dict.fromkeys((*settled[-1:], *open_ones[:1], *open_ones[-1:])))
 
 

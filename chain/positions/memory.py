@@ -102,14 +102,26 @@ class PositionMemory:
                 identity = _identity(keys[key], value)
                 if identity is not None:
                     self._identities[identity.token_id] = identity
-        return {one: self._identities[one] for one in wanted if one in self._identities}
+        return {
+            token_id: self._identities[token_id]
+            for token_id in wanted
+            if token_id in self._identities
+        }
 
     def remember(self, identities: Iterable[PositionIdentity]) -> None:
-        new = [one for one in identities if self._identities.get(one.token_id) != one]
-        self._identities.update((one.token_id, one) for one in new)
+        new = [
+            identity
+            for identity in identities
+            if self._identities.get(identity.token_id) != identity
+        ]
+        self._identities.update((identity.token_id, identity) for identity in new)
         values = {
-            self._key(one.token_id): [*one.pool_key.values, one.tick_lower, one.tick_upper]
-            for one in new
+            self._key(identity.token_id): [
+                *identity.pool_key.values,
+                identity.tick_lower,
+                identity.tick_upper,
+            ]
+            for identity in new
         }
         self._store.put_many(_POSITIONS, values, now=self._clock())
 

@@ -61,7 +61,7 @@ class Portfolio(Struct, frozen=True):
 
 def currencies(identities: Iterable[PositionIdentity]) -> tuple[Address, ...]:
     """The tokens these positions are made of, each once."""
-    pairs = ((one.pool_key.currency0, one.pool_key.currency1) for one in identities)
+    pairs = ((identity.pool_key.currency0, identity.pool_key.currency1) for identity in identities)
     return tuple(dict.fromkeys(address for pair in pairs for address in pair))
 
 
@@ -72,7 +72,7 @@ def price_question(
 
     Their own pools count too.
     """
-    keys = {one.pool_id: one.pool_key for one in identities}.values()
+    keys = {identity.pool_id: identity.pool_key for identity in identities}.values()
     wanted = with_ether(network, (*currencies(identities), *beside))
     return ask_pool_prices(network, wanted, keys)
 
@@ -101,14 +101,15 @@ def portfolio(
             sums[kind] += worth.value
         return worth
 
-    for one in snapshots:
-        key = one.pool.key
+    for snapshot in snapshots:
+        key = snapshot.pool.key
         token0, token1 = tokens[key.currency0], tokens[key.currency1]
         principal = _sum(
-            value("principal", token0, one.amount0), value("principal", token1, one.amount1)
+            value("principal", token0, snapshot.amount0),
+            value("principal", token1, snapshot.amount1),
         )
-        fees = _sum(value("fees", token0, one.fees0), value("fees", token1, one.fees1))
-        worths.append(Worth(one.token_id, principal, fees, _sum(principal, fees)))
+        fees = _sum(value("fees", token0, snapshot.fees0), value("fees", token1, snapshot.fees1))
+        worths.append(Worth(snapshot.token_id, principal, fees, _sum(principal, fees)))
     return Portfolio(unit, tuple(worths), sums["principal"], sums["fees"], tuple(unpriced.values()))
 
 
@@ -223,7 +224,7 @@ async def read_values(
     if not snapshots:
         return {}, price_book(network, {}, {})
     block = snapshots[0].block
-    identities = [one.identity for one in snapshots]
+    identities = [snapshot.identity for snapshot in snapshots]
     wanted = currencies(identities)
     question = price_question(network, identities, beside)
     tokens, market, pools = await asyncio.gather(

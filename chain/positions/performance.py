@@ -67,21 +67,24 @@ async def _read(
     head = snapshots[0].block
     day_ago = await first_block_since(client, network, head.timestamp - DAY, head)
     begins = {
-        one.token_id: max(day_ago, earning_since(accounts[one.token_id]) or day_ago)
-        for one in snapshots
+        snapshot.token_id: max(day_ago, earning_since(accounts[snapshot.token_id]) or day_ago)
+        for snapshot in snapshots
     }
     wanted: dict[int, dict[int, None]] = defaultdict(dict)
-    for one in snapshots:
-        slots = layout_of(one.identity, manager).slots
-        wanted[begins[one.token_id]].update(dict.fromkeys(slots))
+    for snapshot in snapshots:
+        slots = layout_of(snapshot.identity, manager).slots
+        wanted[begins[snapshot.token_id]].update(dict.fromkeys(slots))
     words = await read_past_words(client, network, {at: list(some) for at, some in wanted.items()})
-    headers = {one.number: one for one in await read_headers(client, sorted(wanted))}
+    headers = {header.number: header for header in await read_headers(client, sorted(wanted))}
     terms = {
-        one.pool.pool_id: FeeTerms(one.pool.key.fee, one.pool.protocol_fee) for one in snapshots
+        snapshot.pool.pool_id: FeeTerms(snapshot.pool.key.fee, snapshot.pool.protocol_fee)
+        for snapshot in snapshots
     }
     hours = await read_hours(client, network, terms, DAY, memory=memory, head=head)
     without_words = {
-        one.pool.pool_id for one in snapshots if isinstance(words[begins[one.token_id]], Unknown)
+        snapshot.pool.pool_id
+        for snapshot in snapshots
+        if isinstance(words[begins[snapshot.token_id]], Unknown)
     }
     earlier = {
         pool_id: await find_last_price(client, network, pool_id, day_ago - 1)
@@ -89,13 +92,13 @@ async def _read(
     }
     results: dict[int, DailyResult] = {}
     paths: dict[tuple[PoolId, int], tuple[PricePoint, ...]] = {}
-    for one in snapshots:
-        begin, pool_id = begins[one.token_id], one.pool.pool_id
+    for snapshot in snapshots:
+        begin, pool_id = begins[snapshot.token_id], snapshot.pool.pool_id
         start = DayStart(headers[begin], words[begin], earlier.get(pool_id))
-        result = daily_result(one, manager, start, hours[pool_id])
+        result = daily_result(snapshot, manager, start, hours[pool_id])
         if (pool_id, begin) not in paths:
-            paths[pool_id, begin] = _path(one, manager, start, hours[pool_id])
-        results[one.token_id] = replace(result, path=paths[pool_id, begin])
+            paths[pool_id, begin] = _path(snapshot, manager, start, hours[pool_id])
+        results[snapshot.token_id] = replace(result, path=paths[pool_id, begin])
     return results
 
 
@@ -198,10 +201,10 @@ def _fees_by_swaps(
     """Estimated: the position's share of each swap's fee."""
     terms = FeeTerms(snapshot.pool.key.fee, snapshot.pool.protocol_fee)
     number = start.block.number
-    before: list[PricedSwap] = [one for one in hours.recent if one.block_number <= number]
+    before: list[PricedSwap] = [swap for swap in hours.recent if swap.block_number <= number]
     if not before and isinstance(start.earlier, SwapEvent):
         before = [start.earlier]
-    since = [one for one in hours.recent if one.block_number > number]
+    since = [swap for swap in hours.recent if swap.block_number > number]
     fees = range_fees([*before[-1:], *since], held, terms, included=True)
     return _by_swaps(Amounts(fees.fees0, fees.fees1), hours)
 
@@ -222,8 +225,8 @@ def _hourly_prices(
     """The square-root prices at the start, at each full hour back from the end, and at the end."""
     opening = _opening_price(snapshot, layout, start, hours)
     begin, until = start.block.timestamp, snapshot.block.timestamp
-    times = [one.time for one in hours.recent]
-    prices = [opening, *(one.sqrt_price_x96 for one in hours.recent)]
+    times = [swap.time for swap in hours.recent]
+    prices = [opening, *(swap.sqrt_price_x96 for swap in hours.recent)]
     back = range((until - begin - 1) // HOUR, -1, -1)
     moments = [begin, *(until - count * HOUR for count in back)]
     return [prices[bisect_right(times, at)] for at in moments]

@@ -42,7 +42,7 @@ class SinceEntry(Struct, frozen=True):
 
 def since_entry(snapshot: PositionSnapshot, changes: tuple[LiquidityChange, ...]) -> SinceEntry:
     """The account of a position at the snapshot's block."""
-    if not changes or sum(one.liquidity_delta for one in changes) != snapshot.liquidity:
+    if not changes or sum(change.liquidity_delta for change in changes) != snapshot.liquidity:
         return _unknown(snapshot, Unknown("the logs do not add up to the position's liquidity"))
     return _account(snapshot, changes)
 

@@ -21,7 +21,7 @@ from chain.positions.holdings import (
     owner_words,
 )
 from chain.positions.memory import GivenUp, PositionMemory, SearchProgress, SearchState
-from chain.read.logs import FIRST_BLOCKS, NARROWABLE, Topics, Width, scan_logs_back
+from chain.read.logs import FIRST_BLOCKS, NARROWABLE, RangeWidth, Topics, scan_logs_back
 from chain.rpc import requests
 from chain.rpc.endpoint import KnownRange
 from chain.rpc.errors import RateLimited, Reverted, RpcRefused, StatePruned
@@ -131,7 +131,7 @@ class WalletTrail(Struct):
     def state_for(self, wallet: WalletPositions, endpoints: Sequence[str]) -> SearchState:
         """From where to search for what a wallet lacks; what others own is left out."""
         state, number = self.search, wallet.block.number
-        mine = frozenset(one.token_id for one in wallet.positions)
+        mine = frozenset(position.token_id for position in wallet.positions)
         known_elsewhere = (
             state is not None
             and state.given_up is not None
@@ -279,14 +279,14 @@ class PositionSearch:
             await self._ask_owners()
         with suppress(*_NO_LOGS):
             await self._read_approvals()
-        for one in self._wallets:
-            given_up = None if one.is_done else GivenUp(one.missing, self._client.labels)
-            one.state = replace(one.state, through=head, given_up=given_up)
+        for wallet in self._wallets:
+            given_up = None if wallet.is_done else GivenUp(wallet.missing, self._client.labels)
+            wallet.state = replace(wallet.state, through=head, given_up=given_up)
         self._save()
 
     @property
     def _is_done(self) -> bool:
-        return all(one.is_done for one in self._wallets)
+        return all(wallet.is_done for wallet in self._wallets)
 
     async def _catch_up(self, head: int) -> None:
         """What arrived since the last time; approvals too, unless that would take too long."""
@@ -323,7 +323,7 @@ class PositionSearch:
                 raise _LogsHopelessError
 
     async def _read_approvals(self) -> None:
-        last = max(one.state.approvals_from for one in self._wallets) - 1
+        last = max(wallet.state.approvals_from for wallet in self._wallets) - 1
         if last < self._first or not affords_approvals(last - self._first + 1, self._known):
             return
         async for part_first, _ in self._scanned(self._first, last, arrivals=False):
@@ -331,26 +331,26 @@ class PositionSearch:
 
     async def _scanned(
         self, first: int, last: int, *, arrivals: bool = True, approvals: bool = True
-    ) -> AsyncIterator[tuple[int, Width]]:
+    ) -> AsyncIterator[tuple[int, RangeWidth]]:
         """Every range, newest first, once its logs are counted in."""
-        topic = owner_words([one.owner for one in self._wallets])
+        topic = owner_words([wallet.owner for wallet in self._wallets])
         filters: list[Topics] = [(TRANSFER, None, topic)] if arrivals else []
         if approvals:
             filters.append((APPROVAL_FOR_ALL, topic))
-        width = Width.of(last - first + 1, self._known)
+        width = RangeWidth.of(last - first + 1, self._known)
         async for part in scan_logs_back(
             self._client, self._manager, filters, first, last, width=width
         ):
             logs = by_owner(part.logs)
-            for one in self._wallets:
-                one.state = one.took(logs.get(one.owner, ()))
+            for wallet in self._wallets:
+                wallet.state = wallet.took(logs.get(wallet.owner, ()))
             self._memory.remember_minted(minted_in(part.logs))
             self._learn(part.width)
             self._worked += part.width.good
             await self._check()
             yield part.first, part.width
 
-    def _learn(self, width: Width) -> None:
+    def _learn(self, width: RangeWidth) -> None:
         known = self._known
         if width.refused:
             self._known = KnownRange(max(1, width.good or width.blocks), most=True)
@@ -359,7 +359,7 @@ class PositionSearch:
         if self._known is not None and self._known != known:
             self._client.learn_log_range(self._known)
 
-    async def _is_hopeless(self, blocks: int, width: Width) -> bool:
+    async def _is_hopeless(self, blocks: int, width: RangeWidth) -> bool:
         calls = blocks / width.blocks
         if calls < _HOPELESS_CALLS:
             return False
@@ -378,13 +378,13 @@ class PositionSearch:
 
     async def _check(self, *, all_found: bool = True) -> None:
         """Whose the found ones are, where it decides whether all are found."""
-        for one in self._wallets:
-            unsure = sorted(one.state.found - one.mine)
-            if not unsure or (all_found and not (one.doubtful and one.is_done)):
+        for wallet in self._wallets:
+            unsure = sorted(wallet.state.found - wallet.mine)
+            if not unsure or (all_found and not (wallet.doubtful and wallet.is_done)):
                 continue
             owners = await self._patiently(partial(self._owners, unsure))
-            one.mine |= {token for token, owner in owners.items() if owner == one.owner}
-            one.state = replace(one.state, found=frozenset(one.mine))
+            wallet.mine |= {token for token, owner in owners.items() if owner == wallet.owner}
+            wallet.state = replace(wallet.state, found=frozenset(wallet.mine))
 
     async def _owners(self, tokens: Sequence[int]) -> dict[int, Address | None]:
         """Their owners, at the newest block as long as the node has its state; None for no one."""
@@ -436,9 +436,9 @@ class PositionSearch:
                     return
                 continue
             self._group = self._group.after_answer()
-            for one in self._wallets:
-                one.mine |= {token for token, owner in owners.items() if owner == one.owner}
-                one.state = replace(one.state, found=one.state.found | one.mine)
+            for wallet in self._wallets:
+                wallet.mine |= {token for token, owner in owners.items() if owner == wallet.owner}
+                wallet.state = replace(wallet.state, found=wallet.state.found | wallet.mine)
             last = group.start - 1
             self._worked += len(group)
             self._tell("ids", self._worked, newest)
@@ -453,19 +453,19 @@ class PositionSearch:
         return await ask()
 
     def _update(self, **changes: int) -> None:
-        for one in self._wallets:
-            one.state = replace(one.state, **changes)
+        for wallet in self._wallets:
+            wallet.state = replace(wallet.state, **changes)
 
     def _save(self) -> None:
-        self._memory.remember_searches({one.owner: one.state for one in self._wallets})
+        self._memory.remember_searches({wallet.owner: wallet.state for wallet in self._wallets})
 
     def _tell(self, by: Literal["logs", "ids"], done: int, total: int) -> None:
         seconds = self._client.monotonic() - self._began
         left = None if not self._worked else seconds / self._worked * (total - done)
         self._watch(
             SearchProgress(
-                found=sum(one.balance - max(0, one.missing) for one in self._wallets),
-                wanted=sum(one.balance for one in self._wallets),
+                found=sum(wallet.balance - max(0, wallet.missing) for wallet in self._wallets),
+                wanted=sum(wallet.balance for wallet in self._wallets),
                 by=by,
                 done=done,
                 total=total,

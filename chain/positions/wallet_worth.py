@@ -43,7 +43,7 @@ class WalletWorth(Struct, frozen=True):
     @property
     def idle_value(self) -> Fraction:
         """Without what could not be priced."""
-        known = (one.value.value for one in self.idle if isinstance(one.value, Known))
+        known = (balance.value.value for balance in self.idle if isinstance(balance.value, Known))
         return sum(known, Fraction(0))
 
     @property
@@ -52,13 +52,15 @@ class WalletWorth(Struct, frozen=True):
 
     def owned(self, address: Address) -> Quantity[int]:
         """All of one token, in the wallet and in positions with their uncollected fees."""
-        idle = next((one.amount for one in self.idle if one.token.address == address), None)
+        idle = next(
+            (balance.amount for balance in self.idle if balance.token.address == address), None
+        )
         inside = sum(
-            one.amount0 + one.fees0 if one.pool.key.currency0 == address else 0
-            for one in self.overview.wallet.positions
+            position.amount0 + position.fees0 if position.pool.key.currency0 == address else 0
+            for position in self.overview.wallet.positions
         ) + sum(
-            one.amount1 + one.fees1 if one.pool.key.currency1 == address else 0
-            for one in self.overview.wallet.positions
+            position.amount1 + position.fees1 if position.pool.key.currency1 == address else 0
+            for position in self.overview.wallet.positions
         )
         if idle is None:
             return Known(inside, STORAGE, self.overview.wallet.block.number)
@@ -69,10 +71,12 @@ class WalletWorth(Struct, frozen=True):
         """What is in no total, and why."""
         beside = tuple(
             Unpriced(
-                one.token, 0 if isinstance(one.amount, Unknown) else one.amount.value, value.reason
+                balance.token,
+                0 if isinstance(balance.amount, Unknown) else balance.amount.value,
+                value.reason,
             )
-            for one in self.idle
-            if isinstance(value := one.value, Unknown)
+            for balance in self.idle
+            if isinstance(value := balance.value, Unknown)
         )
         return (*self.overview.portfolio.unpriced, *beside)
 
@@ -88,7 +92,7 @@ async def read_worths(
     network = sources.network
     wallets = await Discovery(sources.client, network, sources.memory, watch=watch).read_all(owners)
     block = wallets[0].block
-    identities = [one.identity for wallet in wallets for one in wallet.positions]
+    identities = [position.identity for wallet in wallets for position in wallet.positions]
     listed = (item.token.address for item in every_listed_token(network))
     addresses = tuple(dict.fromkeys((*listed, *currencies(identities))))
     held = await _read_balances(sources, wallets, addresses)
@@ -101,12 +105,12 @@ async def read_worths(
             wanted,
             coingecko=sources.coingecko,
             at=block.hash,
-            also={one.pool_id: one.pool_key for one in identities}.values(),
+            also={identity.pool_id: identity.pool_key for identity in identities}.values(),
         ),
     )
 
     def idle(owner: Address) -> tuple[IdleAmount, ...]:
-        amounts = ((tokens[one], held[owner, one]) for one in wanted)
+        amounts = ((tokens[address], held[owner, address]) for address in wanted)
         return tuple(
             IdleAmount(
                 token,
@@ -137,8 +141,8 @@ async def _read_balances(
 ) -> dict[tuple[Address, Address], Quantity[int]]:
     """By wallet and token; a token nobody listed is asked alone, so that it spoils no other."""
     network, block = sources.network, wallets[0].block
-    listed = [one for one in addresses if listed_token(network, one) is not None]
-    strange = [one for one in addresses if one not in listed]
+    listed = [address for address in addresses if listed_token(network, address) is not None]
+    strange = [address for address in addresses if address not in listed]
     asked = [(wallet.owner, token) for wallet in wallets for token in listed]
     alone = [(wallet.owner, token) for wallet in wallets for token in strange]
     here = OneBlock(sources.client, network, block.hash)

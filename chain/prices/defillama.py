@@ -79,11 +79,13 @@ class DefiLlama(ClosedAtEnd):
         prices: dict[Address, Quantity[Fraction]] = {}
         for start in range(0, len(wanted), TOKENS_A_REQUEST):
             some = wanted[start : start + TOKENS_A_REQUEST]
-            names = ",".join(f"{chain}:{one}" for one in some)
+            names = ",".join(f"{chain}:{address}" for address in some)
             told = await self._coins(f"/prices/current/{quote(names, safe=':,')}", {})
             prices |= {
-                one: told if isinstance(told, Unknown) else self._now(told.get(f"{chain}:{one}"))
-                for one in some
+                address: told
+                if isinstance(told, Unknown)
+                else self._now(told.get(f"{chain}:{address}"))
+                for address in some
             }
         return prices
 
@@ -99,15 +101,17 @@ class DefiLlama(ClosedAtEnd):
         found: dict[int, dict[Address, Quantity[Fraction]]] = {}
         for start in range(0, len(wanted), MOMENTS_A_REQUEST):
             some = wanted[start : start + MOMENTS_A_REQUEST]
-            asked = json.dumps({f"{chain}:{one}": some for one in addresses}, separators=(",", ":"))
+            asked = json.dumps(
+                {f"{chain}:{address}": some for address in addresses}, separators=(",", ":")
+            )
             parameters = {"coins": asked, "searchWidth": str(PAST_SECONDS)}
             told = await self._coins("/batchHistorical", parameters)
             for moment in some:
                 found[moment] = {
-                    one: told
+                    address: told
                     if isinstance(told, Unknown)
-                    else _then(told.get(f"{chain}:{one}"), moment)
-                    for one in addresses
+                    else _then(told.get(f"{chain}:{address}"), moment)
+                    for address in addresses
                 }
         return found
 

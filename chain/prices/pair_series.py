@@ -55,17 +55,17 @@ async def market_closes(
 
 def closes_of(series: list[PriceSeries], *, hours: int, now: float) -> Quantity[tuple[float, ...]]:
     """One series as it is, or the ratio of two, at each of the last hours."""
-    names = "/".join(one.coin for one in series)
-    if any(not one.points for one in series):
+    names = "/".join(value.coin for value in series)
+    if any(not value.points for value in series):
         return Unknown(f"{SOURCE} has no prices for {names}")
-    end = min(one.points[-1].time for one in series)
+    end = min(value.points[-1].time for value in series)
     if now - end > OLDEST_SECONDS:
         return Unknown(f"{SOURCE}'s last price of {names} is {(now - end) / HOUR:.1f} h old")
-    covered = int((end - max(one.points[0].time for one in series)) // HOUR)
+    covered = int((end - max(value.points[0].time for value in series)) // HOUR)
     if covered < LEAST_COVERED * hours:
         return Unknown(f"{SOURCE}'s prices of {names} reach back {covered} of {hours} hours")
     moments = [end - back * HOUR for back in range(min(hours, covered), -1, -1)]
-    prices = [_at(one, moments) for one in series]
+    prices = [_at(value, moments) for value in series]
     ratio = prices[0] if len(prices) == 1 else [a / b for a, b in zip(*prices, strict=True)]
     return Known(tuple(ratio), f"{SOURCE}, {len(ratio)} hourly prices of {names}", time=end)
 

@@ -239,7 +239,10 @@ class _Market:
         return token.decimals
 
     def _name(self, state: PoolState) -> str:
-        tokens = (_listed(self._network, one) for one in (state.key.currency0, state.key.currency1))
+        tokens = (
+            _listed(self._network, address)
+            for address in (state.key.currency0, state.key.currency1)
+        )
         pair = "/".join("" if token is None else token.symbol for token in tokens)
         return f"{pair} {state.lp_fee / _PIPS_PER_CENT:g} %"
 

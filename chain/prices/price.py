@@ -45,7 +45,7 @@ class DollarPrice(Struct, frozen=True):
     @property
     def difference(self) -> Fraction | None:
         """How far the sources are apart, in parts of the larger; None without a second."""
-        values = [one.value for one in self.sources]
+        values = [source.value for source in self.sources]
         return (max(values) - min(values)) / max(values) if len(values) > 1 else None
 
     @property
@@ -108,4 +108,4 @@ class PriceBook(Struct, frozen=True):
 
 
 def said_words(price: DollarPrice) -> str:
-    return ", ".join(f"{one.source} ${float(one.value):,.6g}" for one in price.sources)
+    return ", ".join(f"{source.source} ${float(source.value):,.6g}" for source in price.sources)

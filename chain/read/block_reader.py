@@ -115,7 +115,7 @@ class OneBlock:
                 if outcomes is not None:
                     done[number] = outcomes
                     del waiting[number]
-        return Answers([one for number in sorted(done) for one in done[number]], others)
+        return Answers([answer for number in sorted(done) for answer in done[number]], others)
 
     async def _ask(self, questions: Sequence[Request[object]]) -> list[object]:
         if self._block is not None:

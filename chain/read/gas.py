@@ -102,7 +102,9 @@ async def read_gas_cost(
     else:
         data_fee = _fees(answers[0::2])
         # Before Isthmus the oracle knows no operator fee and reverts: then there is none.
-        operator_fee = _fees([one for one in answers[1::2] if not isinstance(one, Reverted)])
+        operator_fee = _fees(
+            [answer for answer in answers[1::2] if not isinstance(answer, Reverted)]
+        )
     if isinstance(data_fee, Unknown):
         return data_fee
     if isinstance(operator_fee, Unknown):
@@ -205,7 +207,9 @@ def _fee_questions(weights: Sequence[Weight], at: int | BlockTag) -> list[Reques
             else encode_call("getL1Fee(bytes)", weight.unsigned)
         )
         operator_fee = encode_call("getOperatorFee(uint256)", weight.gas)
-        questions += [requests.call(GAS_PRICE_ORACLE, one, at) for one in (data_fee, operator_fee)]
+        questions += [
+            requests.call(GAS_PRICE_ORACLE, calldata, at) for calldata in (data_fee, operator_fee)
+        ]
     return questions
 
 

@@ -47,7 +47,7 @@ MANY_LOGS = 3_000
 """Ranges are made narrower where one holds more, so that memory and answers stay small."""
 
 
-class Width(Struct, frozen=True):
+class RangeWidth(Struct, frozen=True):
     """How many blocks to ask for at once, learned from what the node refuses."""
 
     blocks: int
@@ -63,7 +63,7 @@ class Width(Struct, frozen=True):
     """How often more than a guessed limit was refused."""
 
     @classmethod
-    def of(cls, most: int, known: KnownRange | None, at_first: int | None = None) -> Width:
+    def of(cls, most: int, known: KnownRange | None, at_first: int | None = None) -> RangeWidth:
         """For `most` blocks in all, beginning with what the node gave before or `at_first`."""
         if known is None:
             return cls(max(1, min(most, at_first or FIRST_BLOCKS)), ceiling=max(1, most))
@@ -89,7 +89,7 @@ class Width(Struct, frozen=True):
         ends = range(last, first - 1, -self.blocks)[:count]
         return [(max(first, end - self.blocks + 1), end) for end in ends]
 
-    def after_answer(self, asked: int, found: int) -> Width:
+    def after_answer(self, asked: int, found: int) -> RangeWidth:
         width = replace(self, good=max(self.good, asked))
         if found > MANY_LOGS:
             return replace(width, blocks=max(1, min(self.blocks, asked) // 2), answered=0)
@@ -98,7 +98,7 @@ class Width(Struct, frozen=True):
             return width
         return width._after_answer(found)
 
-    def _after_answer(self, found: int) -> Width:
+    def _after_answer(self, found: int) -> RangeWidth:
         if 2 * found > MANY_LOGS:
             return replace(self, answered=1)
         answered = self.answered + 1
@@ -111,12 +111,12 @@ class Width(Struct, frozen=True):
             return replace(self, blocks=self.blocks * 2, ceiling=self.ceiling * 2, answered=0)
         return replace(self, answered=answered)
 
-    def _widened(self, times: int) -> Width:
+    def _widened(self, times: int) -> RangeWidth:
         """Up to the limit; what was given before needs no proof."""
         blocks = min(self.blocks * times, self.ceiling)
         return replace(self, blocks=blocks, answered=int(blocks <= self.good))
 
-    def after_refusal(self, refusal: RpcError, asked: int) -> Width:
+    def after_refusal(self, refusal: RpcError, asked: int) -> RangeWidth:
         half = max(1, asked // 2)
         if not isinstance(refusal, RangeTooWide) or refusal.counted:
             # Too many logs, or too slow: a quieter stretch of the chain may bear more again.
@@ -125,18 +125,18 @@ class Width(Struct, frozen=True):
             span = refusal.suggested_span
             proved = min(self.good, span)
             answered = int(proved == span)
-            return Width(span, span, firm=True, answered=answered, good=proved, refused=True)
+            return RangeWidth(span, span, firm=True, answered=answered, good=proved, refused=True)
         if 0 < self.good < asked:
             good = self.good
             tries = self.tries + int(self.refused)
-            return Width(good, good, answered=1, good=good, refused=True, tries=tries)
+            return RangeWidth(good, good, answered=1, good=good, refused=True, tries=tries)
         if refusal.suggested is not None:
             first, last = refusal.suggested
             half = min(half, last - first + 1) if last >= first else half
         elif refusal.retryable:
             # It may be the range, or it may not: what it is shows sooner with far fewer blocks.
-            return Width(max(1, asked // _GROWTH), ceiling=half, refused=True)
-        return Width(half, ceiling=half, refused=True)
+            return RangeWidth(max(1, asked // _GROWTH), ceiling=half, refused=True)
+        return RangeWidth(half, ceiling=half, refused=True)
 
 
 class ScannedRange(Struct, frozen=True):
@@ -204,7 +204,7 @@ async def scan_parts(
     every_header: bool = False,
 ) -> AsyncIterator[ScannedPart]:
     """The same for who needs to know but now and then at which block it stands."""
-    width = Width.of(last - first + 1, client.log_range, blocks_at_first)
+    width = RangeWidth.of(last - first + 1, client.log_range, blocks_at_first)
     limits = 0
     while first <= last:
         _refuse_hopeless(client, width, last - first + 1, most_calls)
@@ -213,7 +213,7 @@ async def scan_parts(
         ranges = width.ranges(first, last, count)
         headed = ranges if every_header else ranges[-1:]
         headers = [requests.block(end) for _, end in headed]
-        wanted = [_logs(address, topics, *one) for one in ranges for topics in filters]
+        wanted = [_logs(address, topics, *span) for span in ranges for topics in filters]
         asked = ranges[0][1] - first + 1
         try:
             outcomes = await client.settle([*headers, *wanted])
@@ -237,7 +237,7 @@ async def scan_parts(
                 client.learn_log_range(KnownRange(width.ceiling, most=True))
 
 
-def _refuse_hopeless(client: RpcClient, width: Width, blocks: int, most: int | None) -> None:
+def _refuse_hopeless(client: RpcClient, width: RangeWidth, blocks: int, most: int | None) -> None:
     calls = math.ceil(blocks / width.ceiling)
     if most is not None and calls > most:
         raise LogsTooNarrow(width.ceiling, calls, endpoint=" and ".join(client.labels))
@@ -247,7 +247,7 @@ class ScannedBack(Struct, frozen=True):
     first: int
     """The lowest block that has been read."""
     logs: tuple[Log, ...]
-    width: Width
+    width: RangeWidth
 
 
 async def scan_logs_back(
@@ -257,14 +257,14 @@ async def scan_logs_back(
     first: int,
     last: int,
     *,
-    width: Width,
+    width: RangeWidth,
 ) -> AsyncIterator[ScannedBack]:
     """The same from the newest block down, for who stops when enough was found."""
     limits = 0
     while last >= first:
         ranges = width.ranges_back(first, last, client.calls_at_once // len(filters))
         asked = ranges[0][1] - ranges[0][0] + 1
-        wanted = [_logs(address, topics, *one) for one in ranges for topics in filters]
+        wanted = [_logs(address, topics, *span) for span in ranges for topics in filters]
         try:
             answers = iter(await client.settle(wanted))
             limits = 0
@@ -289,7 +289,7 @@ async def _wait_out(client: RpcClient, limit: RateLimited, limits: int) -> None:
     await client.wait_out(limit)
 
 
-def _narrowed(width: Width, refusal: RpcError, asked: int) -> Width:
+def _narrowed(width: RangeWidth, refusal: RpcError, asked: int) -> RangeWidth:
     """Ask for fewer blocks; of one block nothing less can be asked."""
     if asked == 1:
         raise refusal

@@ -131,20 +131,20 @@ class RpcClient(Reader):
     @property
     def calls_at_once(self) -> int:
         """How many questions long readers put into one request: two seconds' worth, if it fits."""
-        usable = [one for one in self._endpoints if one.wrong_chain_id is None]
-        most = min((one.most_in_batch or _CALLS_AT_ONCE for one in usable), default=1)
-        rate = max((one.pace.rate for one in usable), default=1.0)
+        usable = [endpoint for endpoint in self._endpoints if endpoint.wrong_chain_id is None]
+        most = min((endpoint.most_in_batch or _CALLS_AT_ONCE for endpoint in usable), default=1)
+        rate = max((endpoint.pace.rate for endpoint in usable), default=1.0)
         return max(1, min(_CALLS_AT_ONCE, most, int(min(2 * rate, _CALLS_AT_ONCE))))
 
     @property
     def limited(self) -> bool:
         """Whether every endpoint has said that it was asked too often."""
-        return all(one.pace.rate < math.inf for one in self._endpoints)
+        return all(endpoint.pace.rate < math.inf for endpoint in self._endpoints)
 
     async def wait_out(self, limit: RateLimited) -> None:
         """Rest until an endpoint that limits how often it is asked may be asked again."""
         now = self.monotonic()
-        waits = [max(one.wait(now), one.pace.wait(now)) for one in self._endpoints]
+        waits = [max(endpoint.wait(now), endpoint.pace.wait(now)) for endpoint in self._endpoints]
         await self.sleep(max(self._limits.limited_seconds, limit.retry_after or 0, min(waits)))
 
     @property

@@ -312,4 +312,6 @@ class EndpointMemory:
             self._store.put(namespace, key, value, now=self._clock())
 
     def _key(self, *endpoints: Endpoint) -> str:
-        return f"{self._chain_id}/{' '.join(sorted(one.fingerprint for one in endpoints))}"
+        return (
+            f"{self._chain_id}/{' '.join(sorted(endpoint.fingerprint for endpoint in endpoints))}"
+        )

@@ -220,7 +220,9 @@ class RpcExchange(Struct, frozen=True):
             if not is_rate_limit(refused.error):
                 raise
             fault = RateLimited(endpoint=endpoint.label, retry_after=self._wait(answer))
-        if answer.status >= 400 and not any(isinstance(one, wire.ServerError) for one in replies):
+        if answer.status >= 400 and not any(
+            isinstance(reply, wire.ServerError) for reply in replies
+        ):
             if len(questions) > 1 and answer.status in _BATCH_REFUSED:
                 raise wire.BatchRefusedError(wire.ServerError(answer.status, ""))
             if answer.status != _REQUEST_TOO_LARGE:
@@ -228,7 +230,9 @@ class RpcExchange(Struct, frozen=True):
             replies = [wire.ServerError(_REQUEST_TOO_LARGE, "the request is too large")]
         if not replies:
             raise fault
-        if not any(isinstance(one, wire.ServerError) and is_rate_limit(one) for one in replies):
+        if not any(
+            isinstance(reply, wire.ServerError) and is_rate_limit(reply) for reply in replies
+        ):
             endpoint.pace.answered()
         return _Answered(replies, len(answer.body))
 

@@ -143,11 +143,13 @@ class Failover(Struct, frozen=True):
 
     def _nobody_else_has(self, missing: Sequence[RpcError]) -> bool:
         """Whether all that is missing waits for a block, and there is nobody else to ask."""
-        return len(self.endpoints) == 1 and all(isinstance(one, BlockMissing) for one in missing)
+        return len(self.endpoints) == 1 and all(
+            isinstance(error, BlockMissing) for error in missing
+        )
 
     def _order(self, run: _Run, prefer: Endpoint | None) -> list[Endpoint]:
         now = self.monotonic()
-        ready = [one for one in self._candidates(run) if one.wait(now) == 0]
+        ready = [candidate for candidate in self._candidates(run) if candidate.wait(now) == 0]
 
         def preference(one: Endpoint) -> tuple[bool, float, float]:
             return one is not prefer, max(0, one.behind_until - now), one.pace.wait(now)
@@ -175,7 +177,10 @@ class Failover(Struct, frozen=True):
             return False
         pause = self.limits.pause_seconds * 2.0 ** (turn - 1) * (0.5 + self.jitter())
         rest = min(waits)
-        paced = min(max(one.wait(now), one.pace.wait(now)) for one in self._candidates(run))
+        paced = min(
+            max(candidate.wait(now), candidate.pace.wait(now))
+            for candidate in self._candidates(run)
+        )
         delay = max(pause, paced)
         # One probe decides how long an endpoint rests on: given only what is left over after its
         # rest it would fail again and again, and the rest would never end.
@@ -220,9 +225,13 @@ def _slower(before: RpcError | None, fault: RpcError) -> RpcError:
 
 
 def _is_limited_in_part(answered: Answered, missing: Sequence[RpcError]) -> bool:
-    only_limited = all(isinstance(one, RateLimited) for one in missing)
+    only_limited = all(isinstance(error, RateLimited) for error in missing)
     return only_limited and len(missing) < len(answered.outcomes)
 
 
 def _retryable_errors(answered: Answered) -> list[RpcError]:
-    return [one for one in answered.outcomes if isinstance(one, RpcError) and one.retryable]
+    return [
+        outcome
+        for outcome in answered.outcomes
+        if isinstance(outcome, RpcError) and outcome.retryable
+    ]

@@ -42,13 +42,13 @@ def aggregate(calls: Sequence[Call]) -> bytes:
     offsets: list[bytes] = []
     bodies: list[bytes] = []
     offset = WORD * len(calls)
-    for one in calls:
-        target = targets.get(one.target)
+    for request in calls:
+        target = targets.get(request.target)
         if target is None:
-            target = targets[one.target] = bytes(12) + address_bytes(one.target)
-        length = len(one.data)
+            target = targets[request.target] = bytes(12) + address_bytes(request.target)
+        length = len(request.data)
         head = target + _MAY_FAIL_AND_BYTES_FOLLOW + length.to_bytes(WORD, "big")
-        body = head + one.data + bytes(-length % WORD)
+        body = head + request.data + bytes(-length % WORD)
         offsets.append(offset.to_bytes(WORD, "big"))
         bodies.append(body)
         offset += len(body)

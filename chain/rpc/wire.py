@@ -318,7 +318,7 @@ def smaller_batch(error: ServerError, size: int) -> int:
         return int(named[1])
     if re.search(r"not (supported|allowed|enabled|permitted)|unsupported|disabled", words):
         return 1
-    return next(one for one in _BATCH_SIZES if one < max(2, size))
+    return next(smaller for smaller in _BATCH_SIZES if smaller < max(2, size))
 
 
 def _send_error(error: ServerError, words: str, shown: str, label: str) -> RpcError:

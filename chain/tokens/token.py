@@ -173,7 +173,9 @@ def named_tokens(network: Network) -> tuple[ListedToken, ...]:
 def listed_symbols(network: Network) -> frozenset[str]:
     """All that a token of this network may pass for."""
     own = (item.token.symbol for item in listed_tokens(network).tokens)
-    return frozenset((*own, *(one.symbol for one in default_tokens(network.token_list).values())))
+    return frozenset(
+        (*own, *(token.symbol for token in default_tokens(network.token_list).values()))
+    )
 
 
 @cache

@@ -50,7 +50,7 @@ class AddressBook(Struct, frozen=True):
     current: Address | None = None
 
     def at(self, address: Address) -> Wallet | None:
-        return next((one for one in self.wallets if one.address == address), None)
+        return next((wallet for wallet in self.wallets if wallet.address == address), None)
 
     def find(self, named: str) -> Wallet:
         """The wallet with this name or address."""
@@ -78,11 +78,11 @@ class AddressBook(Struct, frozen=True):
 
     def holding(self, wallet: Wallet) -> AddressBook:
         """With this wallet in it; the first one becomes the current one."""
-        others = tuple(one for one in self.wallets if one.address != wallet.address)
+        others = tuple(other for other in self.wallets if other.address != wallet.address)
         return AddressBook((*others, wallet), self.current or wallet.address)
 
     def without(self, address: Address) -> AddressBook:
-        left = tuple(one for one in self.wallets if one.address != address)
+        left = tuple(wallet for wallet in self.wallets if wallet.address != address)
         return AddressBook(left, None if self.current == address else self.current)
 
     def choosing(self, address: Address) -> AddressBook:

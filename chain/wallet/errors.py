@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from chain.base.errors import Failure, ZunoError
+from chain.base.errors import Failure, ZunoError, error_kind
 
 T = TypeVar("T")
 
@@ -46,6 +46,6 @@ def discreetly(action: Callable[[], T], failed: Callable[[str], Exception]) -> T
     try:
         return action()
     except Exception as error:
-        kind = type(error).__name__
+        kind = error_kind(error)
     # Raised out here the new error has no context, and no traceback leads to the secret's frames.
     raise failed(kind)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from msgspec import Struct
 
+from chain.base.errors import error_kind
 from chain.wallet.errors import KeyringUnusableError, WalletError
 from chain.wallet.secrets import PrivateKey
 
@@ -154,7 +155,7 @@ class _Outcome(Generic[T]):
         except WalletError:
             self.failure = "UnreadableKey"
         except Exception as error:
-            self.failure = type(error).__name__
+            self.failure = error_kind(error)
 
 
 def _in_time(action: Callable[[], T], title: str, seconds: float) -> T:

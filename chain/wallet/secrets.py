@@ -135,4 +135,4 @@ def _derived(phrase: bytes, accounts: Sequence[int]) -> tuple[PrivateKey, ...]:
         from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
 
     seed = seed_from_mnemonic(" ".join(phrase.decode("utf-8").lower().split()), "")
-    return tuple(PrivateKey(key_from_seed(seed, _PATH.format(one))) for one in accounts)
+    return tuple(PrivateKey(key_from_seed(seed, _PATH.format(account))) for account in accounts)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agents.bus.bus import FlowSpec
     from agents.bus.envelope import FlowTerms, Role
     from agents.bus.worker import Services
-    from agents.mesh.frame import SigningKey
+    from agents.mesh.frame import PeerSigningKey
 
 THOUGHT_PATIENCE = 15.0
 VERSIONS = {"zuno": "test", "rules": "same"}
@@ -87,7 +87,7 @@ class WireEngine:
 class Members:
     """Everybody's keys, by name: the desk is `desk`, agents are called like their roles."""
 
-    keys: dict[str, SigningKey]
+    keys: dict[str, PeerSigningKey]
     book: PeerBook
 
     def peer(self, name: str) -> Peer:

@@ -184,14 +184,14 @@ def fitting_pools(
 
 def goal_tokens(goal: CreateGoal) -> tuple[Address, ...]:
     """Every token the person named, each once."""
-    capital = (one.token for one in goal.capital)
+    capital = (amount.token for amount in goal.capital)
     return tuple(dict.fromkeys((*capital, *(goal.pair or ()))))
 
 
 def _fits(goal: CreateGoal, key: PoolKey, wrapped: Address | None) -> bool:
     if goal.fee is not None and key.fee != goal.fee:
         return False
-    capital = [one.token for one in goal.capital]
+    capital = [amount.token for amount in goal.capital]
     return _holds(key, capital, wrapped) and (
         goal.pair is None or _holds(key, list(goal.pair), wrapped)
     )
@@ -341,13 +341,13 @@ class ChainObserver:
             goal=goal,
             owner=owner,
             wrapped_native=network.wrapped_native,
-            surveyed_pools=tuple(one.pool for one in told),
+            surveyed_pools=tuple(survey.pool for survey in told),
         )
 
     def _priced_by(self, identities: Collection[PositionIdentity]) -> PoolPriceQuestion:
         """What prices these positions' tokens and the coin that gas is paid in."""
         wanted = with_ether(self._network, (*currencies(identities), NATIVE))
-        keys = dict.fromkeys(one.pool_key for one in identities)
+        keys = dict.fromkeys(identity.pool_key for identity in identities)
         return ask_pool_prices(self._network, wanted, keys)
 
     def _gas(self, cost: Known[GasCost], prices: PriceBook) -> tuple[GasFacts, dict[str, str]]:

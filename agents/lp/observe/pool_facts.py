@@ -154,8 +154,8 @@ def day_path(
         return None
     older = [row.close for row in hours.rows if row.hour < hours.recent_since][-1:]
     before = PoolMoment(older[0]) if older else NOTHING_BEFORE
-    for one in hours.recent[: len(hours.recent) - len(day)]:
-        before = before.after(one)
+    for swap in hours.recent[: len(hours.recent) - len(day)]:
+        before = before.after(swap)
     opening = before.sqrt_price_x96 or day[0].sqrt_price_x96
     at_once = -(-len(day) // most)
     steps = []
@@ -163,12 +163,12 @@ def day_path(
         together = day[place : place + at_once]
         roots = [before.sqrt_price_x96 or together[0].sqrt_price_x96]
         growth = met = 0.0
-        for one in together:
-            paid = paid_fees(one, terms, before)
-            rate = _rate(paid.growth0, paid.growth1, one.sqrt_price_x96)
-            growth, met = growth + rate, met + rate * (one.liquidity or before.liquidity)
-            roots.append(one.sqrt_price_x96)
-            before = before.after(one)
+        for swap in together:
+            paid = paid_fees(swap, terms, before)
+            rate = _rate(paid.growth0, paid.growth1, swap.sqrt_price_x96)
+            growth, met = growth + rate, met + rate * (swap.liquidity or before.liquidity)
+            roots.append(swap.sqrt_price_x96)
+            before = before.after(swap)
         liquidity = met / growth if growth else before.liquidity
         steps.append(
             (end - together[-1].time, roots[-1], min(roots), max(roots), growth, liquidity)

@@ -388,7 +388,7 @@ def _unmuted(alert: Alert, now: float) -> LifecycleStep | None:
 def muted_until(subject: AlertSubject, mutes: Iterable[AlertMute], now: float) -> float | None:
     """The end of the longest silence that covers a new alert."""
     return max(
-        (one.until for one in mutes if one.matches(subject) and one.until > now), default=None
+        (mute.until for mute in mutes if mute.matches(subject) and mute.until > now), default=None
     )
 
 

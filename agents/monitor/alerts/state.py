@@ -154,11 +154,15 @@ def keep_price_alert(
         )
     alerts = read_price_alerts(database)
     wanted = (chain_id, token, side, level)
-    return next(one for one in alerts if (one.chain_id, one.token, one.side, one.level) == wanted)
+    return next(
+        alert
+        for alert in alerts
+        if (alert.chain_id, alert.token, alert.side, alert.level) == wanted
+    )
 
 
 def drop_price_alert(database: Path, number: int) -> PriceAlert:
-    found = next((one for one in read_price_alerts(database) if one.id == number), None)
+    found = next((alert for alert in read_price_alerts(database) if alert.id == number), None)
     if found is None:
         raise UnknownPriceAlertError(number)
     with closing(_opened(database)) as connection, transaction(connection):

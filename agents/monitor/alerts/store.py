@@ -130,7 +130,7 @@ class AlertStore:
         """The prices somebody wants to be told of; none while they cannot be read."""
         try:
             return tuple(
-                one for one in read_price_alerts(self._database) if one.chain_id == chain_id
+                alert for alert in read_price_alerts(self._database) if alert.chain_id == chain_id
             )
         except (OSError, sqlite3.Error):
             return ()
@@ -191,13 +191,13 @@ class AlertStore:
                     page.ack(alert_id, now)
 
             self._write(writing, now)
-            return tuple(one for one in self.current() if one.id in alert_ids)
+            return tuple(alert for alert in self.current() if alert.id in alert_ids)
 
     def mute(self, mute: AlertMute, now: float) -> tuple[Alert, ...]:
         """Silence all that match, now and later, until the mute ends; those it matches now."""
         with self._lock:
             self._write(lambda page: page.mute(mute, now), now)
-            return tuple(one for one in self.current() if mute.matches(one.subject))
+            return tuple(alert for alert in self.current() if mute.matches(alert.subject))
 
     def events_after(self, number: int, limit: int = EVENTS_AT_ONCE) -> tuple[AlertEvent, ...]:
         """What happened to alerts after the event of this number, oldest first: 0 for all.
@@ -342,8 +342,8 @@ class AlertStore:
             alerts = read_view(self._path) or []
         except (OSError, AlertDocumentError):
             return
-        number = 1 + max((one.id for one in alerts), default=0)
-        self._truth = StorePage({one.subject: one for one in alerts}, [], number)
+        number = 1 + max((alert.id for alert in alerts), default=0)
+        self._truth = StorePage({alert.subject: alert for alert in alerts}, [], number)
         self._show_waiting()
 
     def _note_damaged(self, numbers: tuple[int, ...]) -> None:

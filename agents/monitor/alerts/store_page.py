@@ -116,10 +116,12 @@ class View:
 
     def render(self, alerts: Collection[Alert]) -> bytes:
         """The whole file: what stands, then what is over, one alert a line for other tools."""
-        standing = [one for one in alerts if one.active]
-        over = sorted((one for one in alerts if not one.active), key=lambda one: -one.updated_at)
+        standing = [alert for alert in alerts if alert.active]
+        over = sorted(
+            (alert for alert in alerts if not alert.active), key=lambda one: -one.updated_at
+        )
         shown = (*standing, *over[:MOST_RESOLVED])
-        lines = {one.id: (one, self._line(one)) for one in shown}
+        lines = {alert.id: (alert, self._line(alert)) for alert in shown}
         self._lines = lines
         return ("[" + ",".join(f"\n  {line}" for _, line in lines.values()) + "\n]\n").encode()
 
@@ -142,7 +144,7 @@ def read_view(path: Path) -> list[Alert] | None:
         raise AlertDocumentError(f"{path.name} is not JSON: {error}") from error
     if not isinstance(found, list):
         raise AlertDocumentError(f"{path.name} is not an array.")
-    return [read_alert(one) for one in found]
+    return [read_alert(row) for row in found]
 
 
 def drop_leftovers(path: Path) -> None:
@@ -214,19 +216,19 @@ class StorePage(Struct):
 
     def end_mutes(self, now: float) -> None:
         now = life.to_milliseconds(now)
-        for alert in [one for one in self.alerts.values() if one.muted_until is not None]:
+        for alert in [alert for alert in self.alerts.values() if alert.muted_until is not None]:
             self._take(life.mute_ended(alert, now))
 
     def ack(self, alert_id: int, now: float) -> None:
         now = life.to_milliseconds(now)
-        for alert in [one for one in self.alerts.values() if one.id == alert_id]:
+        for alert in [alert for alert in self.alerts.values() if alert.id == alert_id]:
             self._take(life.acked(alert, now))
 
     def mute(self, mute: AlertMute, now: float) -> None:
         now = life.to_milliseconds(now)
         self.mutes.append(mute)
         self.new_mutes.append(mute)
-        for alert in [one for one in self.alerts.values() if mute.matches(one.subject)]:
+        for alert in [alert for alert in self.alerts.values() if mute.matches(alert.subject)]:
             self._take(life.muted(alert, mute.until, now))
 
     def _take(self, lived: LifecycleStep | None) -> None:

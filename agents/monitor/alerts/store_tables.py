@@ -120,7 +120,7 @@ def read_page(connection: sqlite3.Connection) -> StorePage:
         mutes = [_mute(until, json.loads(pattern)) for until, pattern in patterns]
     except ValueError as error:
         raise sqlite3.DatabaseError(f"an alert does not read: {error}") from error
-    return StorePage({one.subject: one for one in alerts}, mutes, next_id)
+    return StorePage({alert.subject: alert for alert in alerts}, mutes, next_id)
 
 
 class ReadEvents(NamedTuple):
@@ -168,7 +168,7 @@ def read_cursor(connection: sqlite3.Connection, place: WatchPlace) -> WatchCurso
             "hash": str() as block_hash,
             "time": int() as time,
             "earlier": [*earlier],
-        } if all(isinstance(one, list) and len(one) == 2 for one in earlier):
+        } if all(isinstance(row, list) and len(row) == 2 for row in earlier):
             return WatchCursor(block, block_hash, time, tuple((int(n), str(h)) for n, h in earlier))
     return None
 
@@ -208,7 +208,7 @@ def write_page(
     connection.execute("DELETE FROM alert_mutes WHERE until <= ?", (now,))
     connection.executemany(
         "INSERT INTO alert_mutes VALUES (?, ?)",
-        [(one.until, _pattern(one)) for one in page.new_mutes if one.until > now],
+        [(mute.until, _pattern(mute)) for mute in page.new_mutes if mute.until > now],
     )
     for poll in page.polls:
         place = _place(poll.place)
@@ -245,7 +245,7 @@ def write_page(
 def write_alerts(connection: sqlite3.Connection, alerts: Iterable[Alert]) -> None:
     connection.executemany(
         "INSERT OR REPLACE INTO alerts VALUES (?, ?, ?)",
-        [(one.id, _subject(one.subject), _document(one)) for one in alerts],
+        [(alert.id, _subject(alert.subject), _document(alert)) for alert in alerts],
     )
 
 
@@ -377,7 +377,7 @@ def _put_back(
         page = read_page(connection)
         if page.alerts or page.next_id > 1:
             return
-        page.touched.update((one.subject, one) for one in alerts)
-        page.next_id = 1 + max(one.id for one in alerts)
+        page.touched.update((alert.subject, alert) for alert in alerts)
+        page.next_id = 1 + max(alert.id for alert in alerts)
         write_page(connection, page, 0.0)
     notices.append(f"{len(alerts)} alerts that zuno.db had lost were put back.")

@@ -159,7 +159,9 @@ class ChannelWorker:
         outcome = await self._sent(letter)
         if isinstance(outcome, Delivered):
             self._note_delivered(letter, merged=planned.merged)
-            return Sent(self.channel, tuple(one.number for one in letter.events if one.number))
+            return Sent(
+                self.channel, tuple(event.number for event in letter.events if event.number)
+            )
         if not _is_answer(outcome) or len(chosen) > 1 or not chosen[0].number:
             return self._note_failed(replace(self.progress, suspects=(), trial=None), outcome)
         return self._note_suspect(chosen[0].number, outcome)
@@ -173,7 +175,7 @@ class ChannelWorker:
         progress = self.progress
         if progress.trial is not None:
             # Another one was just taken: what fails now fails by itself.
-            return tuple(one for one in due if one.number in progress.suspects[:1]) or due
+            return tuple(event for event in due if event.number in progress.suspects[:1]) or due
         if progress.failures < (REFUSALS_BEFORE_SUSPECT if progress.stopped else SUSPECT_AFTER):
             return due
         # The first every second time, so that they keep their order should all be well again.
@@ -208,8 +210,8 @@ class ChannelWorker:
 
     def _note_delivered(self, letter: Notification | None, *, merged: bool) -> None:
         events = () if letter is None else letter.events
-        gone = {one.number for one in events}
-        self._waiting = tuple(one for one in self._waiting if one.number not in gone)
+        gone = {event.number for event in events}
+        self._waiting = tuple(event for event in self._waiting if event.number not in gone)
         progress = self._without_suspects(gone)
         ledger = progress.ledger
         if self._channel.pace.looks_back:
@@ -258,26 +260,28 @@ class ChannelWorker:
             rest = max(self._channel.pause_seconds, FIRST_REST_SECONDS * trial)
             self._save(replace(progress, trial=trial, rest_seconds=rest, trouble=outcome.reason))
             return Postponed(self.channel, outcome.reason, rest)
-        self._waiting = tuple(one for one in self._waiting if one.number != number)
+        self._waiting = tuple(event for event in self._waiting if event.number != number)
         set_aside = (*progress.set_aside, number)[-_MOST_SET_ASIDE:]
         self._save(replace(self._without_suspects({number}), set_aside=set_aside, trouble=None))
         return SetAside(self.channel, number, outcome.reason)
 
     def _without_suspects(self, gone: Collection[int]) -> Progress:
         """The progress after another event was taken, or given up: now the next is on trial."""
-        waiting = {one.number for one in self._waiting}
+        waiting = {event.number for event in self._waiting}
         progress = self.progress
-        left = tuple(one for one in progress.suspects if one in waiting and one not in gone)
+        left = tuple(
+            suspect for suspect in progress.suspects if suspect in waiting and suspect not in gone
+        )
         return replace(progress, suspects=left, trial=0 if left else None)
 
     def _plan(self) -> DeliveryPlan:
         now = self._clock()
         pace = self._channel.pace
         planned = plan(self._waiting, pace, self.progress.ledger.at(now), now)
-        ended = [one for one in planned.reminders if not self._still_stands(one)]
+        ended = [reminder for reminder in planned.reminders if not self._still_stands(reminder)]
         if ended:
             told = self.progress.ledger.told
-            over = {one: replace(told[one], standing=False) for one in ended}
+            over = {alert_id: replace(told[alert_id], standing=False) for alert_id in ended}
             ledger = replace(self.progress.ledger, told={**told, **over})
             self._save(replace(self.progress, ledger=ledger))
             return self._plan()
@@ -311,7 +315,7 @@ class ChannelWorker:
         if pace.for_people:
             waiting = without_stale(waiting, now)
         self._waiting = waiting
-        numbers = tuple(one.number for one in waiting)
+        numbers = tuple(event.number for event in waiting)
         progress = replace(progress, waiting=numbers, ledger=progress.ledger.at(now))
         if progress != self.progress:
             self._save(progress)
@@ -367,7 +371,7 @@ class ChannelWorker:
         )
 
     def _save(self, progress: Progress) -> None:
-        numbers = tuple(one.number for one in self._waiting)
+        numbers = tuple(event.number for event in self._waiting)
         self.progress = replace(progress, waiting=numbers)
         if self._placed:
             document = to_builtins(self.progress)

@@ -110,7 +110,7 @@ class DeliveryLedger(Struct, frozen=True):
         messages = {
             position: kept
             for position, times in self.messages.items()
-            if (kept := tuple(min(one, now) for one in times if now - one < DAY))
+            if (kept := tuple(min(moment, now) for moment in times if now - moment < DAY))
         }
         merged_at = None if self.merged_at is None else min(self.merged_at, now)
         return DeliveryLedger(told, messages, merged_at)
@@ -232,15 +232,15 @@ def taken_in(
 
 def no_longer_needed(waiting: tuple[AlertEvent, ...], alert_id: int) -> tuple[AlertEvent, ...]:
     """What waits after a person said that they know of an alert, or want none of it."""
-    return tuple(one for one in waiting if one.alert.id != alert_id)
+    return tuple(event for event in waiting if event.alert.id != alert_id)
 
 
 def without_stale(waiting: tuple[AlertEvent, ...], now: float) -> tuple[AlertEvent, ...]:
     """That something ended a day ago is told no more."""
     return tuple(
-        one
-        for one in waiting
-        if one.kind is not EventKind.RESOLVED or now - one.at < DAY or _has_rise(one, waiting)
+        event
+        for event in waiting
+        if event.kind is not EventKind.RESOLVED or now - event.at < DAY or _has_rise(event, waiting)
     )
 
 
@@ -248,7 +248,7 @@ def plan(
     waiting: Sequence[AlertEvent], pace: Pace, ledger: DeliveryLedger, now: float
 ) -> DeliveryPlan:
     quiet_end = None if pace.quiet_hours is None else pace.quiet_hours.end_after(now)
-    times = [_ready_at(one, pace, ledger, quiet_end) for one in waiting]
+    times = [_ready_at(event, pace, ledger, quiet_end) for event in waiting]
     due = [one for one, time in zip(waiting, times, strict=True) if time <= now]
     standing = {
         number: one
@@ -268,12 +268,15 @@ def plan(
             if _reminded_at(one, pace.remind_seconds / 2, pace, ledger, quiet_end) <= now
         ]
     if due or reminders:
-        spoken = {position_of(one.alert) for one in due}
+        spoken = {position_of(event.alert) for event in due}
         together = _with_company(waiting, times, due, spoken)
-        merged = any(_is_beyond(one, pace, ledger) for one in due)
-        told = {one.alert.id for one in together}
+        merged = any(_is_beyond(event, pace, ledger) for event in due)
+        told = {event.alert.id for event in together}
         return DeliveryPlan(
-            together, tuple(one for one in reminders if one not in told), merged, None
+            together,
+            tuple(reminder for reminder in reminders if reminder not in told),
+            merged,
+            None,
         )
     later = [time for time in (*times, *reminded.values()) if time != inf]
     return DeliveryPlan((), (), False, min(later, default=None))
@@ -286,7 +289,7 @@ def _with_company(
     spoken: set[str],
 ) -> tuple[AlertEvent, ...]:
     """Beside what is due, what else ended at the positions that are spoken of anyway."""
-    chosen = {one.number for one in due}
+    chosen = {event.number for event in due}
     return tuple(
         one
         for one, time in zip(waiting, times, strict=True)

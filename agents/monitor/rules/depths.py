@@ -35,23 +35,26 @@ async def read_reference_depths(
     None where the reference is too far away. It takes two requests for all of them, and none
     while no pool looks drained.
     """
-    suspects = [one for one in positions if _is_suspect(one, references)]
+    suspects = [position for position in positions if _is_suspect(position, references)]
     if not suspects:
         return {}
-    pools = {one.pool.pool_id: one.pool for one in suspects}
+    pools = {suspect.pool.pool_id: suspect.pool for suspect in suspects}
     reach = {pool_id: pool.key.tick_spacing for pool_id, pool in pools.items()}
-    for one in suspects:
-        away = abs(one.pool.tick - references[one.token_id].tick) + one.pool.key.tick_spacing
-        reach[one.pool.pool_id] = max(reach[one.pool.pool_id], away)
+    for suspect in suspects:
+        away = (
+            abs(suspect.pool.tick - references[suspect.token_id].tick)
+            + suspect.pool.key.tick_spacing
+        )
+        reach[suspect.pool.pool_id] = max(reach[suspect.pool.pool_id], away)
     here = OneBlock(client, network, head.hash)
     states = [_state(pool) for pool in pools.values()]
     depths = await read_depths(here, network, states, reach=max(reach.values()))
     found: dict[int, int | None] = {}
-    for one in suspects:
-        tick = references[one.token_id].tick
-        liquidity = liquidity_at(depths[one.pool.pool_id], tick)
-        own = own_liquidity_at(one, tick)
-        found[one.token_id] = None if liquidity is None else liquidity - own
+    for suspect in suspects:
+        tick = references[suspect.token_id].tick
+        liquidity = liquidity_at(depths[suspect.pool.pool_id], tick)
+        own = own_liquidity_at(suspect, tick)
+        found[suspect.token_id] = None if liquidity is None else liquidity - own
     return found
 
 

@@ -39,7 +39,9 @@ def price_crossings(
     block: Block,
 ) -> Iterator[Change]:
     """Each crossing opens an alert once; an unknown price changes nothing."""
-    known = {one.subject.label: one for one in alerts if one.kind is AlertKind.PRICE_CROSSED}
+    known = {
+        alert.subject.label: alert for alert in alerts if alert.kind is AlertKind.PRICE_CROSSED
+    }
     at, time = block.number, float(block.timestamp)
     for each in wanted:
         alert, price = known.pop(each.words, None), prices.get(each.token)

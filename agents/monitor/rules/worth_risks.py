@@ -46,7 +46,7 @@ class _Account(NamedTuple):
 
     @property
     def adds_up(self) -> bool:
-        return sum(one.liquidity_delta for one in self.changes) == self.liquidity
+        return sum(change.liquidity_delta for change in self.changes) == self.liquidity
 
     def leads_to(self, position: PositionSnapshot) -> bool:
         """Whether nothing seems to have been put in or taken out since."""
@@ -69,7 +69,7 @@ class LossReader:
 
     async def read(self, positions: Sequence[PositionSnapshot], now: float) -> Losses:
         """A stop-loss that cannot be judged is told, not passed over."""
-        asked = [one for one in positions if self._outdated(one, now)]
+        asked = [position for position in positions if self._outdated(position, now)]
         if asked and not still_fresh(self._failed_at, RETRY_SECONDS, now):
             await self._renew(asked, now)
         shares: dict[int, float] = {}
@@ -106,10 +106,10 @@ class LossReader:
         except RpcError as error:
             self._failed_at, self._trouble = now, f"No loss could be judged: {error.sentence}"
             return
-        for one in positions:
-            changed = accounts[one.token_id].changes
-            account = _Account(changed, one.liquidity, now, one.fees0, one.fees1)
-            self._accounts[one.token_id] = account
+        for position in positions:
+            changed = accounts[position.token_id].changes
+            account = _Account(changed, position.liquidity, now, position.fees0, position.fees1)
+            self._accounts[position.token_id] = account
 
     def _share(self, position: PositionSnapshot) -> float | str:
         account = self._accounts.get(position.token_id)

@@ -136,24 +136,25 @@ class NewsReader:
     async def read(self, _coin: str) -> ContextSection:
         now = self._clock()
         read = await asyncio.gather(*map(self._feed, self._urls), return_exceptions=True)
-        feeds = [one for one in read if isinstance(one, tuple)]
+        feeds = [answer for answer in read if isinstance(answer, tuple)]
         if not feeds:
             raise next(
-                (one for one in read if isinstance(one, MarketError)), MarketError("no feed is set")
+                (answer for answer in read if isinstance(answer, MarketError)),
+                MarketError("no feed is set"),
             )
         recent = sorted(
             {
-                one
+                item
                 for feed in feeds
-                for one in feed
-                if now - self._window < one.time <= now + _AHEAD
+                for item in feed
+                if now - self._window < item.time <= now + _AHEAD
             },
             reverse=True,
         )[:_MOST_HEADLINES]
         return section(
             SectionName.NEWS,
             ", ".join(_host(url) for url in self._urls),
-            "\n".join(one.title for one in recent),
+            "\n".join(item.title for item in recent),
             {"headlines": len(recent), "feeds": len(feeds), "failed": len(read) - len(feeds)},
             as_of=now,
             now=now,
@@ -184,11 +185,11 @@ class NarrativeReader:
         now, said = self._clock(), answer.value
         lines = [
             said.summary,
-            *(f"for a rise: {one}" for one in said.bullish_factors),
-            *(f"for a fall: {one}" for one in said.bearish_factors),
-            *(f"scheduled: {one}" for one in said.upcoming_events),
-            *(f"cycle: {one}" for one in (said.cycle_position,) if one),
-            *(f"setting: {one}" for one in (said.macro_context,) if one),
+            *(f"for a rise: {factor}" for factor in said.bullish_factors),
+            *(f"for a fall: {factor}" for factor in said.bearish_factors),
+            *(f"scheduled: {event}" for event in said.upcoming_events),
+            *(f"cycle: {phase}" for phase in (said.cycle_position,) if phase),
+            *(f"setting: {setting}" for setting in (said.macro_context,) if setting),
         ]
         text = "\n".join(clean_text(line) for line in lines)
         return section(SectionName.NARRATIVE, answer.model, text, {}, as_of=now, now=now)
@@ -264,4 +265,4 @@ class MemoryIngestion:
         except ModelUnavailable:
             return text
         said = answer.value
-        return "\n".join(clean_text(one) for one in (said.summary, *said.claims))
+        return "\n".join(clean_text(sentence) for sentence in (said.summary, *said.claims))

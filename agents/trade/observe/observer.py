@@ -208,7 +208,7 @@ def _interest_change(points: tuple[OpenInterestPoint, ...] | MarketError) -> flo
 def _paid(payments: tuple[FundingPayment, ...] | MarketError) -> tuple[tuple[int, float], ...]:
     if isinstance(payments, MarketError):
         return ()
-    return tuple((int(one.time), one.rate) for one in payments)
+    return tuple((int(payment.time), payment.rate) for payment in payments)
 
 
 def _book_facts(books: tuple[OrderBook | MarketError, ...]) -> BookFacts | None:
@@ -242,7 +242,7 @@ def _funding_section(
     others = () if elsewhere is None else elsewhere.found
     return section(
         SectionName.FUNDING,
-        ", ".join((venue, *(one.venue for one in others))),
+        ", ".join((venue, *(market.venue for market in others))),
         f"Funding {funding.rate:+.4%} for 8 h, mark {funding.mark:,.2f}."
         f"{_elsewhere_words(elsewhere, funding.mark)}",
         {
@@ -260,22 +260,22 @@ def _elsewhere_words(elsewhere: VenueAnswers | None, mark: float) -> str:
     if elsewhere is None:
         return ""
     told = [
-        f"{one.venue} {one.price / mark - 1:+.2%}"
-        + ("" if one.funding_rate is None else f", funding {one.funding_rate:+.4%}")
-        + ("" if one.interest_usd is None else f", open interest ${one.interest_usd:,.0f}")
-        for one in elsewhere.found
+        f"{market.venue} {market.price / mark - 1:+.2%}"
+        + ("" if market.funding_rate is None else f", funding {market.funding_rate:+.4%}")
+        + ("" if market.interest_usd is None else f", open interest ${market.interest_usd:,.0f}")
+        for market in elsewhere.found
     ]
-    failed = [clean_text(one) for one in elsewhere.failed]
-    return "".join(f" {one}." for one in (*told, *failed))
+    failed = [clean_text(reason) for reason in elsewhere.failed]
+    return "".join(f" {sentence}." for sentence in (*told, *failed))
 
 
 def _elsewhere_numbers(others: tuple[VenueReading, ...], mark: float) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
-    for one in others:
-        name = one.venue.lower()
-        found[f"{name}_premium"] = one.price / mark - 1
-        found[f"{name}_rate"] = one.funding_rate
-        found[f"{name}_interest_usd"] = one.interest_usd
+    for market in others:
+        name = market.venue.lower()
+        found[f"{name}_premium"] = market.price / mark - 1
+        found[f"{name}_rate"] = market.funding_rate
+        found[f"{name}_interest_usd"] = market.interest_usd
     return found
 
 
@@ -299,7 +299,7 @@ def _book_section(
 ) -> ContextSection:
     facts = _book_facts(books)
     if facts is None:
-        reasons = [str(one) for one in books if isinstance(one, MarketError)]
+        reasons = [str(book) for book in books if isinstance(book, MarketError)]
         return unavailable(SectionName.MICROSTRUCTURE, venue, clean_text(reasons[-1]))
     last = facts.samples[-1]
     deep = facts.buy_slippage_bips is not None and facts.sell_slippage_bips is not None
@@ -324,7 +324,10 @@ def _book_section(
 def _own_sections(question: DeskQuestion) -> tuple[ContextSection, ...]:
     """What came with the question: memories of like setups, and how past decisions fared."""
     lessons, record = question.lessons, question.record
-    told = "; ".join(f"{one.setup} → {one.outcome}" for one in lessons) or "nothing like it yet"
+    told = (
+        "; ".join(f"{lesson.setup} → {lesson.outcome}" for lesson in lessons)
+        or "nothing like it yet"
+    )
     time = question.account.time
     return (
         section(

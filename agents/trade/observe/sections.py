@@ -203,7 +203,7 @@ class LiquidationsReader:
 def curve_days(two: Sequence[DayValue], ten: Sequence[DayValue]) -> list[float]:
     """The 10-year less the 2-year yield on each day that has both, the oldest first."""
     short = {one.day: one.value for one in two}
-    return [one.value - short[one.day] for one in ten if one.day in short]
+    return [day_yield.value - short[day_yield.day] for day_yield in ten if day_yield.day in short]
 
 
 def last_change(days: Sequence[DayValue]) -> float | None:

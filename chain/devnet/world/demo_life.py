@@ -40,7 +40,7 @@ from chain.devnet.world.providing import (
     mint,
     transfer,
 )
-from chain.devnet.world.writing import BlockDraft, Intent
+from chain.devnet.world.writing import BlockDraft, UnsignedCall
 from chain.math.ticks import nearest_usable_tick
 
 if TYPE_CHECKING:
@@ -118,12 +118,12 @@ class DemoLife(Struct):
         def subscribe(page: BlockDraft) -> None:
             token_id = self.holdings["stable"].token_id
             data = encode_call("subscribe(uint256,address,bytes)", token_id, SUBSCRIBER, b"")
-            page.send(Intent(DEMO_WALLET, CONTRACTS.position_manager, data))
+            page.send(UnsignedCall(DEMO_WALLET, CONTRACTS.position_manager, data))
 
         def let_stranger_manage(page: BlockDraft) -> None:
             token_id = self.holdings["native"].token_id
             data = encode_call("approve(address,uint256)", STRANGER.address, token_id)
-            page.send(Intent(DEMO_WALLET, CONTRACTS.position_manager, data))
+            page.send(UnsignedCall(DEMO_WALLET, CONTRACTS.position_manager, data))
 
         yield MARKET_OPENS + 21 * HOUR, subscribe
         yield MARKET_OPENS + 4 * DAY + 2 * HOUR, let_stranger_manage

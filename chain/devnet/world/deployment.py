@@ -23,7 +23,7 @@ from chain.devnet.world.hook_code import (
     exit_guard_code,
     fee_steward_code,
 )
-from chain.devnet.world.writing import BlockDraft, Intent
+from chain.devnet.world.writing import BlockDraft, UnsignedCall
 
 ContractName = Literal[
     "PoolManager",
@@ -203,11 +203,11 @@ def deploy_tokens(page: BlockDraft, codes: Mapping[ContractName, bytes]) -> None
             else codes["MockERC20"]
             + abi.encode(("string", "string", "uint8"), (token.name, token.symbol, token.decimals))
         )
-        page.send(Intent(ISSUER, None, constructor, gas=_DEPLOYMENT_GAS))
+        page.send(UnsignedCall(ISSUER, None, constructor, gas=_DEPLOYMENT_GAS))
 
 
 def _deploy(page: BlockDraft, creation: bytes) -> None:
-    page.send(Intent(DEPLOYER, None, creation, gas=_DEPLOYMENT_GAS))
+    page.send(UnsignedCall(DEPLOYER, None, creation, gas=_DEPLOYMENT_GAS))
 
 
 def _words(kind: str, value: object) -> bytes:

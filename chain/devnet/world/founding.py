@@ -41,7 +41,7 @@ from chain.devnet.world.deployment import (
 from chain.devnet.world.pools import ETH_USDC, POOLS, Crowd, Currency, DevnetPool
 from chain.devnet.world.price_path import OPENING, Asset, sqrt_price_at
 from chain.devnet.world.providing import approve_for_good, liquidity_worth, mint
-from chain.devnet.world.writing import BlockDraft, ChainWriter, Intent, NodeState, WorldError
+from chain.devnet.world.writing import BlockDraft, ChainWriter, NodeState, UnsignedCall, WorldError
 from chain.math.ticks import nearest_usable_tick, usable_ticks
 
 if TYPE_CHECKING:
@@ -125,16 +125,16 @@ def _fund(page: BlockDraft) -> None:
 def _open_pools(page: BlockDraft, market: SimulatedMarket) -> None:
     for pool in POOLS:
         data = initialize_pool(pool.key, sqrt_price_at(pool.milliticks(OPENING)))
-        page.send(Intent(DEPLOYER, CONTRACTS.position_manager, data))
+        page.send(UnsignedCall(DEPLOYER, CONTRACTS.position_manager, data))
     manager = CONTRACTS.pool_manager
     controller = encode_call("setProtocolFeeController(address)", DEPLOYER.address)
-    page.send(Intent(DEPLOYER, manager, controller))
+    page.send(UnsignedCall(DEPLOYER, manager, controller))
     protocol_fee = encode_call(
         "setProtocolFee((address,address,uint24,int24,address),uint24)",
         PROTOCOL_FEE_POOL.key.values,
         PROTOCOL_FEE,
     )
-    page.send(Intent(DEPLOYER, manager, protocol_fee))
+    page.send(UnsignedCall(DEPLOYER, manager, protocol_fee))
     for intent in market.opening(page.state, page.timestamp).intents:
         page.send(intent)
 
@@ -156,14 +156,14 @@ def _set_trap(page: BlockDraft) -> None:
     """A stranger's pool of the look-alike token, and what an unwary owner once approved."""
     pool = LOOK_ALIKE_POOL
     data = initialize_pool(pool.key, sqrt_price_at(pool.milliticks(OPENING)))
-    page.send(Intent(STRANGER, CONTRACTS.position_manager, data))
+    page.send(UnsignedCall(STRANGER, CONTRACTS.position_manager, data))
     _mint_tokens(page, FAKE_USDC, STRANGER, _RICHES)
     _wrap(page, STRANGER, 10 * ETHER)
     ticks = usable_ticks(pool.tick_spacing)
     liquidity = liquidity_worth(page.state, pool, ticks, pool.depth, OPENING)
     mint(page, STRANGER, pool, ticks, liquidity)
     approval = encode_call("approve(address,uint256)", STRANGER.address, 2**256 - 1)
-    page.send(Intent(DEMO_WALLET, USDT.address, approval))
+    page.send(UnsignedCall(DEMO_WALLET, USDT.address, approval))
 
 
 def _around(pool: DevnetPool, half_width: int) -> tuple[int, int]:
@@ -177,8 +177,8 @@ def _around(pool: DevnetPool, half_width: int) -> tuple[int, int]:
 def _mint_tokens(page: BlockDraft, token: DevnetToken, recipient: Account, whole: int) -> None:
     amount = whole * 10**token.decimals
     data = encode_call("mint(address,uint256)", recipient.address, amount)
-    page.send(Intent(ISSUER, token.address, data))
+    page.send(UnsignedCall(ISSUER, token.address, data))
 
 
 def _wrap(page: BlockDraft, owner: Account, amount: int) -> None:
-    page.send(Intent(owner, WETH.address, encode_call("deposit()"), value=amount))
+    page.send(UnsignedCall(owner, WETH.address, encode_call("deposit()"), value=amount))

@@ -36,7 +36,7 @@ from chain.devnet.world.price_path import (
     SeededPath,
     sqrt_price_at,
 )
-from chain.devnet.world.writing import Intent
+from chain.devnet.world.writing import UnsignedCall
 from chain.math.ticks import sqrt_price_at_tick
 
 
@@ -88,12 +88,12 @@ class PlannedSwap(Struct, frozen=True):
     deadline: int
 
     @property
-    def intent(self) -> Intent:
+    def intent(self) -> UnsignedCall:
         key, walk = self.pool.key, self.walk
         # Nobody on this chain reorders swaps, so its traders need no protection from that.
         swap = SwapExactIn(key, walk.zero_for_one, walk.amount_in, amount_out_minimum=0)
         pays_ether = walk.zero_for_one and key.currency0 == NATIVE
-        return Intent(
+        return UnsignedCall(
             self.trader,
             UNIVERSAL_ROUTER,
             execute([swap_exact_in(swap)], self.deadline),
@@ -109,12 +109,12 @@ class MarketRound(Struct, frozen=True):
     swaps: tuple[PlannedSwap, ...]
 
     @property
-    def intents(self) -> list[Intent]:
+    def intents(self) -> list[UnsignedCall]:
         swaps = [swap.intent for swap in self.swaps]
         if self.new_fee is None:
             return swaps
         data = encode_call(UPDATE_FEE, DYNAMIC.key.values, self.new_fee)
-        return [Intent(KEEPER, FEE_STEWARD, data), *swaps]
+        return [UnsignedCall(KEEPER, FEE_STEWARD, data), *swaps]
 
 
 class SimulatedMarket(Struct, frozen=True):

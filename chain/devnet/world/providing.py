@@ -27,7 +27,7 @@ from chain.contracts.calldata import (
 from chain.contracts.networks import NATIVE, Address
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.market import point_of
-from chain.devnet.world.writing import BlockDraft, Intent, NodeState
+from chain.devnet.world.writing import BlockDraft, NodeState, UnsignedCall
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 
@@ -76,24 +76,24 @@ def approve_for_good(
     page: BlockDraft, owner: Account, token: Address, spenders: tuple[Address, ...]
 ) -> None:
     """What a bot does once and forgets; people approve what they spend, when they spend it."""
-    page.send(Intent(owner, token, approve_token(CONTRACTS.permit2, 2**256 - 1)))
+    page.send(UnsignedCall(owner, token, approve_token(CONTRACTS.permit2, 2**256 - 1)))
     for spender in spenders:
         grant = approve_through_permit2(token, spender, UNLIMITED, FOR_EVER)
-        page.send(Intent(owner, CONTRACTS.permit2, grant))
+        page.send(UnsignedCall(owner, CONTRACTS.permit2, grant))
 
 
 def approve_exactly(page: BlockDraft, owner: Account, pool: DevnetPool, amounts: Amounts) -> None:
     for currency, amount in zip((pool.currency0, pool.currency1), amounts, strict=True):
         if currency.address == NATIVE or amount == 0:
             continue
-        page.send(Intent(owner, currency.address, approve_token(CONTRACTS.permit2, amount)))
+        page.send(UnsignedCall(owner, currency.address, approve_token(CONTRACTS.permit2, amount)))
         grant = approve_through_permit2(
             currency.address,
             CONTRACTS.position_manager,
             amount,
             page.timestamp + _APPROVAL_SECONDS,
         )
-        page.send(Intent(owner, CONTRACTS.permit2, grant))
+        page.send(UnsignedCall(owner, CONTRACTS.permit2, grant))
 
 
 def mint(
@@ -146,14 +146,14 @@ def transfer(
     data = encode_call(
         "transferFrom(address,address,uint256)", owner.address, recipient.address, holding.token_id
     )
-    page.send(Intent(owner, CONTRACTS.position_manager, data))
+    page.send(UnsignedCall(owner, CONTRACTS.position_manager, data))
 
 
 def _modify(
     page: BlockDraft, owner: Account, actions: tuple[PositionAction, ...], *, value: int = 0
 ) -> None:
     data = modify_liquidities(actions, page.timestamp + _DEADLINE_SECONDS)
-    page.send(Intent(owner, CONTRACTS.position_manager, data, value))
+    page.send(UnsignedCall(owner, CONTRACTS.position_manager, data, value))
 
 
 def _payment(pool: DevnetPool) -> tuple[PositionAction, ...]:

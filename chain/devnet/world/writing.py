@@ -84,7 +84,7 @@ def _encoded(fields: Sequence[object]) -> bytes:
     return bytes([_DYNAMIC_FEE]) + bytes(encode_raw(fields))  # type: ignore[no-untyped-call]
 
 
-class Intent(Struct, frozen=True):
+class UnsignedCall(Struct, frozen=True):
     """What an account wants to send, before it has a nonce and a signature."""
 
     account: Account
@@ -124,7 +124,7 @@ class NodeState(Struct, frozen=True):
         return bytes.fromhex(self.node.ask_text("eth_call", call, self.at)[2:])
 
 
-class Receipt(Struct, frozen=True, rename="camel"):
+class MinedReceipt(Struct, frozen=True, rename="camel"):
     """Of what a node says about a transaction that it mined, the two parts that matter here."""
 
     status: str
@@ -146,7 +146,7 @@ class BlockDraft(Struct):
     chain_id: int
     timestamp: int
     base_fee: int
-    intents: list[Intent] = field(default_factory=list)
+    intents: list[UnsignedCall] = field(default_factory=list)
     transactions: list[bytes] = field(default_factory=list)
     _nonces: dict[Address, int] = field(default_factory=dict)
 
@@ -154,7 +154,7 @@ class BlockDraft(Struct):
     def state(self) -> NodeState:
         return NodeState(self.node, "pending" if self.transactions else "latest")
 
-    def send(self, intent: Intent) -> None:
+    def send(self, intent: UnsignedCall) -> None:
         sender = intent.account.address
         if sender not in self._nonces:
             self._nonces[sender] = NodeState(self.node).nonce(sender)
@@ -183,7 +183,7 @@ class ChainWriter(Struct):
         draft = BlockDraft(self.node, self.chain_id, time, self.base_fee)
         yield draft
         _, answer = self.node.ask_all([("evm_mine", ()), ("eth_getBlockReceipts", ("latest",))])
-        receipts = msgspec.convert(answer, list[Receipt])
+        receipts = msgspec.convert(answer, list[MinedReceipt])
         _refuse_failures(self.node, draft, receipts)
         self.blocks.append(WrittenBlock(time, self.base_fee, tuple(draft.transactions)))
         gas_used = int(receipts[-1].cumulative_gas_used, 16) if receipts else 0
@@ -204,7 +204,7 @@ def _heading(timestamp: int, base_fee: int) -> list[tuple[str, tuple[object, ...
     ]
 
 
-def _refuse_failures(node: NodeClient, draft: BlockDraft, receipts: list[Receipt]) -> None:
+def _refuse_failures(node: NodeClient, draft: BlockDraft, receipts: list[MinedReceipt]) -> None:
     if len(receipts) != len(draft.intents):
         raise WorldError(
             f"A block holds {len(receipts)} of the {len(draft.intents)} transactions sent for it."
@@ -217,7 +217,7 @@ def _refuse_failures(node: NodeClient, draft: BlockDraft, receipts: list[Receipt
             )
 
 
-def _reason(node: NodeClient, intent: Intent) -> str:
+def _reason(node: NodeClient, intent: UnsignedCall) -> str:
     call = {
         "from": intent.account.address,
         "to": intent.to,

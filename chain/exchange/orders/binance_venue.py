@@ -185,11 +185,11 @@ class BinanceVenue:
             await self.now(),
             self._read.number(held.get("totalMarginBalance"), "account"),
             tuple(
-                one
-                for one in map(self._position, self._read.rows(risks, "positions"))
-                if one.quantity
+                position
+                for position in map(self._position, self._read.rows(risks, "positions"))
+                if position.quantity
             ),
-            tuple(seen_order(self._read, self._read.mapping(one, "order")) for one in orders),
+            tuple(seen_order(self._read, self._read.mapping(order, "order")) for order in orders),
             -await self._income("COMMISSION"),
             await self._income("FUNDING_FEE"),
         )
@@ -253,8 +253,8 @@ class BinanceVenue:
         asked = {"symbol": order.symbol, "orderId": entry.get("orderId")}
         trades = await self._ask.asked(self._client.fapiPrivateGetUserTrades, asked)
         return sum(
-            self._read.number(self._read.mapping(one, "trade").get("commission"), "trade")
-            for one in self._read.rows(trades, "trades")
+            self._read.number(self._read.mapping(row, "trade").get("commission"), "trade")
+            for row in self._read.rows(trades, "trades")
         )
 
     async def _income(self, kind: str) -> float:
@@ -264,8 +264,8 @@ class BinanceVenue:
             await self._ask.asked(self._client.fapiPrivateGetIncome, asked), "income"
         )
         return sum(
-            self._read.number(self._read.mapping(one, "income").get("income"), "income")
-            for one in rows
+            self._read.number(self._read.mapping(row, "income").get("income"), "income")
+            for row in rows
         )
 
     def _position(self, row: object) -> PerpetualPosition:

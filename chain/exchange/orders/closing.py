@@ -22,16 +22,16 @@ class PlanOrders(Struct, frozen=True):
     @property
     def entries(self) -> tuple[OrderProgress, ...]:
         """What opened something, once no more of it can be filled."""
-        opening = [one for one in self.orders if not one.order.reduce_only]
-        if any(one.is_open for one in opening):
+        opening = [order for order in self.orders if not order.order.reduce_only]
+        if any(order.is_open for order in opening):
             return ()
-        return tuple(one for one in opening if one.filled > 0)
+        return tuple(order for order in opening if order.filled > 0)
 
     @property
     def is_exit(self) -> bool:
         """Whether it only closed what others had opened, and has come to an end."""
-        only_closes = all(one.order.reduce_only and not one.is_open for one in self.orders)
-        return only_closes and any(one.filled > 0 for one in self.orders)
+        only_closes = all(order.order.reduce_only and not order.is_open for order in self.orders)
+        return only_closes and any(order.filled > 0 for order in self.orders)
 
 
 class TradeClosing(Struct, frozen=True):
@@ -72,10 +72,10 @@ class _Lot:
         self.plan_id = plan_id
         self.symbol = entries[0].order.symbol
         self.side: OrderSide = entries[0].order.side
-        self.quantity = self.left = sum(one.filled for one in entries)
-        self.price = sum(one.filled * (one.average or 0.0) for one in entries) / self.quantity
-        self.fees = sum(one.fees for one in entries)
-        self.opened_at = max(one.changed_at for one in entries)
+        self.quantity = self.left = sum(entry.filled for entry in entries)
+        self.price = sum(entry.filled * (entry.average or 0.0) for entry in entries) / self.quantity
+        self.fees = sum(entry.fees for entry in entries)
+        self.opened_at = max(entry.changed_at for entry in entries)
 
 
 def closings(
@@ -88,12 +88,12 @@ def closings(
     lots = [_Lot(plan.plan_id, plan.entries) for plan in plans if plan.entries]
     matches = _matches(plans, lots, groups or {})
     ended = [
-        _ended(lot.plan_id, [one for one in matches if one.opened_by == lot.plan_id])
+        _ended(lot.plan_id, [match for match in matches if match.opened_by == lot.plan_id])
         for lot in lots
         if lot.left <= _DUST
     ]
     left = [
-        _left(plan, [one for one in matches if one.closed_by == plan.plan_id])
+        _left(plan, [match for match in matches if match.closed_by == plan.plan_id])
         for plan in plans
         if plan.is_exit
     ]
@@ -105,10 +105,10 @@ def _matches(
 ) -> list[_Match]:
     exits = sorted(
         (
-            (one, plan.plan_id)
+            (order, plan.plan_id)
             for plan in plans
-            for one in plan.orders
-            if one.order.reduce_only and one.filled > 0
+            for order in plan.orders
+            if order.order.reduce_only and order.filled > 0
         ),
         key=lambda pair: pair[0].changed_at,
     )
@@ -160,28 +160,28 @@ def _match(lot: _Lot, order: OrderProgress, plan_id: str, taken: float) -> _Matc
 
 
 def _ended(plan_id: str, matches: Sequence[_Match]) -> TradeClosing:
-    quantity, last = sum(one.quantity for one in matches), matches[-1]
+    quantity, last = sum(match.quantity for match in matches), matches[-1]
     return TradeClosing(
         plan_id,
         last.time,
-        sum(one.entry * one.quantity for one in matches) / quantity,
-        sum(one.exit * one.quantity for one in matches) / quantity,
+        sum(match.entry * match.quantity for match in matches) / quantity,
+        sum(match.exit * match.quantity for match in matches) / quantity,
         quantity,
         last.exit_type,
-        sum(one.gained for one in matches),
+        sum(match.gained for match in matches),
     )
 
 
 def _left(plan: PlanOrders, matches: Sequence[_Match]) -> TradeClosing:
-    filled = [one for one in plan.orders if one.filled > 0]
-    quantity = sum(one.filled for one in filled)
-    if sum(one.quantity for one in matches) >= quantity - _DUST:
+    filled = [order for order in plan.orders if order.filled > 0]
+    quantity = sum(order.filled for order in filled)
+    if sum(match.quantity for match in matches) >= quantity - _DUST:
         return _ended(plan.plan_id, matches)
     return TradeClosing(
         plan.plan_id,
-        max(one.changed_at for one in filled),
+        max(order.changed_at for order in filled),
         None,
-        sum(one.filled * (one.average or 0.0) for one in filled) / quantity,
+        sum(order.filled * (order.average or 0.0) for order in filled) / quantity,
         quantity,
         filled[-1].order.type,
         None,

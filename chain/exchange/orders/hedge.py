@@ -102,14 +102,14 @@ class PositionHedge(Struct, frozen=True):
     @property
     def short(self) -> float:
         """Coins that are short for it now."""
-        return 0.0 - sum(one.coins for one in self.fills)
+        return 0.0 - sum(fill.coins for fill in self.fills)
 
     def account(self, payments: Sequence[FundingPayment]) -> HedgeAccount:
         """An order of several parts counts from when it was last filled."""
         return HedgeAccount(
             -self.short,
-            -sum(one.coins * one.price for one in self.fills),
-            sum(one.fee for one in self.fills),
+            -sum(fill.coins * fill.price for fill in self.fills),
+            sum(fill.fee for fill in self.fills),
             _funding(self.fills, payments),
         )
 
@@ -129,13 +129,13 @@ def position_hedges(
             mine.append(HedgeFill(start.time, -coins, start.mark, 0.0))
             left = fills.setdefault(HedgeKey(start.chain_id, int(token_id)), [])
             left.append(HedgeFill(start.time, coins, start.mark, 0.0))
-        for one in orders.get(plan_id, ()):
-            sign = one.order.side.sign
-            if one.filled > 0 and one.average is not None:
-                filled = HedgeFill(one.changed_at, sign * one.filled, one.average, one.fees)
+        for order in orders.get(plan_id, ()):
+            sign = order.order.side.sign
+            if order.filled > 0 and order.average is not None:
+                filled = HedgeFill(order.changed_at, sign * order.filled, order.average, order.fees)
                 mine.append(filled)
-            if one.is_open:
-                waiting[start.key] = waiting.get(start.key, 0.0) + sign * one.left
+            if order.is_open:
+                waiting[start.key] = waiting.get(start.key, 0.0) + sign * order.left
     return {
         key: PositionHedge(some[0], some[-1], tuple(sorted(fills[key])), waiting.get(key, 0.0))
         for key, some in of_position.items()
@@ -146,7 +146,7 @@ def _funding(fills: Sequence[HedgeFill], payments: Sequence[FundingPayment]) -> 
     """Longs pay shorts where the rate is above 0."""
     total = 0.0
     for payment in payments:
-        held = sum(one.coins for one in fills if one.time <= payment.time)
+        held = sum(fill.coins for fill in fills if fill.time <= payment.time)
         if abs(held) <= _DUST:
             continue
         if payment.mark is None:

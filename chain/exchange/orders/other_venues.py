@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from chain.base.clean_text import clean_text
+from chain.base.errors import error_kind
 from chain.exchange.orders.ccxt_client import ccxt_errors, open_client
 from chain.exchange.public.market import VenueAnswer, VenueReading
 from chain.prices.market_http import MarketError
@@ -39,8 +40,8 @@ class OtherVenues:
         asked = (self._one(name, coin) for name in self._clients)
         answers = await asyncio.gather(*asked)
         return VenuesRead(
-            tuple(one for one in answers if isinstance(one, VenueReading)),
-            tuple(str(one) for one in answers if isinstance(one, MarketError)),
+            tuple(answer for answer in answers if isinstance(answer, VenueReading)),
+            tuple(str(answer) for answer in answers if isinstance(answer, MarketError)),
         )
 
     async def _one(self, name: str, coin: str) -> VenueReading | MarketError:
@@ -54,7 +55,7 @@ class OtherVenues:
             return error
         except self._errors.BaseError as error:
             said = clean_text(str(error), limit=_WORDS)
-            return MarketError(f"{title} answers {type(error).__name__} ({said})")
+            return MarketError(f"{title} answers {error_kind(error)} ({said})")
 
 
 async def _bybit(client: Any, read: VenueAnswer, coin: str) -> VenueReading:  # noqa: ANN401
@@ -80,8 +81,8 @@ async def _okx(client: Any, read: VenueAnswer, coin: str) -> VenueReading:  # no
         client.publicGetPublicFundingRate({"instId": name}),
     )
     rows = [
-        _only(read, read.mapping(one, "contract").get("data"), coin, name, "instId")
-        for one in (interest, mark, funding)
+        _only(read, read.mapping(answer, "contract").get("data"), coin, name, "instId")
+        for answer in (interest, mark, funding)
     ]
     price = read.positive(rows[1].get("markPx"), "mark")
     due = [read.number(rows[2].get(key), "funding") for key in ("fundingTime", "nextFundingTime")]

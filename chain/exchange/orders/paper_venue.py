@@ -72,15 +72,16 @@ class PaperAccount(Struct, frozen=True, kw_only=True):
 
     def open_orders(self, symbol: str | None = None) -> tuple[OrderProgress, ...]:
         return tuple(
-            one
-            for one in self.orders.values()
-            if one.is_open and symbol in (None, one.order.symbol)
+            order
+            for order in self.orders.values()
+            if order.is_open and symbol in (None, order.order.symbol)
         )
 
     def equity(self, marks: Mapping[str, float]) -> float:
         """With what is held valued at these marks; one that is missing raises KeyError."""
         return self.cash + sum(
-            one.quantity * (marks[one.symbol] - one.entry) for one in self.positions.values()
+            position.quantity * (marks[position.symbol] - position.entry)
+            for position in self.positions.values()
         )
 
 
@@ -189,7 +190,7 @@ def _refusal(account: PaperAccount, order: VenueOrder, moment: MarketMoment) -> 
     notional = order.quantity * (order.price or best)
     if notional < rules.least_notional:
         return f"its notional is under {rules.least_notional:g}"
-    held = sum(abs(one.quantity) * one.entry for one in account.positions.values())
+    held = sum(abs(position.quantity) * position.entry for position in account.positions.values())
     if held + notional > moment.fees.most_leverage * max(account.cash, 0.0):
         return "margin is insufficient"
     return ""
@@ -220,7 +221,7 @@ def without_orphans(account: PaperAccount, symbol: str, now: float) -> PaperAcco
     """Once nothing is held, what only reduced it has nothing left to do."""
     if symbol in account.positions:
         return account
-    waiting = any(not one.order.reduce_only for one in account.open_orders(symbol))
+    waiting = any(not order.order.reduce_only for order in account.open_orders(symbol))
     for one in () if waiting else account.open_orders(symbol):
         account = cancelled(account, one.order.client_id, now, "the position is closed")
     return account
@@ -416,7 +417,7 @@ class PaperVenue:
     async def _settle(self) -> PaperAccount:
         now = await self.now()
         account = self._change(lambda before: before)
-        busy = {one.order.symbol for one in account.open_orders()} | set(account.positions)
+        busy = {order.order.symbol for order in account.open_orders()} | set(account.positions)
         for symbol in sorted(busy):
             course = await self._course(symbol, account.settled_at[symbol], now)
             account = self._change(partial(settled, course=course, fees=self._terms.fees))
@@ -429,7 +430,7 @@ class PaperVenue:
         candles = await self._market.candles(symbol, interval, count=MOST_CANDLES, since=start)
         book = await self._market.book(symbol)
         sides = [slippage_bips(book, buy=buy, dollars=_TYPICAL_DOLLARS) for buy in (True, False)]
-        worst = [_WORST_SLIPPAGE if one is None else one / BASIS_POINTS for one in sides]
+        worst = [_WORST_SLIPPAGE if side is None else side / BASIS_POINTS for side in sides]
         return MarketCourse(
             symbol,
             seconds,

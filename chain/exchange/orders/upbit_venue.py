@@ -87,13 +87,13 @@ def progress_of(
 ) -> OrderProgress:
     """How far it has come, in dollars at the won of now."""
     filled = read.amount(entry.get("executed_volume") or "0", "order")
-    trades = [read.mapping(one, "trade") for one in read.rows(entry.get("trades") or [], "trades")]
-    volume = sum(read.amount(one.get("volume"), "trade") for one in trades)
-    funds = sum(read.amount(one.get("funds"), "trade") for one in trades)
+    trades = [read.mapping(row, "trade") for row in read.rows(entry.get("trades") or [], "trades")]
+    volume = sum(read.amount(trade.get("volume"), "trade") for trade in trades)
+    funds = sum(read.amount(trade.get("funds"), "trade") for trade in trades)
     state = _state(read, entry)
     if state is OrderState.CANCELLED and order.quantity - filled <= _DUST:
         state = OrderState.FILLED
-    times = [_seconds(read, one.get("created_at")) for one in (entry, *trades)]
+    times = [_seconds(read, row.get("created_at")) for row in (entry, *trades)]
     return OrderProgress(
         order=order,
         state=state,
@@ -188,7 +188,7 @@ class UpbitVenue:
                 PerpetualPosition(f"{coin}USDT", held[coin][0], held[coin][1] / won)
                 for coin in coins
             ),
-            tuple(seen_order(self._read, self._read.mapping(one, "order"), won) for one in waiting),
+            tuple(seen_order(self._read, self._read.mapping(row, "order"), won) for row in waiting),
             None,
             0.0,
             krw_per_usd=won,
@@ -267,8 +267,8 @@ class UpbitVenue:
         rows = self._read.rows(await self._ask.asked(self._client.publicGetTicker, asked), "ticker")
         entries = [self._read.mapping(row, "ticker") for row in rows]
         found = {
-            str(one.get("market")): self._read.positive(one.get("trade_price"), "price")
-            for one in entries
+            str(entry.get("market")): self._read.positive(entry.get("trade_price"), "price")
+            for entry in entries
         }
         if set(markets) - found.keys():
             raise self._read.wrong("ticker")

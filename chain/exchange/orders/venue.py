@@ -47,7 +47,7 @@ class VenueAccount(Struct, frozen=True):
 
     def held(self, symbol: str) -> float:
         """Above 0 long, below 0 short."""
-        return sum(one.quantity for one in self.positions if one.symbol == symbol)
+        return sum(position.quantity for position in self.positions if position.symbol == symbol)
 
 
 class Venue(Protocol):
@@ -93,7 +93,7 @@ async def send_orders(
     sent: list[OrderProgress] = []
     for part in parts:
         waits = _waits(part)
-        refused = any(one.state is OrderState.REFUSED for one in (sent if waits else sent[:1]))
+        refused = any(order.state is OrderState.REFUSED for order in (sent if waits else sent[:1]))
         if refused:
             journal.mark(part.client_id, JournalState.ABANDONED, await venue.now())
             continue

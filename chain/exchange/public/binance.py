@@ -166,9 +166,9 @@ class BinancePublic(ClosedAtEnd):
 
     def _contract(self, symbol: str, entry: dict[str, object]) -> ContractRules:
         filters = {
-            one.get("filterType"): one
-            for one in self._read.rows(entry.get("filters"), "contract")
-            if isinstance(one, dict)
+            row.get("filterType"): row
+            for row in self._read.rows(entry.get("filters"), "contract")
+            if isinstance(row, dict)
         }
 
         def step(name: str, field: str) -> float:

@@ -116,8 +116,8 @@ class StreamedBook:
         self._snapshot = snapshot.last
         self._last: int | None = None
         self._time = snapshot.book.time
-        self._bids = {one.price: one.quantity for one in snapshot.book.bids}
-        self._asks = {one.price: one.quantity for one in snapshot.book.asks}
+        self._bids = {bid.price: bid.quantity for bid in snapshot.book.bids}
+        self._asks = {ask.price: ask.quantity for ask in snapshot.book.asks}
 
     @property
     def is_joined(self) -> bool:

@@ -109,8 +109,8 @@ class DeribitPublic:
 
 def put_call_ratio(options: Sequence[OptionQuote]) -> float | None:
     """Open puts over open calls."""
-    calls = sum(one.open_interest for one in options if one.is_call)
-    puts = sum(one.open_interest for one in options if not one.is_call)
+    calls = sum(option.open_interest for option in options if option.is_call)
+    puts = sum(option.open_interest for option in options if not option.is_call)
     return puts / calls if calls else None
 
 
@@ -120,15 +120,17 @@ def term_volatility(options: Sequence[OptionQuote], days: float, now: float) -> 
     if not chosen:
         return None
     strike = min(chosen, key=lambda one: abs(one.strike - one.underlying)).strike
-    found = [one.volatility for one in chosen if one.strike == strike and one.volatility > 0]
+    found = [
+        option.volatility for option in chosen if option.strike == strike and option.volatility > 0
+    ]
     return sum(found) / len(found) if found else None
 
 
 def skew_25_delta(options: Sequence[OptionQuote], now: float) -> float | None:
     """What puts of a quarter delta imply more than such calls, about a month ahead."""
-    chosen = [one for one in _expiry_near(options, _SKEW_DAYS, now) if one.volatility > 0]
-    puts = [one for one in chosen if not one.is_call]
-    calls = [one for one in chosen if one.is_call]
+    chosen = [option for option in _expiry_near(options, _SKEW_DAYS, now) if option.volatility > 0]
+    puts = [option for option in chosen if not option.is_call]
+    calls = [option for option in chosen if option.is_call]
     if not puts or not calls:
         return None
     put = min(puts, key=lambda one: abs(option_delta(one, now) + _DELTA))
@@ -146,11 +148,11 @@ def option_delta(option: OptionQuote, now: float) -> float:
 
 
 def _expiry_near(options: Sequence[OptionQuote], days: float, now: float) -> list[OptionQuote]:
-    expiries = {one.expires_at for one in options}
+    expiries = {option.expires_at for option in options}
     nearest = min(expiries, key=lambda end: abs(end - now - days * DAY), default=None)
     if nearest is None or abs(nearest - now - days * DAY) > _NEAREST * days * DAY:
         return []
-    return [one for one in options if one.expires_at == nearest]
+    return [option for option in options if option.expires_at == nearest]
 
 
 def _named(name: object) -> tuple[int, float, bool] | None:

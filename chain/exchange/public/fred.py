@@ -45,7 +45,7 @@ class Fred:
             self._read.mapping(answer, "series").get("observations"), f"series {series}"
         )
         found = [self._value(row, series) for row in rows]
-        known = sorted(one for one in found if one is not None)
+        known = sorted(value for value in found if value is not None)
         if not known:
             raise MarketError(f"{SOURCE} has no value of {series}")
         return tuple(known)

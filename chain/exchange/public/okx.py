@@ -46,7 +46,7 @@ class OkxPublic:
         for _ in range(_MOST_PAGES):
             page = await self._page(coin, coins, before, now)
             found += page
-            oldest = min((one.time for one in page), default=since)
+            oldest = min((liquidation.time for liquidation in page), default=since)
             if len(page) < _PAGE or oldest <= since:
                 return _within(found, since, now, whole=True)
             if before is not None and oldest >= before:
@@ -116,9 +116,9 @@ class OkxPublic:
 
 
 def _within(found: list[_Liquidation], since: float, now: float, *, whole: bool) -> LiquidatedHour:
-    inside = [one for one in found if since < one.time <= now]
+    inside = [liquidation for liquidation in found if since < liquidation.time <= now]
     return LiquidatedHour(
-        sum(one.dollars for one in inside if one.long),
-        sum(one.dollars for one in inside if not one.long),
+        sum(liquidation.dollars for liquidation in inside if liquidation.long),
+        sum(liquidation.dollars for liquidation in inside if not liquidation.long),
         whole,
     )

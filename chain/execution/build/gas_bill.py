@@ -131,11 +131,12 @@ def with_worth(
 ) -> GasBill:
     """The same beside the most that any step brings or takes, where all of that has a price."""
     changes = [step.changes for step in simulation.steps]
-    tokens = {token for one in changes for token, amount in one.items() if amount}
+    tokens = {token for change in changes for token, amount in change.items() if amount}
     if simulation.unsimulated or not usd_per_wei or not tokens or not tokens <= {*usd_per_unit}:
         return bill
     worths = [
-        [amount * Fraction(usd_per_unit[token]) for token, amount in one.items()] for one in changes
+        [amount * Fraction(usd_per_unit[token]) for token, amount in change.items()]
+        for change in changes
     ]
     most = max(max(_gained(worth), _gained(-each for each in worth)) for worth in worths)
     return replace(bill, moved=int(most / Fraction(usd_per_wei)))
@@ -143,11 +144,13 @@ def with_worth(
 
 def coin_needed(bill: GasBill, built: Built) -> int:
     """Wei the wallet must hold: all gas, and what is sent along that no exit pays for."""
-    besides = {one.step: one.bounds.besides.amount0 for one in built.bounds}
+    besides = {bound.step: bound.bounds.besides.amount0 for bound in built.bounds}
     needed, left = bill.total, False
-    for one in built.transactions:
-        needed += min(one.value, besides.get(one.step, 0)) if left else one.value
-        left = left or one.step == "exit"
+    for transaction in built.transactions:
+        needed += (
+            min(transaction.value, besides.get(transaction.step, 0)) if left else transaction.value
+        )
+        left = left or transaction.step == "exit"
     return needed
 
 
@@ -156,20 +159,24 @@ def _gained(worth: Iterable[Fraction]) -> Fraction:
 
 
 def _execution(transactions: Iterable[UnsignedTransaction]) -> int:
-    return sum(one.gas * one.max_fee_per_gas for one in transactions)
+    return sum(transaction.gas * transaction.max_fee_per_gas for transaction in transactions)
 
 
 async def _op_bill(
     reader: Reader, transactions: Sequence[UnsignedTransaction], at: BlockRef
 ) -> GasBill:
-    data = [encode_call("getL1Fee(bytes)", unsigned_bytes(one)) for one in transactions]
-    operator = [encode_call("getOperatorFee(uint256)", one.gas) for one in transactions]
+    data = [
+        encode_call("getL1Fee(bytes)", unsigned_bytes(transaction)) for transaction in transactions
+    ]
+    operator = [
+        encode_call("getOperatorFee(uint256)", transaction.gas) for transaction in transactions
+    ]
     answers = await reader.settle(
         [requests.call(GAS_PRICE_ORACLE, asked, at) for asked in (*data, *operator)]
     )
     count = len(transactions)
     # Before Isthmus the oracle knows no operator fee and reverts: then there is none.
-    fees = [one for one in answers[count:] if not isinstance(one, Reverted)]
+    fees = [answer for answer in answers[count:] if not isinstance(answer, Reverted)]
     return GasBill(
         _execution(transactions),
         l1_data=_DATA_MARGIN * sum(_word(answer, "GasPriceOracle") for answer in answers[:count]),
@@ -186,11 +193,11 @@ async def _parent_gas(
         [
             requests.call(
                 NODE_INTERFACE,
-                encode_call(PARENT_GAS, one.to, False, one.data),
+                encode_call(PARENT_GAS, transaction.to, False, transaction.data),
                 at,
-                sender=one.sender,
+                sender=transaction.sender,
             )
-            for one in transactions
+            for transaction in transactions
         ]
     )
     return tuple(_word(answer, "NodeInterface") * more // of for answer in answers)

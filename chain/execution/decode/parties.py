@@ -54,32 +54,38 @@ class Parties(Struct, frozen=True):
     @property
     def strangers(self) -> tuple[Address, ...]:
         """Recipients that are not the sender."""
-        return tuple(one for one in self.recipients if one != self.sender)
+        return tuple(recipient for recipient in self.recipients if recipient != self.sender)
 
 
 def parties_of(steps: Sequence[DecodedStep]) -> Parties:
     """Read out of the bytes alone."""
     sender = steps[0].transaction.sender
     calls = [step.call for step in steps]
-    approvals = [one for one in calls if isinstance(one, TokenApproval | Permit2Approval)]
-    given = [one for one in approvals if one.amount]
+    approvals = [call for call in calls if isinstance(call, TokenApproval | Permit2Approval)]
+    given = [approval for approval in approvals if approval.amount]
     actions = [action for call in calls for action in actions_of(call)]
-    moved = [one for one in _commands(calls) if isinstance(one, DecodedPermit2Transfer)]
-    taken = [one.recipient for one in actions if isinstance(one, DecodedTake)]
-    own = [one for one in taken if one == sender]
+    moved = [command for command in _commands(calls) if isinstance(command, DecodedPermit2Transfer)]
+    taken = [action.recipient for action in actions if isinstance(action, DecodedTake)]
+    own = [recipient for recipient in taken if recipient == sender]
     return Parties(
         sender=sender,
         recipients=_distinct(
-            (*(_own(one, sender) for one in _recipients(actions)), *(sender for _ in own))
+            (
+                *(_own(recipient, sender) for recipient in _recipients(actions)),
+                *(sender for _ in own),
+            )
         ),
         between=_distinct(
-            (*(one for one in taken if one != sender), *(one.recipient for one in moved))
+            (
+                *(recipient for recipient in taken if recipient != sender),
+                *(transfer.recipient for transfer in moved),
+            )
         ),
-        spenders=_distinct(one.spender for one in given),
+        spenders=_distinct(grant.spender for grant in given),
         called=_distinct(step.transaction.to for step in steps),
         deadlines=tuple(sorted({end for call in calls for end in _deadlines(call)})),
         expirations=tuple(
-            sorted({one.expiration for one in given if isinstance(one, Permit2Approval)})
+            sorted({grant.expiration for grant in given if isinstance(grant, Permit2Approval)})
         ),
     )
 
@@ -90,7 +96,7 @@ def actions_of(call: Call) -> tuple[Action, ...]:
         case ModifyLiquidities(actions):
             return actions
         case Multicall(calls):
-            return tuple(action for one in calls for action in actions_of(one))
+            return tuple(action for call in calls for action in actions_of(call))
         case Execute(commands):
             return tuple(
                 action
@@ -164,18 +170,20 @@ class Mentions(Struct, frozen=True):
 def mentions_of(steps: Sequence[DecodedStep]) -> Mentions:
     actions = [action for step in steps for action in actions_of(step.call)]
     changed = [
-        one.token_id
-        for one in actions
-        if isinstance(one, DecodedBurn | DecodedDecrease | DecodedIncrease)
+        action.token_id
+        for action in actions
+        if isinstance(action, DecodedBurn | DecodedDecrease | DecodedIncrease)
     ]
     dismissed = [step.call.token_id for step in steps if isinstance(step.call, Unsubscribe)]
     pools = [
-        PoolKey(*one.pool) for one in actions if isinstance(one, DecodedMint | DecodedSwapExactIn)
+        PoolKey(*action.pool)
+        for action in actions
+        if isinstance(action, DecodedMint | DecodedSwapExactIn)
     ]
     return Mentions(
         positions=tuple(dict.fromkeys((*changed, *dismissed))),
         pools=tuple(dict.fromkeys(pools)),
-        swaps=tuple(one for one in actions if isinstance(one, DecodedSwapExactIn)),
+        swaps=tuple(action for action in actions if isinstance(action, DecodedSwapExactIn)),
         revoked=tuple(dict.fromkeys(_revoked(steps))),
         turned=tuple(
             dict.fromkeys(
@@ -185,7 +193,7 @@ def mentions_of(steps: Sequence[DecodedStep]) -> Mentions:
                 for token in (NATIVE, step.transaction.to)
             )
         ),
-        leaves=any(isinstance(one, DecodedBurn) for one in actions),
+        leaves=any(isinstance(action, DecodedBurn) for action in actions),
     )
 
 

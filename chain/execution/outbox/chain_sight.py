@@ -130,9 +130,11 @@ def _known_height(outbox: Outbox, chain: Genesis) -> int:
     """How high the chain was at least, by the heads seen and by what was approved on it."""
     highest = outbox.highest_head(chain)
     unused = (
-        one.anchor.number
-        for one in outbox.dispatches()
-        if one.chain_id == chain.chain_id and one.consumed_at is None and one.ended is None
+        dispatch.anchor.number
+        for dispatch in outbox.dispatches()
+        if dispatch.chain_id == chain.chain_id
+        and dispatch.consumed_at is None
+        and dispatch.ended is None
     )
     return max((0 if highest is None else highest.number), *unused, 0)
 

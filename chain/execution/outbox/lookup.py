@@ -207,7 +207,7 @@ class Evidence(Struct, frozen=True):
         return 2 if self.witnesses else 1
 
     def readers(self, usual: Reader) -> tuple[Reader, ...]:
-        return tuple(one.reads for one in self.witnesses) or (usual,)
+        return tuple(witness.reads for witness in self.witnesses) or (usual,)
 
 
 ONE_ENDPOINT = Evidence()
@@ -281,7 +281,7 @@ _WEAKEST_FIRST = (
 def _weakest(group: Sequence[Verdict], needed: int) -> Verdict:
     """The least that all of them say, seen from the lowest of their heads."""
     lowest = min(group, key=lambda one: one.seen.head.number)
-    said = Counter(one.standing for one in group)
+    said = Counter(sighting.standing for sighting in group)
     # One that alone claims to hold it may keep it for ever: the same bytes go out again.
     if said[NonceState.PENDING] < needed and len(said) > 1:
         del said[NonceState.PENDING]

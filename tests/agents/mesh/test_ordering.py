@@ -7,7 +7,7 @@ import random
 
 from agents.bus.envelope import CLI, Kind, Role, Thought
 from agents.mesh.frame import FlowStamp
-from agents.mesh.transport import Copy, RequestOrder, Taken
+from agents.mesh.transport import Copy, RequestOrder, TakenMessage
 from tests.fakes.small_debate import CRITIC, REGISTRY, SCOUT, STRATEGIST, SmallKind, Turn
 
 TURN = Turn(position=7, rounds=1, round=0)
@@ -42,7 +42,7 @@ SAID = [
     copy(STRATEGIST, 1, 1, to=CRITIC, after={SCOUT: 2}),
     copy(CRITIC, 0, 0, after={SCOUT: 2, STRATEGIST: 2}),
 ]
-TAKEN = [(STRATEGIST, Taken(0, SCOUT, 1)), (CRITIC, Taken(0, STRATEGIST, 1))]
+TAKEN = [(STRATEGIST, TakenMessage(0, SCOUT, 1)), (CRITIC, TakenMessage(0, STRATEGIST, 1))]
 
 
 def told(order: RequestOrder, event: object) -> None:
@@ -74,14 +74,14 @@ def test_what_an_agent_took_later_is_recorded_later() -> None:
     order.add(first)
     order.add(second)
     assert order.ready() == []
-    order.took(CRITIC, Taken(1, SCOUT, 0))
-    order.took(CRITIC, Taken(0, STRATEGIST, 0))
+    order.took(CRITIC, TakenMessage(1, SCOUT, 0))
+    order.took(CRITIC, TakenMessage(0, STRATEGIST, 0))
     assert order.ready() == [second.envelope, first.envelope]
 
 
 def test_a_lost_thought_holds_nobody_up_for_ever_and_a_lost_message_does() -> None:
     order = RequestOrder((SCOUT, STRATEGIST))
-    order.took(STRATEGIST, Taken(0, SCOUT, 1))
+    order.took(STRATEGIST, TakenMessage(0, SCOUT, 1))
     order.add(SAID[1])  # the thought before it never comes
     assert order.ready() == []
     assert order.ready(without_lost_thoughts=True) == [SAID[1].envelope]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from chain.base.quantity import Known, Unknown
-from chain.bookkeeping.ledger import SentTransaction
+from chain.bookkeeping.ledger import PaidTransaction
 from chain.bookkeeping.results import SOON_SECONDS, PositionLife, WalletFacts, stories, story_result
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
@@ -103,7 +103,7 @@ def test_a_part_taken_out_realises_that_part_of_the_cost() -> None:
         for time in (100, 200)
     }
     sent = {
-        f"0x{time:064x}": SentTransaction(
+        f"0x{time:064x}": PaidTransaction(
             f"0x{time:064x}", time, time, OWNER, Known(1, "receipt"), (), 0, ()
         )
         for time in (100, 200)

@@ -198,6 +198,7 @@ def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
         "chain.base.home",
         "chain.base.locks",
         "chain.base.loopback_http",
+        "chain.base.recursion_limit",
         "chain.contracts",
         "chain.contracts.networks",
         "chain.devnet",
@@ -205,7 +206,6 @@ def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
         "chain.devnet.json_rpc",
         "chain.devnet.npm_packages",
         "chain.devnet.world",
-        "chain.devnet.world.deployment",
         "chain.math",
     }
     assert set(loaded) - harmless == named

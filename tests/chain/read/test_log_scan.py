@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chain.read.logs import ScanProgress, Width, scan_logs, scan_parts
+from chain.read.logs import RangeWidth, ScanProgress, scan_logs, scan_parts
 from chain.rpc.endpoint import KnownRange
 from chain.rpc.errors import LogsTooNarrow, RangeTooWide, RpcError, TimedOut, TooLarge, Unreachable
 from chain.rpc.records import Block, Log
@@ -193,7 +193,7 @@ def test_a_refusal_always_narrows(asked: int, kind: str) -> None:
         "large": TooLarge(1, endpoint="node"),
         "slow": TimedOut(1, endpoint="node"),
     }
-    width = Width(asked, asked).after_refusal(refusals[kind], asked)
+    width = RangeWidth(asked, asked).after_refusal(refusals[kind], asked)
     assert 1 <= width.blocks < asked
     assert width.blocks <= width.ceiling
 

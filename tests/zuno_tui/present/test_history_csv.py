@@ -16,7 +16,7 @@ from chain.bookkeeping.ledger import (
     LedgerAccount,
     LedgerPlace,
     LedgerSubject,
-    PricedToken,
+    TokenAtPrice,
     ledger_entry,
 )
 from chain.bookkeeping.wallet_history import WalletHistory
@@ -50,7 +50,7 @@ def _entry(
 ) -> LedgerEntry:
     subject = LedgerSubject(LedgerAccount.WALLET, None)
     known = Unknown("nobody knows") if price is None else Known(Fraction(price), "pool")
-    return ledger_entry(LedgerPlace(time, 1, tx), kind, subject, PricedToken(token, known), amount)
+    return ledger_entry(LedgerPlace(time, 1, tx), kind, subject, TokenAtPrice(token, known), amount)
 
 
 def _whole(*entries: LedgerEntry, told: HistoryFilter | None = None) -> WholeHistory:
