@@ -141,15 +141,22 @@ def journal_in_memory() -> sqlite3.Connection:
 
 
 @contextmanager
-def one_transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """All of it or nothing, and nobody else in between."""
+def one_transaction(
+    connection: sqlite3.Connection, *, may_have_sent: bool = False
+) -> Iterator[sqlite3.Connection]:
+    """All of it or nothing, and nobody else in between.
+
+    `may_have_sent` is whether anything of the plan was signed before: what is written then may
+    be about a transaction that a node has.
+    """
     try:
         with transaction(connection):
             yield connection
     except sqlite3.Error as error:
+        outcome = "It may have been sent." if may_have_sent else "Nothing was sent."
         raise OutboxError(
-            f"The journal could not be written: {error}. Nothing was sent because of it.",
-            "Free some disk space or close the other zuno, then: zuno outbox",
+            f"The journal could not be written: {error}. {outcome}",
+            "Free some disk space or close the other zuno, then check: zuno outbox",
         ) from error
 
 

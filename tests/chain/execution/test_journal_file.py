@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import sqlite3
 import stat
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from chain.execution.outbox import journal
 from chain.execution.outbox.journal import JOURNAL_VERSION, OutboxError
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import EndCode
+from chain.execution.outbox.records import Doubt, EndCode
 from tests.chain.execution import outbox_driver
 from tests.chain.execution.outbox_kit import KeySigner, planned, transfer
 
@@ -152,3 +153,41 @@ def test_a_journal_that_cannot_be_used_now_is_refused(
 
     with pytest.raises(OutboxError, match="cannot be used now"):
         Outbox.open(path)
+
+
+def test_after_the_first_signature_a_failed_write_never_says_that_nothing_was_sent() -> None:
+    first, second = transfer(5), transfer(6)
+    plan = planned(first, second)
+    signed = [KeySigner().sign(step.transaction) for step in plan.steps]
+    with Outbox.in_memory() as outbox:
+        failing = partial(_failed_write, outbox)
+        assert "Nothing was sent." in failing(lambda: outbox.plan(plan, now=0))
+        outbox.plan(plan, now=0)
+        outbox.approve(plan.hash, now=0)
+        assert "Nothing was sent." in failing(lambda: outbox.consume(plan.hash, now=1))
+        outbox.consume(plan.hash, now=1)
+        unwritten = failing(lambda: outbox.record_signed(plan.hash, 0, signed[0], now=2))
+        assert "Nothing was sent." in unwritten
+        step = outbox.record_signed(plan.hash, 0, signed[0], now=2)
+        later: tuple[Callable[[], object], ...] = (
+            lambda: outbox.mark_sent(step, signed[0].hash, now=3),
+            lambda: outbox.mark_dropped(step, now=3, reason="a node refused it"),
+            lambda: outbox.mark_unclear(step, Doubt.NONCE_TAKEN, now=3),
+            lambda: outbox.record_signed(plan.hash, 1, signed[1], now=4),
+            lambda: outbox.end(plan.hash, EndCode.NONCE_SPENT, now=5),
+        )
+        for write in later:
+            told = failing(write)
+            assert "may have been sent" in told
+            assert "Nothing was sent" not in told
+            assert "zuno outbox" in told
+
+
+def _failed_write(outbox: Outbox, write: Callable[[], object]) -> str:
+    outbox._connection.execute("PRAGMA query_only = ON")
+    try:
+        with pytest.raises(OutboxError) as told:
+            write()
+        return str(told.value)
+    finally:
+        outbox._connection.execute("PRAGMA query_only = OFF")
