@@ -33,7 +33,7 @@ from chain.positions.search import (
     WalletTrail,
     affords_approvals,
 )
-from chain.read.block_reader import BlockMovedError, OneBlock, sound_answers
+from chain.read.block_reader import OneBlock, sound_answers
 from chain.read.logs import NARROWABLE
 from chain.rpc.errors import Reorged, TimedOut
 
@@ -102,7 +102,7 @@ class Discovery:
             try:
                 with sound_answers():
                     wallets = await self._look(trails, with_logs=with_logs)
-            except (BlockMovedError, Reorged, *NARROWABLE) as setback:
+            except (Reorged, *NARROWABLE) as setback:
                 setbacks += 1
                 if setbacks > _MOST_SETBACKS:
                     raise

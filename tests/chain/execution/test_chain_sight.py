@@ -8,7 +8,6 @@ import pytest
 from msgspec.structs import replace
 
 from chain.execution.outbox.chain_sight import (
-    REORG_DEPTH,
     ChainState,
     Genesis,
     Head,
@@ -20,7 +19,7 @@ from chain.execution.outbox.records import EndCode, StepState
 from chain.execution.outbox.resume import StepSituation, look
 from chain.execution.outbox.rules import PlanOverError
 from chain.rpc.client import RpcClient
-from chain.rpc.errors import NoEndpoint, Unreachable
+from chain.rpc.errors import REORG_DEPTH, NoEndpoint, Unreachable
 from tests import node_rpc
 from tests.chain.execution.outbox_kit import transfer
 from tests.chain.execution.sending_kit import QUICK, Bench, bench_on
