@@ -28,7 +28,6 @@ from agents.lp import FLOW
 from agents.lp.advice_words import move_words, option_letter
 from agents.lp.advising import move_advice, settled
 from agents.lp.briefing import AXES, ArbiterReply, ScoutReply, asked_model, briefed
-from agents.lp.closing import closing_sentence, settled_sentence
 from agents.lp.conclude import by_arbiter, is_permitted, plan_of
 from agents.lp.critic import critic
 from agents.lp.evaluation_context import evaluation_of
@@ -65,7 +64,13 @@ from agents.lp.services import (
     past_fact,
     recorded_services,
 )
-from agents.lp.spoken_tables import pools_table, price_now, ticks_as_prices
+from agents.lp.spoken import (
+    closing_sentence,
+    pools_table,
+    price_now,
+    settled_sentence,
+    ticks_as_prices,
+)
 from agents.lp.strategist import strategist
 from agents.model.speaking import ask, model_thought, thought
 from agents.model.tools import ask_with_tools

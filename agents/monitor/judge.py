@@ -25,6 +25,7 @@ from agents.monitor.rules.baseline import (
     Baseline,
     Baselines,
     BlockTick,
+    DepthReference,
     RangeBounds,
     RangeState,
     RangeTimeline,
@@ -34,7 +35,6 @@ from agents.monitor.rules.baseline import (
     follow,
     others_in,
 )
-from agents.monitor.rules.depths import DepthReference
 from agents.monitor.rules.risks import RULES, HeldHedge, Situation, findings
 from agents.monitor.rules.worth_risks import loss_is_unknown
 from chain.base.quantity import Unknown

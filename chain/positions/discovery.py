@@ -21,9 +21,9 @@ from chain.positions.holdings import (
     LogDelta,
     LogDeltaQuestion,
     by_owner,
-    kept,
     leaving_requests,
     minted_in,
+    worth_keeping,
 )
 from chain.positions.memory import PositionMemory, SearchProgress, SearchState
 from chain.positions.search import (
@@ -289,7 +289,9 @@ class Discovery:
             return wallets if unchanged else None
         final = -1 if news.finalized is None else news.finalized.number
         proven = {
-            trail.owner: kept((*trail.checkpoints[1:], _proven(now[trail.owner], wallet)), final)
+            trail.owner: worth_keeping(
+                (*trail.checkpoints[1:], _proven(now[trail.owner], wallet)), final
+            )
             for trail, wallet in zip(trails, wallets, strict=True)
             if wallet.complete and _proven(now[trail.owner], wallet) != trail.last
         }
