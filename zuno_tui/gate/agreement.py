@@ -17,7 +17,12 @@ from msgspec.structs import replace
 
 from chain.base.store import Store
 from chain.execution.outbox.delivery import Route
-from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence, NamedReader
+from chain.execution.outbox.lookup import (
+    EMBEDDED,
+    ONE_ENDPOINT,
+    Evidence,
+    NamedReader,
+)
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import NoEndpoint, RpcError
@@ -29,6 +34,7 @@ from zuno_tui.gate.basis import (
     read_basis,
     statement,
 )
+from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
@@ -38,9 +44,14 @@ if TYPE_CHECKING:
     from zuno_tui.settings import Settings
 
 
+_THIS_MACHINE = frozenset(("127.0.0.1", "::1", "localhost"))
+
+
 def evidence_of(network: Network, connections: Connections) -> Evidence:
     """Two endpoints where two are set and none may vouch alone; the embedded chain never lags."""
     rules = EMBEDDED if network.clock == "head" else ONE_ENDPOINT
+    if connections.doubt_seconds is not None and not rules.embedded:
+        rules = replace(rules, doubt_seconds=connections.doubt_seconds)
     several = len(connections.witnesses) > 1
     if connections.alone or not several:
         return rules
@@ -64,6 +75,8 @@ class Connections(Struct, frozen=True):
     """The first of those that read."""
     alone: bool = False
     """Whether one endpoint may vouch where others are silent."""
+    doubt_seconds: float | None = None
+    """How long a bad sign must last before it is believed."""
 
     def readers(self, first: RpcClient) -> tuple[RpcClient, ...]:
         """Whoever can be asked: the usual way first, then each endpoint by itself."""
@@ -89,15 +102,31 @@ async def open_connections(
         witnesses = [Witness(host, await alone(url)) for host, url in several.items()]
         if private is None:
             route = Route(reads, others=tuple(one.client for one in witnesses))
-        yield Connections(route, tuple(witnesses), next(iter(by_host)), settings.alone)
+        yield Connections(
+            route,
+            tuple(witnesses),
+            next(iter(by_host)),
+            settings.alone,
+            gate_limits(settings.limits, network).doubt_seconds,
+        )
 
 
 def _by_host(urls: Sequence[str]) -> dict[str, str]:
     """One URL for each host: two keys of one provider are one witness, which tells one lie."""
     found: dict[str, str] = {}
     for url in urls:
-        found.setdefault(urlsplit(url).netloc.rpartition("@")[2], url)
+        found.setdefault(_witness_host(url), url)
     return found
+
+
+def _witness_host(url: str) -> str:
+    """As a person knows it: neither case, port nor a last dot makes two hosts of one.
+
+    On this machine each port is an endpoint of its own.
+    """
+    parts = urlsplit(url)
+    host = (parts.hostname or "").rstrip(".")
+    return parts.netloc.rpartition("@")[2] if host in _THIS_MACHINE else host
 
 
 async def refuse_silent_route(route: Route) -> None:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.units import COIN, GWEI, MICRO
+from chain.execution.outbox.lookup import DOUBT_BLOCKS, LEAST_DOUBT_SECONDS
 from chain.execution.policy.context import PolicyLimits
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ class GateLimits(Struct, frozen=True):
     value_usd: float
     """Dollars of the network's own coin that one step may send along."""
     allowed_hooks: frozenset[Address]
+    doubt_seconds: float
+    """How long a transaction's loss must be seen before it is believed."""
 
     def at_price(self, usd_per_wei: float | None) -> PolicyLimits:
         """The limits with the coins that are worth `value_usd` now."""
@@ -43,4 +46,6 @@ def gate_limits(table: LimitsTable, network: Network) -> GateLimits:
         ),
         table.value_usd or _VALUE_USD,
         frozenset(hook.strip().lower() for hook in table.allowed_hooks),
+        # An endpoint's receipts may be some blocks behind its head.
+        table.doubt_seconds or max(LEAST_DOUBT_SECONDS, DOUBT_BLOCKS * network.block_seconds),
     )

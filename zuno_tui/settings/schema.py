@@ -205,6 +205,7 @@ class LimitsTable(SettingsTable, frozen=True):
     value_usd: Positive | None = None
     daily_usd: Positive | None = None
     allowed_hooks: Hooks = ()
+    doubt_seconds: Positive | None = None
 
 
 class ThresholdsTable(SettingsTable, frozen=True):

@@ -211,6 +211,8 @@ _DOUBTS: dict[NonceState, tuple[Doubt, EndCode]] = {
     NonceState.OTHER_CHAIN: (Doubt.OTHER_CHAIN, EndCode.OTHER_CHAIN),
 }
 """What ends a plan once it was seen for long enough."""
+_DISPROVED_BY_INCLUSION = frozenset((EndCode.NONCE_SPENT, EndCode.STEP_GONE))
+"""Ends that were concluded from a transaction's absence, and are wrong once it is in a block."""
 
 
 async def observe(
@@ -240,6 +242,8 @@ async def observe(
     match found:
         case NonceState.INCLUDED | NonceState.FINAL:
             step = _included(outbox, step, seen, now=now)
+            if dispatch.ended is not None and dispatch.ended.code in _DISPROVED_BY_INCLUSION:
+                outbox.lift_end(dispatch.hash)
             if found is NonceState.FINAL:
                 step = outbox.settle(step, now=now)
         case NonceState.PENDING:

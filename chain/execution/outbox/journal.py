@@ -9,7 +9,7 @@ import sqlite3
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from chain.base.errors import Failure, ZunoError
@@ -33,6 +33,23 @@ from chain.execution.outbox.records import (
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 
 JOURNAL_VERSION = 3
+
+_VERSIONS_TABLE = """
+    CREATE TABLE IF NOT EXISTS outbox_versions (
+        hash TEXT NOT NULL,
+        dispatch TEXT NOT NULL,
+        position INTEGER NOT NULL,
+        ordinal INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        unsigned TEXT NOT NULL,
+        raw BLOB NOT NULL,
+        signed_at REAL NOT NULL,
+        sent_at REAL,
+        PRIMARY KEY (dispatch, position, ordinal),
+        UNIQUE (dispatch, position, hash),
+        FOREIGN KEY (dispatch, position) REFERENCES outbox_steps (dispatch, position)
+    ) WITHOUT ROWID
+    """
 
 _SCHEMA = (
     TABLE,
@@ -68,22 +85,7 @@ _SCHEMA = (
         PRIMARY KEY (dispatch, position)
     ) WITHOUT ROWID
     """,
-    """
-    CREATE TABLE IF NOT EXISTS outbox_versions (
-        hash TEXT NOT NULL,
-        dispatch TEXT NOT NULL,
-        position INTEGER NOT NULL,
-        ordinal INTEGER NOT NULL,
-        kind TEXT NOT NULL,
-        unsigned TEXT NOT NULL,
-        raw BLOB NOT NULL,
-        signed_at REAL NOT NULL,
-        sent_at REAL,
-        PRIMARY KEY (dispatch, position, ordinal),
-        UNIQUE (dispatch, position, hash),
-        FOREIGN KEY (dispatch, position) REFERENCES outbox_steps (dispatch, position)
-    ) WITHOUT ROWID
-    """,
+    _VERSIONS_TABLE,
     """
     CREATE TABLE IF NOT EXISTS outbox_approvals (
         hash TEXT PRIMARY KEY,
@@ -123,6 +125,19 @@ _SCHEMA = (
 )
 
 
+_MIGRATIONS: dict[int, tuple[str, ...]] = {
+    2: (
+        # One hash may stand in two plans since then: equal bytes are equal transactions.
+        "ALTER TABLE outbox_versions RENAME TO outbox_versions_2",
+        _VERSIONS_TABLE,
+        "INSERT INTO outbox_versions SELECT hash, dispatch, position, ordinal, kind, unsigned,"
+        " raw, signed_at, sent_at FROM outbox_versions_2",
+        "DROP TABLE outbox_versions_2",
+    ),
+}
+"""By the version they begin with, what makes the next one of it."""
+
+
 class OutboxError(ZunoError):
     """The journal refuses or cannot be used; a sentence and a next step."""
 
@@ -141,15 +156,22 @@ def journal_in_memory() -> sqlite3.Connection:
 
 
 @contextmanager
-def one_transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """All of it or nothing, and nobody else in between."""
+def one_transaction(
+    connection: sqlite3.Connection, *, may_have_sent: bool = False
+) -> Iterator[sqlite3.Connection]:
+    """All of it or nothing, and nobody else in between.
+
+    `may_have_sent` is whether anything of the plan was signed before: what is written then may
+    be about a transaction that a node has.
+    """
     try:
         with transaction(connection):
             yield connection
     except sqlite3.Error as error:
+        outcome = "It may have been sent." if may_have_sent else "Nothing was sent."
         raise OutboxError(
-            f"The journal could not be written: {error}. Nothing was sent because of it.",
-            "Free some disk space or close the other zuno, then: zuno outbox",
+            f"The journal could not be written: {error}. {outcome}",
+            "Free some disk space or close the other zuno, then check: zuno outbox",
         ) from error
 
 
@@ -221,11 +243,53 @@ def prepare(connection: sqlite3.Connection) -> None:
         row = connection.execute("SELECT version FROM outbox_version").fetchone()
         if row is None:
             connection.execute("INSERT INTO outbox_version VALUES (?)", (JOURNAL_VERSION,))
-        elif row[0] != JOURNAL_VERSION:
-            raise OutboxError(
-                "The journal of sent transactions was written by another version of zuno.",
-                "Update zuno to read it.",
-            )
+
+
+def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
+    """Migrate a journal of an older version, and keep a copy that the older version opens."""
+    version = _written_version(connection)
+    if version is None or version == JOURNAL_VERSION:
+        return
+    if version > JOURNAL_VERSION:
+        raise OutboxError(
+            f"The journal in {path} was written by a newer zuno: its version is {version}, and "
+            f"this one reads up to {JOURNAL_VERSION}.",
+            "Use the newer zuno, or a home of its own: --home DIR",
+        )
+    if version not in _MIGRATIONS:
+        raise OutboxError(
+            f"The journal in {path} was written by an older zuno: its version is {version}, and "
+            f"this one migrates from {min(_MIGRATIONS)} on.",
+            "Look at it with the version that wrote it, or use a home of its own: --home DIR",
+        )
+    _keep_copy(connection, path.with_name(f"{path.name}.v{version}"))
+    connection.execute("PRAGMA foreign_keys = OFF")
+    with transaction(connection):
+        # Another process may have done it while this one waited.
+        while (at := _written_version(connection)) in _MIGRATIONS:
+            for statement in _MIGRATIONS[at]:
+                connection.execute(statement)
+            connection.execute("UPDATE outbox_version SET version = ?", (at + 1,))
+
+
+def _written_version(connection: sqlite3.Connection) -> int | None:
+    """None in a file that was begun and not written yet."""
+    known = "SELECT 1 FROM sqlite_master WHERE name = 'outbox_version'"
+    if connection.execute(known).fetchone() is None:
+        return None
+    row = connection.execute("SELECT version FROM outbox_version").fetchone()
+    return None if row is None else int(row[0])
+
+
+def _keep_copy(connection: sqlite3.Connection, path: Path) -> None:
+    if path.exists():
+        return
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished.unlink(missing_ok=True)
+    unfinished.touch(mode=0o600)
+    with closing(connect(unfinished)) as copy:
+        connection.backup(copy)
+    unfinished.replace(path)
 
 
 def _read_steps(connection: sqlite3.Connection, dispatch_hash: str) -> tuple[PlanStep, ...]:
@@ -446,6 +510,7 @@ def open_journal(path: Path) -> sqlite3.Connection:
         [verdict] = connection.execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":
             raise _damaged(path, verdict)
+        _bring_up_to_date(connection, path)
         prepare(connection)
     except sqlite3.OperationalError as error:
         connection.close()

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from chain.rpc.reader import Reader
 
 _LOOKS_AGAIN = 6
+LEAST_DOUBT_SECONDS = 10.0
+DOUBT_BLOCKS = 3
 FINAL_DEPTH = 64
 """How many blocks on top make one final where the network does not say so itself."""
 
@@ -47,9 +49,11 @@ class Sighting(Struct, frozen=True):
     """Whether the block the plan was built on is still there."""
     receipt: Receipt | None
     waiting: bool
-    """Whether the pool of transactions has one of its versions."""
+    """Whether a node has one of its versions, in its pool or in a block without its receipt yet."""
     nonce: int
     final_nonce: int
+    mined: bool = False
+    """Whether one of its versions is in a block: its nonce went to no other transaction."""
 
     def expired(self, step: PlanStep) -> bool:
         """Whether no block to come may run it: each is later than the head."""
@@ -60,6 +64,8 @@ def standing(step: PlanStep, seen: Sighting) -> NonceState:
     if seen.receipt is not None:
         is_final = seen.receipt.block_number <= seen.final_number
         return NonceState.FINAL if is_final else NonceState.INCLUDED
+    if seen.mined:
+        return NonceState.PENDING
     if seen.final_nonce > step.transaction.nonce:
         return NonceState.REPLACED_FOR_GOOD
     if seen.nonce > step.transaction.nonce:
@@ -100,7 +106,7 @@ async def look_up(
     head, finalized, anchor, nonce, *found = outcomes
     if not isinstance(head, Block) or not isinstance(nonce, int):
         raise _fault(head, nonce)
-    receipts, pooled = found[: len(hashes)], found[len(hashes) :]
+    receipts, known = found[: len(hashes)], found[len(hashes) :]
     final_number = finalized.number if isinstance(finalized, Block) else _by_depth(finalized, head)
     receipt = _receipt(receipts)
     final_nonce = 0
@@ -117,7 +123,8 @@ async def look_up(
         final_number=final_number,
         same_chain=_same_chain(dispatch, head, anchor, lags=lags),
         receipt=receipt,
-        waiting=any(isinstance(item, Transaction) and item.block_hash is None for item in pooled),
+        waiting=any(isinstance(item, Transaction) for item in known),
+        mined=any(isinstance(item, Transaction) and item.block_hash for item in known),
         nonce=nonce,
         final_nonce=final_nonce,
     )
@@ -197,7 +204,7 @@ class Evidence(Struct, frozen=True):
 
     witnesses: tuple[NamedReader, ...] = ()
     """Every endpoint that is set, each by itself; none where one vouches alone."""
-    doubt_seconds: float = 10.0
+    doubt_seconds: float = LEAST_DOUBT_SECONDS
     """Endpoints lag behind one another: a loss is believed when it was seen for this long."""
     embedded: bool = False
     """Whether it is the embedded chain, where a head lower than seen before is a restart."""

@@ -133,6 +133,11 @@ def hides_receipts(request: Request[Any], outcome: Any) -> Any:
     return None if request.method == "eth_getTransactionReceipt" else outcome
 
 
+def hides_transactions(request: Request[Any], outcome: Any) -> Any:
+    hidden = ("eth_getTransactionReceipt", "eth_getTransactionByHash")
+    return None if request.method in hidden else outcome
+
+
 def silent(_request: Request[Any], _outcome: Any) -> Any:
     return Unreachable("is away", endpoint="the node")
 
@@ -266,12 +271,45 @@ async def test_a_nonce_taken_is_believed_after_ten_seconds_of_two(bench: Bench) 
         told.append((step.state, bench.waits.now))
 
     bench.approved(bench.plan())
-    sender = replace(witnessed(bench, hides_receipts, hides_receipts), changed=noted)
+    sender = replace(witnessed(bench, hides_transactions, hides_transactions), changed=noted)
     dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
     assert dispatch.ended is not None
     assert dispatch.ended.code is EndCode.NONCE_SPENT
     times = dict(told)
     assert times[StepState.REPLACED] - times[StepState.UNCLEAR] >= 10
+
+
+async def test_what_is_in_a_block_was_not_replaced_however_late_its_receipt(bench: Bench) -> None:
+    bench.approved(bench.plan())
+    late = witnessed(bench, hides_receipts, hides_receipts)
+    dispatch = await late.apply("hash", bench.signer, at=bench.waits.now)
+    assert dispatch.ended is None
+    assert dispatch.steps[0].state is StepState.SENT
+
+    dispatch = await witnessed(bench, honest, honest).resume("hash", 0)
+    assert dispatch.steps[0].state is StepState.INCLUDED
+
+
+@pytest.mark.parametrize("ways", [(hides_transactions,) * 2, (hides_transactions,) * 3])
+async def test_an_end_that_was_concluded_wrongly_is_lifted_when_the_receipt_comes(
+    bench: Bench, ways: tuple[Told, ...]
+) -> None:
+    bench.approved(bench.plan())
+    ended = await witnessed(bench, *ways).apply("hash", bench.signer, at=bench.waits.now)
+    assert ended.ended is not None
+
+    sender = witnessed(bench, honest, honest)
+    await look(
+        bench.outbox,
+        sender.reads,
+        chain_id=bench.network.chain_id,
+        clock=lambda: bench.waits.now,
+        evidence=sender.evidence,
+    )
+
+    after = bench.outbox.dispatch("hash")
+    assert after.ended is None
+    assert after.steps[0].state is StepState.INCLUDED
 
 
 @dataclass

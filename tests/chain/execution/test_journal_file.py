@@ -5,6 +5,10 @@ from __future__ import annotations
 import multiprocessing
 import sqlite3
 import stat
+import tarfile
+from contextlib import closing
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,15 +16,17 @@ import pytest
 from chain.execution.outbox import journal
 from chain.execution.outbox.journal import JOURNAL_VERSION, OutboxError
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import EndCode
+from chain.execution.outbox.records import Doubt, EndCode
 from tests.chain.execution import outbox_driver
 from tests.chain.execution.outbox_kit import KeySigner, planned, transfer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from chain.execution.outbox.records import Dispatch, PlannedDispatch
+
+
+RECORDED = Path(__file__).parents[2] / "recorded" / "homes"
 
 
 def written(path: Path, plan: PlannedDispatch) -> Dispatch:
@@ -112,17 +118,54 @@ def test_damage_found_while_reading_is_refused_with_words(tmp_path: Path) -> Non
             outbox.dispatches()
 
 
-def test_a_journal_of_another_version_and_a_link_are_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "told"), [(JOURNAL_VERSION + 1, "a newer zuno"), (1, "an older zuno")]
+)
+def test_a_journal_of_another_version_and_a_link_are_left_alone(
+    tmp_path: Path, version: int, told: str
+) -> None:
     path = tmp_path / "outbox.db"
     Outbox.open(path).close()
     with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE outbox_version SET version = ?", (JOURNAL_VERSION + 1,))
+        connection.execute("UPDATE outbox_version SET version = ?", (version,))
     connection.close()
-    with pytest.raises(OutboxError, match="another version"):
+    with pytest.raises(OutboxError, match=told):
         Outbox.open(path)
     (tmp_path / "link.db").symlink_to(path)
     with pytest.raises(OutboxError, match="cannot be opened"):
         Outbox.open(tmp_path / "link.db")
+
+
+def test_a_journal_of_an_older_version_is_migrated_and_a_copy_is_kept(tmp_path: Path) -> None:
+    with tarfile.open(RECORDED / "2de4571.tar.gz") as home:
+        home.extractall(tmp_path, filter="data")
+    path = tmp_path / "outbox.db"
+    with closing(sqlite3.connect(path)) as before:
+        signed = before.execute("SELECT hash, raw FROM outbox_versions ORDER BY hash").fetchall()
+        steps = before.execute("SELECT dispatch, position, state FROM outbox_steps").fetchall()
+
+    with Outbox.open(path) as outbox:
+        dispatches = outbox.dispatches()
+        assert outbox._connection.execute("PRAGMA foreign_key_check").fetchall() == []
+
+    found = [
+        (version.transaction.hash, version.transaction.raw)
+        for dispatch in dispatches
+        for step in dispatch.steps
+        for version in step.versions
+    ]
+    assert sorted(found) == signed
+    assert {(one.dispatch, one.position, one.state) for d in dispatches for one in d.steps} == set(
+        steps
+    )
+    kept = path.with_name("outbox.db.v2")
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    with closing(sqlite3.connect(kept)) as copy:
+        assert copy.execute("SELECT version FROM outbox_version").fetchone() == (2,)
+        same = copy.execute("SELECT hash, raw FROM outbox_versions ORDER BY hash").fetchall()
+        assert same == signed
+    with Outbox.open(path) as again:
+        assert again.dispatches() == dispatches
 
 
 def test_after_a_restart_the_very_same_bytes_may_be_signed_once_more(tmp_path: Path) -> None:
@@ -152,3 +195,41 @@ def test_a_journal_that_cannot_be_used_now_is_refused(
 
     with pytest.raises(OutboxError, match="cannot be used now"):
         Outbox.open(path)
+
+
+def test_after_the_first_signature_a_failed_write_never_says_that_nothing_was_sent() -> None:
+    first, second = transfer(5), transfer(6)
+    plan = planned(first, second)
+    signed = [KeySigner().sign(step.transaction) for step in plan.steps]
+    with Outbox.in_memory() as outbox:
+        failing = partial(_failed_write, outbox)
+        assert "Nothing was sent." in failing(lambda: outbox.plan(plan, now=0))
+        outbox.plan(plan, now=0)
+        outbox.approve(plan.hash, now=0)
+        assert "Nothing was sent." in failing(lambda: outbox.consume(plan.hash, now=1))
+        outbox.consume(plan.hash, now=1)
+        unwritten = failing(lambda: outbox.record_signed(plan.hash, 0, signed[0], now=2))
+        assert "Nothing was sent." in unwritten
+        step = outbox.record_signed(plan.hash, 0, signed[0], now=2)
+        later: tuple[Callable[[], object], ...] = (
+            lambda: outbox.mark_sent(step, signed[0].hash, now=3),
+            lambda: outbox.mark_dropped(step, now=3, reason="a node refused it"),
+            lambda: outbox.mark_unclear(step, Doubt.NONCE_TAKEN, now=3),
+            lambda: outbox.record_signed(plan.hash, 1, signed[1], now=4),
+            lambda: outbox.end(plan.hash, EndCode.NONCE_SPENT, now=5),
+        )
+        for write in later:
+            told = failing(write)
+            assert "may have been sent" in told
+            assert "Nothing was sent" not in told
+            assert "zuno outbox" in told
+
+
+def _failed_write(outbox: Outbox, write: Callable[[], object]) -> str:
+    outbox._connection.execute("PRAGMA query_only = ON")
+    try:
+        with pytest.raises(OutboxError) as told:
+            write()
+        return str(told.value)
+    finally:
+        outbox._connection.execute("PRAGMA query_only = OFF")
