@@ -181,18 +181,18 @@ def _checked_row(debate: Debate, move: JudgedCandidate, rules: Sequence[Rule]) -
     )
 
 
-def _check(rule: Rule, findings: Sequence[RuleFinding], one: Candidate) -> SpokenCell:
+def _check(rule: Rule, findings: Sequence[RuleFinding], candidate: Candidate) -> SpokenCell:
     if not findings:
         return _NOTHING
     worst = max(findings, key=lambda found: found.verdict is not JudgmentVerdict.ACCEPT)
     return SpokenCell(
-        text=_figure(rule, worst, one), passed=worst.verdict is JudgmentVerdict.ACCEPT
+        text=_figure(rule, worst, candidate), passed=worst.verdict is JudgmentVerdict.ACCEPT
     )
 
 
-def _figure(rule: Rule, found: RuleFinding, one: Candidate) -> str:
+def _figure(rule: Rule, found: RuleFinding, candidate: Candidate) -> str:
     value = found.value
-    if rule is Rule.BREAK_EVEN and not one.breaks_even:
+    if rule is Rule.BREAK_EVEN and not candidate.breaks_even:
         return "never"
     if value is None:
         hopeless = rule is Rule.GAS_YIELD and found.verdict is JudgmentVerdict.VETO
@@ -220,11 +220,11 @@ def _signed(value: float | None) -> str:
     return f"+{usd(value)}" if value is not None and value > 0 else usd(value)
 
 
-def _name(context: Context, one: Candidate) -> str:
-    letter = option_letter(one.index or 0)
+def _name(context: Context, candidate: Candidate) -> str:
+    letter = option_letter(candidate.index or 0)
     if isinstance(context, MarketContext):
-        return f"{letter} {one.kind}"
-    index = [each.pool.pool_id for each in context.surveyed_pools].index(one.pool_id)
+        return f"{letter} {candidate.kind}"
+    index = [each.pool.pool_id for each in context.surveyed_pools].index(candidate.pool_id)
     return f"{letter} pool {index}"
 
 
