@@ -7,11 +7,17 @@ import re
 import time
 from collections.abc import Callable, Container, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from chain.base import strict_json
 from chain.base.errors import ZunoError
 from chain.base.home import set_aside, write_atomically
 
+if TYPE_CHECKING:
+    from agents.bus.envelope import Payload
+    from agents.bus.run import PlanEnd
+
+PlanT = TypeVar("PlanT", bound="Payload")
 _PLAN_ID = re.compile(r"plan_[0-9a-f]{16}")
 _HASH = re.compile(r"[0-9a-f]{64}")
 _BESIDE_THE_PLAN = ("flow", "requestId", "recordHash", "transcript", "claims", "budget")
@@ -25,6 +31,41 @@ class NoSuchPlanError(ZunoError, LookupError):
 
 class DamagedPlanError(ZunoError):
     """A file that holds no plan; the message says where it is now and what to do."""
+
+
+def document_of(ended: PlanEnd[PlanT], flow: str, record_hash: str) -> PlanDocument:
+    """A plan with what was said for it, as JSON has it.
+
+    The record's last hash stands beside the plan and not in it: the record holds the plan, so no
+    plan can hold a hash over its own record.
+    """
+    if ended.plan is None:
+        raise ValueError("What ended without a plan has no document.")
+    turns = [
+        {"role": turn.role, **turn.thought.model_dump(mode="json", by_alias=True)}
+        for turn in ended.transcript
+    ]
+    return {
+        **ended.plan.model_dump(mode="json", by_alias=True),
+        "flow": flow,
+        "requestId": ended.request_id,
+        "recordHash": record_hash,
+        "transcript": turns,
+    }
+
+
+def plan_of(document: PlanDocument, flow: str, kind: type[PlanT], again: str) -> PlanT:
+    """The plan of a document, without what stands beside it; `again` says how to get a new one."""
+    from pydantic import ValidationError
+
+    try:
+        return kind.model_validate(plan_fields(document, flow), strict=False)
+    except ValidationError as error:
+        raise DamagedPlanError(
+            f"The file of {plan_name(document)} does not hold a plan that this zuno can read "
+            f"({error.error_count()} faults): another version wrote it, or it was changed. "
+            f"Ask for a new plan: {again}"
+        ) from None
 
 
 class PlanStore:

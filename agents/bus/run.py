@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct, field
 
@@ -16,6 +16,8 @@ from agents.bus.transport import Ambient, BusLimits, EnvelopeTransport, QueueTra
 if TYPE_CHECKING:
     from agents.bus.record import RecordWriter
     from agents.bus.worker import Services
+
+PlanT = TypeVar("PlanT", bound=Payload)
 
 
 class SpokenTurn(Struct, frozen=True):
@@ -32,6 +34,19 @@ class FlowOutcome(Struct, frozen=True):
     result: Payload | None
     failure: FlowFailed | None
     transcript: tuple[SpokenTurn, ...]
+
+
+class PlanEnd(Struct, Generic[PlanT], frozen=True):
+    """How a flow that argues for a plan ended: in one, or in a failure that says where and why."""
+
+    request_id: str
+    plan: PlanT | None
+    failure: FlowFailed | None
+    transcript: tuple[SpokenTurn, ...]
+
+
+def plan_end(outcome: FlowOutcome, plan: PlanT | None) -> PlanEnd[PlanT]:
+    return PlanEnd(outcome.request_id, plan, outcome.failure, outcome.transcript)
 
 
 class Listener(Struct):

@@ -10,7 +10,6 @@ from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
 from agents.lp.advice_words import option_letter
 from agents.lp.advising import decided_by_rule, settled
 from agents.lp.briefing import CandidateOpinion, CriticReply, asked_model, briefed
-from agents.lp.closing import closing_sentence, standing_sentence
 from agents.lp.conclude import by_critic, plan_of
 from agents.lp.judge import JudgedRound, NumbersDifferError, Opinion, judged_round, recomputed
 from agents.lp.payloads import (
@@ -23,7 +22,14 @@ from agents.lp.payloads import (
     PlanReady,
     Proposal,
 )
-from agents.lp.spoken_tables import broken_rules, checks_table, failing_words, listed
+from agents.lp.spoken import (
+    broken_rules,
+    checks_table,
+    closing_sentence,
+    failing_words,
+    listed,
+    standing_sentence,
+)
 from agents.model.speaking import ask, model_thought, thought
 from agents.numbers.rules import Decision, JudgmentVerdict
 

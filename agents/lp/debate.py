@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from agents.bus.bus import FlowSpec
-from agents.bus.envelope import CLI, Envelope, FlowFailed, Role
+from agents.bus.envelope import CLI, Envelope, Role
 from agents.bus.run import (
     FlowOutcome,
     Listener,
+    PlanEnd,
     RemoteAgents,
-    SpokenTurn,
+    plan_end,
     recorded_start,
     replay_flow,
     run_flow,
@@ -29,7 +28,6 @@ from agents.lp import FLOW
 from agents.lp.advice_words import move_words, option_letter
 from agents.lp.advising import move_advice, settled
 from agents.lp.briefing import AXES, ArbiterReply, ScoutReply, asked_model, briefed
-from agents.lp.closing import closing_sentence, settled_sentence
 from agents.lp.conclude import by_arbiter, is_permitted, plan_of
 from agents.lp.critic import critic
 from agents.lp.evaluation_context import evaluation_of
@@ -66,7 +64,13 @@ from agents.lp.services import (
     past_fact,
     recorded_services,
 )
-from agents.lp.spoken_tables import pools_table, price_now, ticks_as_prices
+from agents.lp.spoken import (
+    closing_sentence,
+    pools_table,
+    price_now,
+    settled_sentence,
+    ticks_as_prices,
+)
 from agents.lp.strategist import strategist
 from agents.model.speaking import ask, model_thought, thought
 from agents.model.tools import ask_with_tools
@@ -290,15 +294,6 @@ LP_FLOW = FlowSpec(
 )
 
 
-class DebateEnd(Struct, frozen=True):
-    """How a debate ended: in a plan, or in a failure that says where and why."""
-
-    request_id: str
-    plan: Plan | None
-    failure: FlowFailed | None
-    transcript: tuple[SpokenTurn, ...]
-
-
 async def hold_debate(
     start: FlowStart | FlowCreateStart,
     eyes: Eyes,
@@ -313,7 +308,7 @@ async def hold_debate(
     places: Mapping[str, str] | None = None,
     listener: Listener | None = None,
     on_crash: Callable[[Role, Exception], None] | None = None,
-) -> DebateEnd:
+) -> PlanEnd[Plan]:
     """Argue until there is a plan; everything said and seen goes into the record."""
     outcome = await run_flow(
         LP_FLOW,
@@ -343,7 +338,7 @@ def _asking(model: Model | None, remote: RemoteAgents | None) -> list[str] | boo
     return sorted((*remote.asking, *here)) or False
 
 
-async def replay_debate(record: Record) -> tuple[ReplayReport, DebateEnd]:
+async def replay_debate(record: Record) -> tuple[ReplayReport, PlanEnd[Plan]]:
     """The debate again from its record, with no model and no chain, and whether it is the same."""
     report, outcome = await replay_flow(LP_FLOW, record)
     return report, _ended(outcome)
@@ -357,6 +352,6 @@ def debate_start(record: Record) -> FlowStart | FlowCreateStart:
     raise LookupError("The record does not begin with a debate.")
 
 
-def _ended(outcome: FlowOutcome) -> DebateEnd:
+def _ended(outcome: FlowOutcome) -> PlanEnd[Plan]:
     plan = outcome.result.plan if isinstance(outcome.result, PlanReady) else None
-    return DebateEnd(outcome.request_id, plan, outcome.failure, outcome.transcript)
+    return plan_end(outcome, plan)

@@ -9,7 +9,6 @@ from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
 from agents.lp.advice_words import option_letter
 from agents.lp.advising import settled
 from agents.lp.briefing import StrategistReply, asked_model, briefed
-from agents.lp.closing import stance_sentence
 from agents.lp.evaluation import exit_candidate, hold_candidate
 from agents.lp.facts import CreateContext, MarketContext
 from agents.lp.judge import judged_round
@@ -25,7 +24,7 @@ from agents.lp.payloads import (
 )
 from agents.lp.plan import OwnRange, ShapeChoice
 from agents.lp.propose import candidates_of, own_shapes, shapes_by_rules
-from agents.lp.spoken_tables import listed, proposal_table
+from agents.lp.spoken import listed, proposal_table, stance_sentence
 from agents.model.speaking import ask, model_thought, thought
 from agents.numbers.shapes import ExposureBias, ShapeError
 

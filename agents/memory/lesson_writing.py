@@ -89,23 +89,24 @@ def kind_records(ended: Iterable[PostMortem]) -> tuple[KindRecord, ...]:
     ]
 
 
-async def worded(one: PostMortem, model: Model | None) -> PostMortem:
+async def worded(trade: PostMortem, model: Model | None) -> PostMortem:
     """With the model's constraint in place of the rules'; the rest is what happened."""
-    if model is None or one.pnl_pct is None:
-        return one
+    if model is None or trade.pnl_pct is None:
+        return trade
     brief = Brief(_ONE + _NUMBERS)
-    odds = None if one.win_pct is None else one.win_pct / 100
-    brief.say(f"Set up: {brief.quote(one.setup)}")
+    odds = None if trade.win_pct is None else trade.win_pct / 100
+    brief.say(f"Set up: {brief.quote(trade.setup)}")
     brief.say(
-        f"It {'won' if one.won else 'lost'} {brief.number(one.pnl_pct / 100, Unit.FRACTION)} after "
+        f"It {'won' if trade.won else 'lost'} "
+        f"{brief.number(trade.pnl_pct / 100, Unit.FRACTION)} after "
         f"fees; odds that were claimed: {brief.number(odds, Unit.FRACTION)}."
     )
-    brief.say(f"The rules would say: {brief.quote(one.constraint)}")
+    brief.say(f"The rules would say: {brief.quote(trade.constraint)}")
     try:
         answer = await model.ask(POST_MORTEM, brief.prompt, PostMortemReply, lambda _: None)
     except ModelUnavailable:
-        return one
-    return replace(one, constraint=brief.plain(answer.value.constraint))
+        return trade
+    return replace(trade, constraint=brief.plain(answer.value.constraint))
 
 
 async def feedback(records: Sequence[KindRecord], model: Model | None) -> str:

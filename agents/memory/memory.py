@@ -282,15 +282,15 @@ class TradeMemory:
     def has_index(self) -> bool:
         return self._index is not None
 
-    def keep(self, one: PostMortem) -> bool:
+    def keep(self, trade: PostMortem) -> bool:
         """Whether it was new; the same trade is kept once."""
         path = self._folder / _LINES
         with locked(self._folder / f"{_LINES}.lock"):
-            if any(known.memory_id == one.memory_id for known in self.all()):
+            if any(known.memory_id == trade.memory_id for known in self.all()):
                 return False
-            append_line(path, msgspec.json.encode(one))
+            append_line(path, msgspec.json.encode(trade))
         if self._index is not None:
-            self._index.add(one.memory_id, one.channel, one.text)
+            self._index.add(trade.memory_id, trade.channel, trade.text)
         return True
 
     def holds(self, memory_id: str) -> bool:

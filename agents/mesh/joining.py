@@ -23,7 +23,6 @@ from agents.mesh.peers import (
 from chain.base import strict_json
 from chain.base.http import HttpClient, HttpError, HttpLimits
 
-_EMPTY = 204
 _DONE = 200
 _BAD_ID = 400
 _MOST_AT_ONCE = 100

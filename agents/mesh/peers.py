@@ -115,10 +115,6 @@ def read_member(folder: Path) -> Member:
     return replace(member, **{name: str(folder / value) for name, value in named.items()})
 
 
-def short_key(key: str) -> str:
-    return f"{key[:8]}…"
-
-
 Document = TypeVar("Document", PeerBook, Member)
 
 

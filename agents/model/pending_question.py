@@ -76,7 +76,7 @@ class ModelQuestion(Struct, frozen=True):
     def estimated_tokens(self) -> int:
         texts = [text for _, text in self.messages]
         offered = [f"{tool.name} {tool.does} {_json(tool.schema)}" for tool in self.tools]
-        looked_up = [turn.told() for turn in self.turns]
+        looked_up = [turn.in_words() for turn in self.turns]
         seen = _IMAGE_TOKENS if self.image else 0
         return seen + estimated_tokens(*texts, *offered, *looked_up, _json(self.schema))
 
@@ -89,7 +89,7 @@ class ModelQuestion(Struct, frozen=True):
                 f"no code fence around it:\n{_json(self.schema)}"
             )
         if not self.offers_tools(able):
-            first = "\n\n".join((first, *(turn.told() for turn in self.turns)))
+            first = "\n\n".join((first, *(turn.in_words() for turn in self.turns)))
         if able.takes_system:
             return (("system", system), ("user", first), *rest)
         return (("user", f"{system}\n\n{first}"), *rest)

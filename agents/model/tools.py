@@ -68,7 +68,7 @@ class ToolTurn(Struct, frozen=True):
     calls: tuple[ToolCall, ...]
     answers: tuple[str, ...]
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """In words, for whoever was not offered the tools."""
         return "\n".join(
             f"Looked up {call.name} {call.arguments}: {answer}"
@@ -228,7 +228,7 @@ async def ask_with_tools(
         turns = (*turns, ToolTurn(replied.calls, tuple(answers)))
         made += len(answers)
     for turn in turns:
-        brief.say(turn.told())
+        brief.say(turn.in_words())
     return await ask(context, model, brief, schema)
 
 

@@ -25,6 +25,7 @@ from agents.monitor.rules.baseline import (
     Baseline,
     Baselines,
     BlockTick,
+    DepthReference,
     RangeBounds,
     RangeState,
     RangeTimeline,
@@ -34,7 +35,6 @@ from agents.monitor.rules.baseline import (
     follow,
     others_in,
 )
-from agents.monitor.rules.depths import DepthReference
 from agents.monitor.rules.risks import RULES, HeldHedge, Situation, findings
 from agents.monitor.rules.worth_risks import loss_is_unknown
 from chain.base.quantity import Unknown
@@ -272,14 +272,14 @@ class _Judging:
             if here and alert.active and alert.wallet_address == place.wallet_address:
                 self._standing[alert.position_id][alert.kind] = alert
 
-    def position(self, one: Followed) -> tuple[list[Change], Baseline]:
-        position, course = one.position, one.course
+    def position(self, followed: Followed) -> tuple[list[Change], Baseline]:
+        position, course = followed.position, followed.course
         number = position.token_id
         standing = self._standing.get(number, {})
-        baseline = self._accepted(one, standing)
+        baseline = self._accepted(followed, standing)
         there = self._others_there(position, baseline)
         situation = self._valuing.situation(
-            position, course.standing, self._out_since(one, standing), baseline, there
+            position, course.standing, self._out_since(followed, standing), baseline, there
         )
         if self._hedges and number in self._hedges:
             situation = replace(situation, hedge=self._hedges[number])
@@ -293,12 +293,12 @@ class _Judging:
                 over = RULES[AlertKind.OUT_OF_RANGE].resolved
                 subject = self._subject(number, AlertKind.OUT_OF_RANGE)
                 changes.append(Cleared(subject, turn.block, time, over))
-        found = findings(situation, one.thresholds, standing)
+        found = findings(situation, followed.thresholds, standing)
         changes += [self._raised(number, each) for each in found]
         kinds = {each.kind for each in found}
         for kind in standing:
             unknown = (
-                kind is AlertKind.LOSS_LEVEL and loss_is_unknown(situation, one.thresholds)
+                kind is AlertKind.LOSS_LEVEL and loss_is_unknown(situation, followed.thresholds)
             ) or (kind in _OF_HEDGES and self._hedges is None)
             if kind not in kinds and not unknown:
                 changes.append(self._cleared(number, kind, RULES[kind].resolved))
@@ -368,11 +368,11 @@ class _Judging:
         if AlertKind.BLIND in standing:
             yield self._cleared(None, AlertKind.BLIND, RULES[AlertKind.BLIND].resolved)
 
-    def _accepted(self, one: Followed, standing: Mapping[AlertKind, Alert]) -> Baseline:
+    def _accepted(self, followed: Followed, standing: Mapping[AlertKind, Alert]) -> Baseline:
         """What the position is compared with: acknowledging a change accepts it."""
-        position = one.position
+        position = followed.position
         hook_code = self._reading.hook_code(position)
-        baseline = one.before or Baseline.of(position, one.course.standing, hook_code)
+        baseline = followed.before or Baseline.of(position, followed.course.standing, hook_code)
         for kind, alert in standing.items():
             if alert.state is not AlertState.ACKED:
                 continue
@@ -388,11 +388,11 @@ class _Judging:
         # Where nothing was measured, the price did not move, or the pool is deep enough here.
         return self._reading.reference_depths.get(position.token_id, others_in(position))
 
-    def _out_since(self, one: Followed, standing: Mapping[AlertKind, Alert]) -> float | None:
-        if not one.course.standing.out:
+    def _out_since(self, followed: Followed, standing: Mapping[AlertKind, Alert]) -> float | None:
+        if not followed.course.standing.out:
             return None
-        if one.course.turns:
-            return float(self._times[one.course.turns[-1].block])
+        if followed.course.turns:
+            return float(self._times[followed.course.turns[-1].block])
         alert = standing.get(AlertKind.OUT_OF_RANGE)
         return self._now if alert is None else alert.since
 

@@ -35,7 +35,7 @@ from chain.base.quantity import Unknown
 from chain.base.redaction import Redactor
 from chain.base.store import Store, StoreError
 from chain.prices.ladder import read_prices
-from chain.rpc.errors import RpcError
+from chain.rpc.errors import REORG_DEPTH, RpcError
 
 if TYPE_CHECKING:
     from agents.monitor.alerts.store import AlertStore, WatchState
@@ -82,10 +82,6 @@ def sentence_of(error: Exception) -> str:
         return error.sentence
     words = quoted(Redactor().text(clean_text(str(error))))
     return f"The look failed with an unexpected error ({error_kind(error)}: {words})."
-
-
-_LANDMARKS = 8
-"""Earlier blocks that are remembered, to go on from one of them after a reorganisation."""
 
 
 class PollReport(Struct, frozen=True):
@@ -373,7 +369,7 @@ def _landmarks(cursor: WatchCursor | None, head: int) -> tuple[tuple[int, str], 
     if cursor is None:
         return ()
     known = ((cursor.block, cursor.block_hash), *cursor.earlier)
-    return tuple(landmark for landmark in known if landmark[0] < head)[:_LANDMARKS]
+    return tuple(landmark for landmark in known if landmark[0] < head)[:REORG_DEPTH]
 
 
 def _blinded(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from agents.monitor.rules.depths import DepthReference, read_reference_depths
+from agents.monitor.rules.baseline import DepthReference, read_reference_depths
 from agents.monitor.rules.thresholds import still_fresh
 from agents.monitor.rules.worth_risks import Losses, LossReader
 from agents.numbers.costs import GAS_UNITS, CostedRecipe

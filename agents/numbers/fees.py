@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from math import exp, sqrt
 from typing import NamedTuple
 
@@ -12,6 +13,12 @@ from agents.numbers.edges import TICK_LOG, Edges
 # at V·M·σ²/8 with M = 1/(1 − ½(√(P_a/P) + √(P/P_b))); V·M = 2L√P, the value the same liquidity
 # would have over the full range, so the rate is σ²·L√P/4 for any range around the price.
 _HALF_TICK_LOG = TICK_LOG / 2
+_DAYS_A_YEAR = 365
+
+
+def apr(dollars_a_day: float | Fraction, worth: float | Fraction) -> float:
+    """A day's dollars as a share of the worth, a year of them."""
+    return float(_DAYS_A_YEAR * dollars_a_day / worth)
 
 
 def full_range_value(liquidity: int, price: float, unit1_value: float) -> float:

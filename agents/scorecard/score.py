@@ -263,9 +263,9 @@ def _advice(scores: Sequence[HorizonScore], applied: Container[str]) -> Iterable
             days=days,
             plans=len(several),
             applied=sum(score.plan_id in applied for score in several) if kind.acts else None,
-            hold=beat_count(several, lambda one: one.over_hold),
-            exit=beat_count(several, lambda one: one.over_exit),
-            wide=beat_count(several, lambda one: one.over_wide),
+            hold=beat_count(several, lambda score: score.over_hold),
+            exit=beat_count(several, lambda score: score.over_exit),
+            wide=beat_count(several, lambda score: score.over_wide),
         )
 
 
@@ -305,7 +305,7 @@ def _debates(scores: Sequence[HorizonScore]) -> Iterable[DebateScore]:
         if not argued:
             continue
         same = sum(score.rules_same for score in argued)
-        counted = beat_count(argued, lambda one: one.over_rules)
+        counted = beat_count(argued, lambda score: score.over_rules)
         yield DebateScore(
             days=days,
             better=counted.beat,

@@ -318,15 +318,15 @@ class _Scoring:
         )
         return PlanOption(stake, beside, 0.0)
 
-    def _option(self, one: Candidate) -> PlanOption:
+    def _option(self, candidate: Candidate) -> PlanOption:
         """What its swap and its mint lost is no longer in its liquidity: gas is what is left."""
-        if one.kind == "hold":
+        if candidate.kind == "hold":
             return self._hold()
-        gas1 = self._in_currency1(one.gas_usd)
-        stake = _stake(one)
+        gas1 = self._in_currency1(candidate.gas_usd)
+        stake = _stake(candidate)
         if stake is None:
             return PlanOption(None, self.available, gas1)
-        return PlanOption(stake, Amounts(one.residual0, one.residual1), gas1)
+        return PlanOption(stake, Amounts(candidate.residual0, candidate.residual1), gas1)
 
     def _wide(self) -> PlanOption | None:
         """At the gas of the dearest move of the plan; unknown where there was nothing to move."""
@@ -375,15 +375,19 @@ def _available(plan: Plan) -> Amounts:
     return Amounts(amount0 - swap.amount_out, amount1 + swap.amount_in)
 
 
-def _stake(one: Candidate) -> Stake | None:
-    if one.tick_lower is None or one.tick_upper is None or not one.liquidity:
+def _stake(candidate: Candidate) -> Stake | None:
+    if candidate.tick_lower is None or candidate.tick_upper is None or not candidate.liquidity:
         return None
-    return Stake(TickRange(one.tick_lower, one.tick_upper), one.liquidity)
+    return Stake(TickRange(candidate.tick_lower, candidate.tick_upper), candidate.liquidity)
 
 
-def _unit1_usd(one: Candidate, sqrt_price: int) -> float | None:
+def _unit1_usd(candidate: Candidate, sqrt_price: int) -> float | None:
     """What the plan took a unit of currency1 to be worth."""
-    stake = _stake(one)
-    amounts = Amounts(one.amount0, one.amount1) if stake is None else amounts_of(stake, sqrt_price)
+    stake = _stake(candidate)
+    amounts = (
+        Amounts(candidate.amount0, candidate.amount1)
+        if stake is None
+        else amounts_of(stake, sqrt_price)
+    )
     worth = worth1(amounts, sqrt_price)
-    return one.value_usd / worth if one.value_usd and worth > 0 else None
+    return candidate.value_usd / worth if candidate.value_usd and worth > 0 else None

@@ -12,10 +12,15 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
-from msgspec import Struct
-
 from agents.bus.bus import FlowSpec
-from agents.bus.run import FlowOutcome, Listener, SpokenTurn, replay_flow, run_flow
+from agents.bus.run import (
+    FlowOutcome,
+    Listener,
+    PlanEnd,
+    plan_end,
+    replay_flow,
+    run_flow,
+)
 from agents.bus.worker import HandlerContext, Outgoing
 from agents.model.speaking import model_thought, thought
 from agents.trade import FLOW
@@ -74,7 +79,7 @@ from agents.trade.stages import desk, judge, leverage_guard, meta, risk_manager,
 from agents.trade.terms import SectionName, SectionStatus
 
 if TYPE_CHECKING:
-    from agents.bus.envelope import Envelope, FlowFailed, Role
+    from agents.bus.envelope import Envelope, Role
     from agents.bus.record import RecordWriter
     from agents.bus.replay import Record, ReplayReport
     from agents.bus.transport import Ambient, BusLimits
@@ -233,15 +238,6 @@ TRADE_FLOW = FlowSpec(
 )
 
 
-class DeskEnd(Struct, frozen=True):
-    """How an argument of the desk ended: in a plan, or in a failure that says where and why."""
-
-    request_id: str
-    plan: TradePlan | None
-    failure: FlowFailed | None
-    transcript: tuple[SpokenTurn, ...]
-
-
 async def hold_desk(
     question: DeskQuestion,
     eyes: DeskEyes,
@@ -256,7 +252,7 @@ async def hold_desk(
     tokens: int | None = None,
     listener: Listener | None = None,
     on_crash: Callable[[Role, Exception], None] | None = None,
-) -> DeskEnd:
+) -> PlanEnd[TradePlan]:
     """Argue until there is a plan; everything said and seen goes into the record.
 
     `names` are the models that roles ask; a role without one speaks by its rules.
@@ -278,12 +274,12 @@ async def hold_desk(
     return _ended(outcome)
 
 
-async def replay_desk(record: Record) -> tuple[ReplayReport, DeskEnd]:
+async def replay_desk(record: Record) -> tuple[ReplayReport, PlanEnd[TradePlan]]:
     """The same again from its record, with no model and no venue, and whether it is the same."""
     report, outcome = await replay_flow(TRADE_FLOW, record)
     return report, _ended(outcome)
 
 
-def _ended(outcome: FlowOutcome) -> DeskEnd:
+def _ended(outcome: FlowOutcome) -> PlanEnd[TradePlan]:
     plan = outcome.result.plan if isinstance(outcome.result, TradePlanReady) else None
-    return DeskEnd(outcome.request_id, plan, outcome.failure, outcome.transcript)
+    return plan_end(outcome, plan)

@@ -156,7 +156,7 @@ def count_votes(
     if abs(score) < limits.margin and _is_divided(findings):
         first = min(
             (finding for finding in findings if finding.bias.sign),
-            key=lambda one: order.index(one.expert),
+            key=lambda finding: order.index(finding.expert),
         )
         strength = weight[first.expert] * first.confidence / total
         return ExpertVote(first.bias.sign, strength, first.expert)

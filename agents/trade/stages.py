@@ -86,7 +86,9 @@ def conflict_map(
         for one, other in combinations(findings, 2)
         if one.bias.sign * other.bias.sign < 0
     ]
-    strongest = max(findings, key=lambda one: (one.confidence, -list(ExpertName).index(one.expert)))
+    strongest = max(
+        findings, key=lambda finding: (finding.confidence, -list(ExpertName).index(finding.expert))
+    )
     return ConflictMap(
         consensus_signals=_consensus(by_expert),
         conflicts=tuple(

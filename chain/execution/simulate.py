@@ -345,18 +345,18 @@ def _held(tokens: Sequence[Address], answers: Sequence[object]) -> dict[Address,
     return held
 
 
-def _call(one: UnsignedTransaction) -> dict[str, Json]:
+def _call(transaction: UnsignedTransaction) -> dict[str, Json]:
     return {
-        "from": one.sender,
-        "to": one.to,
-        "value": hex(one.value),
-        "input": "0x" + one.data.hex(),
-        "gas": hex(one.gas),
+        "from": transaction.sender,
+        "to": transaction.to,
+        "value": hex(transaction.value),
+        "input": "0x" + transaction.data.hex(),
+        "gas": hex(transaction.gas),
     }
 
 
 def _outcome(
-    one: UnsignedTransaction,
+    transaction: UnsignedTransaction,
     value: object,
     before: Mapping[Address, int],
     after: Mapping[Address, int],
@@ -368,11 +368,11 @@ def _outcome(
         error = values.fields(call.get("error") or {})
         returned = revert_data(error.get("data")) or values.data(call.get("returnData") or "0x")
         failure = refusal_words(returned)
-    told = _changes(one.sender, values.items(call.get("logs") or [])) if success else {}
+    told = _changes(transaction.sender, values.items(call.get("logs") or [])) if success else {}
     measured = {token: after[token] - held for token, held in before.items() if token in after}
     changes = {token: amount for token, amount in {**told, **measured}.items() if amount}
     return StepOutcome(
-        step=one.step,
+        step=transaction.step,
         success=success,
         gas_used=values.small_quantity(call.get("gasUsed")),
         changes=changes,

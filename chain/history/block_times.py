@@ -36,6 +36,12 @@ class BlockTimes(Struct, frozen=True):
         return self.seconds[block_number]
 
 
+def check_unmoved(found: Block, head: Block) -> None:
+    """A head that was read again must be the block that was read up to."""
+    if found.hash != head.hash:
+        raise Reorged(head.number, head.hash, found.hash)
+
+
 async def read_block_times(
     client: RpcClient,
     wanted: Mapping[int, Hash],
@@ -51,7 +57,7 @@ async def read_block_times(
         headers[block.number] = block
     for number, block in headers.items():
         if wanted.get(number, block.hash) != block.hash:
-            raise Reorged(number, wanted[number], block.hash, endpoint="the RPC")
+            raise Reorged(number, wanted[number], block.hash)
     anchors = sorted((number, block.timestamp) for number, block in headers.items())
     estimated = frozenset(missing) - frozenset(asked)
     guessed = {number: interpolated(anchors, number) for number in estimated}

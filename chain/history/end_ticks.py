@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.history.block_times import check_unmoved
 from chain.history.events import SWAP, swap_event
 from chain.read.block_reader import expected, sound_answers
 from chain.read.logs import NARROWABLE, scan_logs
 from chain.rpc import requests
-from chain.rpc.errors import Reorged, RpcError
+from chain.rpc.errors import RpcError
 from chain.rpc.records import Block, Log, LogFilter
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ async def read_end_ticks(
             *(requests.logs(log_filter) for log_filter in filters if newest < head.number),
         ]
     )
-    _check(expected(here, Block), head)
+    check_unmoved(expected(here, Block), head)
     start = None if since is None else expected(since, Block)
     if start is not None and start.hash == landmarks[0][1]:
         if not any(isinstance(answer, NARROWABLE) for answer in found):
@@ -103,7 +104,7 @@ async def _scanned(
     async for part in scan_logs(client, manager, topics, start.number + 1, head.number):
         logs += part.logs
         if part.last.number == head.number:
-            _check(part.last, head)
+            check_unmoved(part.last, head)
     return end_ticks(logs)
 
 
@@ -115,8 +116,3 @@ async def _still_there(client: RpcClient, landmarks: Sequence[tuple[int, str]]) 
         if outcome is not None and outcome.hash == block_hash:
             return outcome
     return None
-
-
-def _check(found: Block, head: Block) -> None:
-    if found.hash != head.hash:
-        raise Reorged(head.number, head.hash, found.hash, endpoint="the RPC")

@@ -16,6 +16,7 @@ from chain.base.units import DAY, HOUR
 from chain.history.block_times import (
     MOST_EXACT,
     BlockTimes,
+    check_unmoved,
     first_block_since,
     read_block_times,
     read_headers,
@@ -34,7 +35,7 @@ from chain.history.hours import (
 from chain.read.block_reader import EventError
 from chain.read.logs import ScanProgress, scan_logs
 from chain.rpc import requests
-from chain.rpc.errors import Malformed, Reorged, RpcError, StatePruned
+from chain.rpc.errors import Malformed, RpcError, StatePruned
 from chain.rpc.records import Block, Log
 
 if TYPE_CHECKING:
@@ -337,7 +338,7 @@ class _HourReader:
             events = [_swap(log) for log in scanned.logs]
             times = await self._times(events, anchor, scanned.last)
             if scanned.last.number == self.head.number:
-                _check(scanned.last, self.head)
+                check_unmoved(scanned.last, self.head)
             grown = self._saved(grown, events, times, scanned.last)
             anchor, found = scanned.last, found + len(events)
             watch(ScanProgress(first, self.head.number, scanned.last.number, found))
@@ -397,7 +398,7 @@ class _HourReader:
         here = self._headers.get(self.head.number)
         if here is None:
             raise StatePruned(f"it has no block {self.head.number}")
-        _check(here, self.head)
+        check_unmoved(here, self.head)
         replaced = [hours for hours in loaded.values() if not self._has(hours.last)]
         await self._read_headers({mark.number for hours in replaced for mark in hours.landmarks})
         confirmed = {}
@@ -439,11 +440,6 @@ class _HourReader:
 def _covers(kept: KeptHours, since: int) -> bool:
     """Whether reading on from there is better than beginning anew."""
     return (kept.since <= since or kept.from_first_block) and kept.last.time >= since
-
-
-def _check(found: Block, head: Block) -> None:
-    if found.hash != head.hash:
-        raise Reorged(head.number, head.hash, found.hash, endpoint="the RPC")
 
 
 def _swap(log: Log) -> SwapEvent:

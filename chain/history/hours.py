@@ -181,7 +181,7 @@ def hour_rows(
 ) -> list[HourRow]:
     """The rows of swaps in the order they happened."""
     rows = []
-    for hour, several in groupby(swaps, key=lambda one: hour_of(one.time)):
+    for hour, several in groupby(swaps, key=lambda swap: hour_of(swap.time)):
         together = list(several)
         fees0 = fees1 = 0
         growth0 = growth1 = rate = 0.0

@@ -21,9 +21,9 @@ from chain.positions.holdings import (
     LogDelta,
     LogDeltaQuestion,
     by_owner,
-    kept,
     leaving_requests,
     minted_in,
+    worth_keeping,
 )
 from chain.positions.memory import PositionMemory, SearchProgress, SearchState
 from chain.positions.search import (
@@ -33,7 +33,7 @@ from chain.positions.search import (
     WalletTrail,
     affords_approvals,
 )
-from chain.read.block_reader import BlockMovedError, OneBlock, sound_answers
+from chain.read.block_reader import OneBlock, sound_answers
 from chain.read.logs import NARROWABLE
 from chain.rpc.errors import Reorged, TimedOut
 
@@ -102,7 +102,7 @@ class Discovery:
             try:
                 with sound_answers():
                     wallets = await self._look(trails, with_logs=with_logs)
-            except (BlockMovedError, Reorged, *NARROWABLE) as setback:
+            except (Reorged, *NARROWABLE) as setback:
                 setbacks += 1
                 if setbacks > _MOST_SETBACKS:
                     raise
@@ -289,7 +289,9 @@ class Discovery:
             return wallets if unchanged else None
         final = -1 if news.finalized is None else news.finalized.number
         proven = {
-            trail.owner: kept((*trail.checkpoints[1:], _proven(now[trail.owner], wallet)), final)
+            trail.owner: worth_keeping(
+                (*trail.checkpoints[1:], _proven(now[trail.owner], wallet)), final
+            )
             for trail, wallet in zip(trails, wallets, strict=True)
             if wallet.complete and _proven(now[trail.owner], wallet) != trail.last
         }

@@ -195,7 +195,7 @@ class Holdings(Struct, frozen=True):
         )
 
 
-def kept(checkpoints: Sequence[Holdings], final: int) -> tuple[Holdings, ...]:
+def worth_keeping(checkpoints: Sequence[Holdings], final: int) -> tuple[Holdings, ...]:
     """The checkpoints worth keeping: the newest, the newest final one, and the next to be final.
 
     The newest makes the next read short; should its block be reorganised away, an older one is

@@ -261,7 +261,7 @@ def _name(network: Network, address: Address) -> str | None:
 
 
 def _nearest(points: Sequence[MarketPoint], moment: int) -> Quantity[Fraction]:
-    after = bisect_left(points, float(moment), key=lambda one: one.time)
+    after = bisect_left(points, float(moment), key=lambda point: point.time)
     beside = points[max(0, after - 1) : after + 1]
     nearest = min(beside, key=lambda one: abs(one.time - moment), default=None)
     if nearest is None or abs(nearest.time - moment) > PAST_SECONDS:

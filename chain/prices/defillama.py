@@ -152,7 +152,7 @@ def _then(told: object, moment: int) -> Quantity[Fraction]:
             prices = [price for row in rows if isinstance(price := _checked(row), Known)]
         case _:
             return _NO_PRICE
-    nearest = min(prices, key=lambda one: abs((one.time or 0.0) - moment), default=None)
+    nearest = min(prices, key=lambda price: abs((price.time or 0.0) - moment), default=None)
     if nearest is None or abs((nearest.time or 0.0) - moment) > PAST_SECONDS:
         return Unknown(f"{SOURCE} has no price for it within an hour of then")
     return nearest

@@ -58,7 +58,7 @@ class DollarPrice(Struct, frozen=True):
     @property
     def highest(self) -> Quantity[Fraction]:
         """What the token may be worth at most, for limits that must hold whoever is right."""
-        return max(self.sources, key=lambda one: one.value, default=self.usd)
+        return max(self.sources, key=lambda source: source.value, default=self.usd)
 
     @property
     def disputed(self) -> bool:

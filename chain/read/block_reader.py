@@ -11,7 +11,7 @@ from msgspec import Struct
 from chain.contracts.abi import AbiError, encode_call, selector
 from chain.contracts.storage import EXTSLOAD, slot_bytes
 from chain.rpc import requests
-from chain.rpc.errors import ErrorKind, Malformed, RateLimited, RpcError
+from chain.rpc.errors import ErrorKind, Malformed, RateLimited, Reorged, RpcError
 from chain.rpc.multicall import Call, CallOutcome, multicall
 from chain.rpc.records import Block, BlockRef
 
@@ -38,20 +38,6 @@ _ARB_SYS = "0x0000000000000000000000000000000000000064"
 
 class EventError(ValueError):
     """A log that is not the event it was taken for: the node that sent it is not to be trusted."""
-
-
-class BlockMovedError(RpcError):
-    """A node that answers from another block than the one it was asked about."""
-
-    kind = ErrorKind.REORGED
-    retryable = False
-
-    def __init__(self, block: Block) -> None:
-        super().__init__(
-            f"Block {block.number} was replaced, or the node does not keep to it, while it was"
-            " read.",
-            "Read again from the new head.",
-        )
 
 
 class NoSuchBlockError(RpcError):
@@ -145,7 +131,7 @@ class OneBlock:
             # A node that is taking a new block may answer half from it: it settles in a moment.
             self._asked_again += 1
             if self._asked_again > _ASKED_AGAIN:
-                raise BlockMovedError(self.block)
+                raise Reorged(self.block.number, self.block.hash, None)
         return None
 
     def _whereabouts(self) -> tuple[Call, ...]:

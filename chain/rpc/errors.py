@@ -197,13 +197,19 @@ class FutureHead(RpcError):
         self.ahead = ahead
 
 
+REORG_DEPTH = 8
+"""Blocks that a live network may take back, or an endpoint be behind, without being odd."""
+
+
 class Reorged(RpcError):
-    """The block that reads were pinned to is no longer part of the chain."""
+    """The block that reads were pinned to is no longer part of the chain, or not on this node."""
 
     kind = ErrorKind.REORGED
     retryable = False
 
-    def __init__(self, number: int, expected: str, found: str | None, *, endpoint: str) -> None:
+    def __init__(
+        self, number: int, expected: str, found: str | None, *, endpoint: str = "the RPC"
+    ) -> None:
         super().__init__(
             f"The chain was reorganised at block {number} while it was read from {endpoint}.",
             "Read again from the new head.",

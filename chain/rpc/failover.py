@@ -151,8 +151,12 @@ class Failover(Struct, frozen=True):
         now = self.monotonic()
         ready = [candidate for candidate in self._candidates(run) if candidate.wait(now) == 0]
 
-        def preference(one: Endpoint) -> tuple[bool, float, float]:
-            return one is not prefer, max(0, one.behind_until - now), one.pace.wait(now)
+        def preference(endpoint: Endpoint) -> tuple[bool, float, float]:
+            return (
+                endpoint is not prefer,
+                max(0, endpoint.behind_until - now),
+                endpoint.pace.wait(now),
+            )
 
         return sorted(ready, key=preference)
 

@@ -19,7 +19,7 @@ AREAS: dict[str, tuple[str, ...]] = {
     ),
     "outbox": (
         "chain/execution/outbox/rules.py",
-        "chain/execution/outbox/chain_sight.py",
+        "chain/execution/outbox/same_chain.py",
         "chain/execution/outbox/journal*.py",
         "chain/execution/outbox/outbox.py",
         "chain/execution/outbox/records.py",
@@ -27,7 +27,7 @@ AREAS: dict[str, tuple[str, ...]] = {
         "chain/execution/outbox/rules.py",
     ),
     "sending": (
-        "chain/execution/outbox/chain_sight.py",
+        "chain/execution/outbox/same_chain.py",
         "chain/execution/outbox/delivery.py",
         "chain/execution/outbox/lookup.py",
         "chain/execution/outbox/lookup.py",

@@ -16,10 +16,10 @@ from agents.bus.envelope import FailureCause, FlowFailed, Role, Thought
 from agents.bus.plan_store import PlanDocument, PlanStore
 from agents.bus.record import FileSink, MemorySink, RecordWriter, running_versions
 from agents.bus.replay import RecordBrokenError, read_record
-from agents.bus.run import Listener, SpokenTurn
+from agents.bus.run import Listener, PlanEnd, SpokenTurn
 from agents.bus.transport import Ambient, BusLimits
 from agents.bus.worker import StageFailedError
-from agents.lp.debate import LP_FLOW, DebateEnd, hold_debate
+from agents.lp.debate import LP_FLOW, hold_debate
 from agents.lp.observe import ChainObserver
 from agents.lp.payloads import CRITIC, FlowCreateStart, FlowStart
 from agents.lp.plan_document import plan_document
@@ -37,6 +37,7 @@ from zuno_tui.settings.load import TransportChoice
 
 if TYPE_CHECKING:
     from agents.lp.facts import CreateContext, MarketContext
+    from agents.lp.plan import Plan
     from agents.model.interface import Model
     from chain.base.store import Store
     from chain.positions.overview import Sources
@@ -48,7 +49,7 @@ SECOND = "second opinion"
 
 
 async def with_second_opinion(
-    ended: DebateEnd,
+    ended: PlanEnd[Plan],
     record_path: Path,
     sources: Sources,
     second: SecondCritic,
@@ -57,7 +58,7 @@ async def with_second_opinion(
     tokens: int | None,
     listener: Listener,
     tell: Callable[[str], None],
-) -> DebateEnd:
+) -> PlanEnd[Plan]:
     """The same end, or one in which the stricter of both Critics counts; both are in its words."""
     proposal = last_proposal(read_record(record_path))
     if ended.plan is None or proposal is None:
@@ -123,12 +124,12 @@ async def seen_here(
 
 
 async def judged_here(
-    ended: DebateEnd,
+    ended: PlanEnd[Plan],
     record: Path,
     start: FlowStart | FlowCreateStart,
     chain_id: int,
     seeing: asyncio.Task[MarketContext | CreateContext],
-) -> DebateEnd:
+) -> PlanEnd[Plan]:
     """The same end, or a failure in place of a plan that is not what its facts give."""
     if ended.plan is None:
         return ended
@@ -142,7 +143,7 @@ async def judged_here(
     return ended
 
 
-def _without_plan(ended: DebateEnd, cause: FailureCause, why: str) -> DebateEnd:
+def _without_plan(ended: PlanEnd[Plan], cause: FailureCause, why: str) -> PlanEnd[Plan]:
     reason = f"The plan that came from the mesh {why}"
     stage = "" if ended.plan is None else ended.plan.decided_by
     failure = FlowFailed(stage=stage, cause=cause, reason=reason)
@@ -168,7 +169,7 @@ class Debating(Struct, frozen=True):
 
 
 class Debated(Struct, frozen=True):
-    ended: DebateEnd
+    ended: PlanEnd[Plan]
     document: PlanDocument | None
     """The plan as it was put on the shelf; None when the debate ended without one."""
     spent: BudgetReport | None
@@ -195,7 +196,7 @@ async def debate(
     return await _debate(again, sources, start, here)
 
 
-def never_began(ended: DebateEnd) -> bool:
+def never_began(ended: PlanEnd[Plan]) -> bool:
     """Whether a debate failed before any agent had said a word, and nobody wanted it to."""
     failure = ended.failure
     wanted = (FailureCause.CANCELLED, FailureCause.UNREADABLE, FailureCause.UNRECORDED)

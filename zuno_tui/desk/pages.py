@@ -220,7 +220,7 @@ class OutboxRows:
 def _outbox_row(
     outbox: Outbox, dispatch: Dispatch, findings: Sequence[UnsettledStep]
 ) -> DispatchView:
-    approval = read_approval(outbox.kept, dispatch.hash)
+    approval = read_approval(outbox.store, dispatch.hash)
     about = [one for one in findings if one.dispatch == dispatch.hash]
     steps = tuple(
         (step.name, str(step.state), "" if step.newest is None else step.newest.transaction.hash)

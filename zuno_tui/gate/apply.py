@@ -86,7 +86,7 @@ def unused_approval(
     outbox: Outbox, plan_id: str | None, confirmed: str | None
 ) -> tuple[Approval, Dispatch]:
     """The newest approval of the plan, refused when another hash was confirmed or it was used."""
-    store = outbox.kept
+    store = outbox.store
     approval = find_approval(store, plan_id)
     if confirmed is not None and confirmed != approval.hash:
         raise GateRefusedError(

@@ -266,7 +266,7 @@ def read_approval(store: Store, sealed: str) -> Approval | None:
 def notional_of_today(outbox: Outbox, now: float) -> int:
     """Micro-dollars that plans applied within a day put into ranges."""
     applied = [
-        read_approval(outbox.kept, one.hash)
+        read_approval(outbox.store, one.hash)
         for one in outbox.dispatches()
         if one.consumed_at is not None and now - one.consumed_at < DAY
     ]

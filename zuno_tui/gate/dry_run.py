@@ -142,6 +142,6 @@ def approve(sources: Sources, journal: Path, dry_run: DryRun) -> Approved:
             )
         if dispatch.expires_at is None:
             outbox.approve(sealed, now=prepared.now)
-        keep_approval(outbox.kept, approval, now=sources.clock())
-        tag_approval(outbox.kept, sealed, now=sources.clock())
+        keep_approval(outbox.store, approval, now=sources.clock())
+        tag_approval(outbox.store, sealed, now=sources.clock())
     return Approved(sealed, dry_run)

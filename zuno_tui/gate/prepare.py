@@ -15,7 +15,7 @@ from chain.base.units import COIN
 from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.execution.build.builder import Built, build, with_gas
-from chain.execution.build.facts import ChainFacts, FeeCaps, ShortError
+from chain.execution.build.facts import ChainFacts, FeeCaps, InsufficientBalanceError
 from chain.execution.build.gas_bill import GasBill, coin_needed, with_whole_gas, with_worth
 from chain.execution.build.requests import swap_in
 from chain.execution.build.sizing import Band, price_band
@@ -151,7 +151,7 @@ async def prepare(
 async def _built(sources: Sources, action: Action, facts: ChainFacts) -> Built:
     try:
         return build(action.request, facts)
-    except ShortError as error:
+    except InsufficientBalanceError as error:
         known = await tokens_at(sources, [error.token], action.subject.block.hash)
         token = known[error.token]
         held, needed = amount_text(error.held, token), amount_text(error.needed, token)

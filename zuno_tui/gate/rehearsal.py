@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from chain.base.clean_text import clean_text
 from chain.base.errors import ZunoError
 from chain.base.store import Store
-from chain.devnet.anvil import AnvilError
-from chain.devnet.fork import ForkedChain, forked_chain
+from chain.devnet.anvil import AnvilError, ForkedChain, forked_chain
 from chain.devnet.json_rpc import NodeError
 from chain.execution.outbox.delivery import Route
 from chain.execution.outbox.records import Dispatch, Inclusion, PlanStep, StepState

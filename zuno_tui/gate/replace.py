@@ -146,7 +146,7 @@ async def _judge(
     """Nothing to oneself is harmless whatever the journal says; the same bytes again are not."""
     dispatch, transaction = replacement.dispatch, replacement.transaction
     if replacement.action == SPEED_UP:
-        refuse_tampered(approval_under(outbox.kept, dispatch.hash), dispatch)
+        refuse_tampered(approval_under(outbox.store, dispatch.hash), dispatch)
         await judge_transactions(sources, dispatch.plan_id, [transaction], limits)
     else:
         refuse_unlike_cancel(transaction)

@@ -97,7 +97,7 @@ async def look_at_outbox(
 def remember_heard(outbox: Outbox, told: tuple[UnsettledStep, ...], *, now: float) -> None:
     """Keep what a person was told, so that what needs nothing is said once."""
     heard = {_key(one): True for one in told if one.news and one.situation in _NEEDS_NOTHING}
-    outbox.kept.put_many(_HEARD, heard, now=now)
+    outbox.store.put_many(_HEARD, heard, now=now)
 
 
 def stands(dispatch: Dispatch) -> str:
@@ -124,7 +124,7 @@ async def _outcome_with_aftermath(
     """With where the tokens are, of a plan that did not come to its end."""
     if dispatch.ended is None and dispatch.stopped_at is None:
         return told
-    approval = read_approval(outbox.kept, dispatch.hash)
+    approval = read_approval(outbox.store, dispatch.hash)
     if approval is None:
         return told._replace(unread="what was approved is no longer known.")
     try:
@@ -145,7 +145,7 @@ def _unsettled(outbox: Outbox, finding: StepFinding) -> UnsettledStep:
         is_open,
         is_open,
     )
-    heard = finding.situation in _NEEDS_NOTHING and outbox.kept.get(_HEARD, _key(told))
+    heard = finding.situation in _NEEDS_NOTHING and outbox.store.get(_HEARD, _key(told))
     return told._replace(news=is_open and not heard)
 
 

@@ -82,7 +82,7 @@ async def prepare_resume(
     version = step.newest
     if version is None:
         raise GateRefusedError(f"{step.name} was never signed. {_LOOK}")
-    approval = approval_under(outbox.kept, dispatch.hash)
+    approval = approval_under(outbox.store, dispatch.hash)
     refuse_tampered(approval, dispatch)
     parties = await _judge(sources, dispatch, version, limits)
     await refuse_silent_route(connections.route)

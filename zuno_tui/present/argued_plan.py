@@ -14,7 +14,7 @@ from agents.lp.plan_document import plan_in, was_edited
 from agents.model.speaking import RULES_INSTEAD, SILENCE
 
 if TYPE_CHECKING:
-    from agents.lp.debate import DebateEnd
+    from agents.bus.run import PlanEnd
     from agents.lp.plan import Plan
     from agents.model.budget import BudgetReport
 
@@ -45,7 +45,9 @@ class ArguedPlan(Struct, frozen=True):
         return was_edited(self.plan)
 
 
-def just_argued(ended: DebateEnd, document: PlanDocument, spent: BudgetReport | None) -> ArguedPlan:
+def just_argued(
+    ended: PlanEnd[Plan], document: PlanDocument, spent: BudgetReport | None
+) -> ArguedPlan:
     """Of a debate that has ended in a plan."""
     if ended.plan is None:
         raise ValueError("A debate without a plan has nothing to show.")
@@ -69,7 +71,7 @@ def plan_of_document(document: PlanDocument) -> ArguedPlan:
     )
 
 
-def _used(ended: DebateEnd, spent: BudgetReport) -> ModelUse:
+def _used(ended: PlanEnd[Plan], spent: BudgetReport) -> ModelUse:
     return ModelUse(
         tokens=spent.debate.tokens,
         most_tokens=spent.limits.debate_tokens,

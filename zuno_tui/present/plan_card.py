@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from agents.lp.advice_words import assumption_words, edge_figure, edge_words, option_letter
 from agents.numbers.advice import DECIDES_ALONE, AdviceReason
+from agents.numbers.fees import apr
 from agents.numbers.rules import PlanVerdict
 from agents.numbers.survival import WEEK_TOO_HIGH_POINTS
 from agents.scorecard.track_record import TrackRecord, track_record
@@ -221,7 +222,6 @@ def _sentences(reasons: tuple[str, ...]) -> Iterator[str]:
 
 
 _BAR_CELLS = 8
-_DAYS_A_YEAR = 365
 
 
 def plan_answer(argued: ArguedPlan, store: Store | None = None) -> CommandAnswer:
@@ -446,7 +446,7 @@ def _yearly(
         amount = part(one)
         if amount is None or not one.value_usd:
             return UNKNOWN
-        return percent(_DAYS_A_YEAR * amount / one.value_usd).replace("-", "−")
+        return percent(apr(amount, one.value_usd)).replace("-", "−")
 
     return tell
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from agents.numbers.fees import apr
 from chain.base.quantity import Quantity, Unknown
 from chain.contracts.hooks import Danger
 from chain.math.ticks import sqrt_price_at_tick
@@ -75,7 +76,6 @@ class Won(Struct, frozen=True):
 
 
 _NOT_READ_YET = Won("…", "dim", "…")
-_DAYS_A_YEAR = 365
 _LEAST_GAIN = Fraction(1, 200)
 """What is less is told as nothing."""
 _NO_CHARTS: Mapping[int, ChartView] = MappingProxyType({})
@@ -143,15 +143,15 @@ def _won(
         unit,
     )
     worths = {one.token_id: one for one in overview.portfolio.positions}
-    apr = yearly_fees(gained.fees_a_day, worths[position.token_id].principal)
+    yearly = yearly_fees(gained.fees_a_day, worths[position.token_id].principal)
     return Won(
         short_gain(gained.against_holding, unit),
         gain_tone(gained.against_holding),
         short_gain(gained.net_a_day, unit),
-        fee_apr=("–" if not position.liquidity else UNKNOWN) if apr is None else percent(apr),
+        fee_apr=("–" if not position.liquidity else UNKNOWN) if yearly is None else percent(yearly),
         gained=number(gained.against_holding),
         net=None if isinstance(gained.net_a_day, Unknown) else gained.net_a_day.value,
-        apr=apr,
+        apr=yearly,
     )
 
 
@@ -159,7 +159,7 @@ def yearly_fees(fees_a_day: Quantity[Fraction], principal: Quantity[Fraction]) -
     """A day's fees as a share of the position's worth a year."""
     if isinstance(fees_a_day, Unknown) or isinstance(principal, Unknown) or not principal.value:
         return None
-    return float(_DAYS_A_YEAR * fees_a_day.value / principal.value)
+    return apr(fees_a_day.value, principal.value)
 
 
 def _row(

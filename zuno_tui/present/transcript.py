@@ -14,8 +14,8 @@ from zuno_tui.present.output import cell_width, table_lines
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role, Thought
-    from agents.bus.run import SpokenTurn
-    from agents.lp.debate import DebateEnd
+    from agents.bus.run import PlanEnd, SpokenTurn
+    from agents.lp.plan import Plan
 
 _ROLE_WIDTH = 10
 _NARROWEST = 40
@@ -114,7 +114,7 @@ def _head(role: str, round_number: int) -> str:
     return f"{role:<{_ROLE_WIDTH}} {round_number or ' '} ▸ "
 
 
-def ending(ended: DebateEnd) -> str:
+def ending(ended: PlanEnd[Plan]) -> str:
     """How the debate ended, in a sentence."""
     if ended.plan is not None:
         choice = ended.plan.choice

@@ -19,7 +19,13 @@ from agents.lp.facts import (
     PastChange,
     PositionPast,
 )
-from agents.lp.observe.pool_facts import COIN_DECIMALS, MOST_STEPS, figure, said, usd_per_unit
+from agents.lp.observe.pool_facts import (
+    COIN_DECIMALS,
+    MOST_STEPS,
+    figure,
+    source_words,
+    usd_per_unit,
+)
 from agents.lp.observe.pool_reading import SeenPool, observed_pool, read_pools
 from agents.numbers.costs import GAS_UNITS, CostedRecipe
 from agents.numbers.shapes import MAX_SURVEYED_POOLS
@@ -352,7 +358,7 @@ class ChainObserver:
 
     def _gas(self, cost: Known[GasCost], prices: PriceBook) -> tuple[GasFacts, dict[str, str]]:
         coin = usd_per_unit(self._network, NATIVE, COIN_DECIMALS, prices)
-        told = {"gas": said(cost), "price of the coin": said(coin)}
+        told = {"gas": source_words(cost), "price of the coin": source_words(coin)}
         return gas_facts(cost.value, coin), told
 
 

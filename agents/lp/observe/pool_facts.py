@@ -77,7 +77,7 @@ def figure(quantity: Quantity[float] | Quantity[Fraction]) -> float | None:
     return None if isinstance(quantity, Unknown) else significant(float(quantity.value))
 
 
-def said(quantity: Quantity[object]) -> str:
+def source_words(quantity: Quantity[object]) -> str:
     """Who says so, and when."""
     if isinstance(quantity, Unknown):
         return f"unknown: {quantity.reason}"

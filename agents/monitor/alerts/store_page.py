@@ -118,7 +118,7 @@ class View:
         """The whole file: what stands, then what is over, one alert a line for other tools."""
         standing = [alert for alert in alerts if alert.active]
         over = sorted(
-            (alert for alert in alerts if not alert.active), key=lambda one: -one.updated_at
+            (alert for alert in alerts if not alert.active), key=lambda alert: -alert.updated_at
         )
         shown = (*standing, *over[:MOST_RESOLVED])
         lines = {alert.id: (alert, self._line(alert)) for alert in shown}
@@ -249,6 +249,6 @@ def in_order(alerts: Iterable[Alert]) -> tuple[Alert, ...]:
     return tuple(
         sorted(
             alerts,
-            key=lambda one: (not one.active, -one.severity.rank, -one.since, one.id),
+            key=lambda alert: (not alert.active, -alert.severity.rank, -alert.since, alert.id),
         )
     )

@@ -171,11 +171,11 @@ class BinanceVenue:
 
     async def account(self) -> VenueAccount:
         held = self._read.mapping(
-            await self._ask.asked(self._client.fapiPrivateV3GetAccount), "account"
+            await self._ask.read(self._client.fapiPrivateV3GetAccount), "account"
         )
-        risks = await self._ask.asked(self._client.fapiPrivateV3GetPositionRisk)
-        waiting = await self._ask.asked(self._client.fapiPrivateGetOpenOrders)
-        conditional = await self._ask.asked(self._client.fapiPrivateGetOpenAlgoOrders)
+        risks = await self._ask.read(self._client.fapiPrivateV3GetPositionRisk)
+        waiting = await self._ask.read(self._client.fapiPrivateGetOpenOrders)
+        conditional = await self._ask.read(self._client.fapiPrivateGetOpenAlgoOrders)
         orders = [
             *self._read.rows(waiting, "open orders"),
             *self._read.rows(conditional, "open orders"),
@@ -207,7 +207,7 @@ class BinanceVenue:
             order = resting(order, book)
             if would_take(order, book):
                 return refused(order, "nothing rests on its side of the book", await self.now())
-        await self._ask.asked(self._client.load_markets)
+        await self._ask.read(self._client.load_markets)
         return await self._ask.sent(order, lambda: self._placed(order), self.find, self.now)
 
     async def find(self, order: VenueOrder) -> OrderProgress | None:
@@ -217,14 +217,14 @@ class BinanceVenue:
             else self._client.fapiPrivateGetOrder
         )
         try:
-            seen = await self._ask.asked(ask, self._named(order))
+            seen = await self._ask.read(ask, self._named(order))
         except NotThereError:
             return None
         entry = self._read.mapping(seen, "order")
         if order.type in CONDITIONAL and entry.get("actualOrderId"):
             triggered = {"symbol": order.symbol, "orderId": entry["actualOrderId"]}
             entry = self._read.mapping(
-                await self._ask.asked(self._client.fapiPrivateGetOrder, triggered), "order"
+                await self._ask.read(self._client.fapiPrivateGetOrder, triggered), "order"
             )
         fees = await self._fees(order, entry)
         return progress_of(self._read, order, entry, fees)
@@ -236,7 +236,7 @@ class BinanceVenue:
             else self._client.fapiPrivateDeleteOrder
         )
         with suppress(NotThereError):
-            await self._ask.asked(drop, self._named(order))
+            await self._ask.read(drop, self._named(order))
         # It is cancelled now, or was filled or never there before: looking tells which.
         return await self.find(order)
 
@@ -251,7 +251,7 @@ class BinanceVenue:
         if not self._read.amount(entry.get("executedQty", "0"), "order"):
             return 0.0
         asked = {"symbol": order.symbol, "orderId": entry.get("orderId")}
-        trades = await self._ask.asked(self._client.fapiPrivateGetUserTrades, asked)
+        trades = await self._ask.read(self._client.fapiPrivateGetUserTrades, asked)
         return sum(
             self._read.number(self._read.mapping(row, "trade").get("commission"), "trade")
             for row in self._read.rows(trades, "trades")
@@ -261,7 +261,7 @@ class BinanceVenue:
         """Of the days that the venue tells by itself."""
         asked = {"incomeType": kind, "limit": 1000}
         rows = self._read.rows(
-            await self._ask.asked(self._client.fapiPrivateGetIncome, asked), "income"
+            await self._ask.read(self._client.fapiPrivateGetIncome, asked), "income"
         )
         return sum(
             self._read.number(self._read.mapping(row, "income").get("income"), "income")

@@ -149,7 +149,7 @@ class CcxtAsking:
         self._between_looks = between_looks
         self._errors = ccxt_errors()
 
-    async def asked(
+    async def read(
         self, ask: Callable[..., Awaitable[Any]], parameters: dict[str, Any] | None = None
     ) -> Any:  # noqa: ANN401 - checked field by field by whoever reads it
         """What may be asked twice: it is, where the clock was wrong."""

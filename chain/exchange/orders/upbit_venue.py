@@ -178,7 +178,7 @@ class UpbitVenue:
         marks = {f"{coin}USDT": prices[f"KRW-{coin}"] / won for coin in coins}
         cash = held.get("KRW", (0.0, 0.0))[0] / won + held.get("USDT", (0.0, 0.0))[0]
         waiting = self._read.rows(
-            await self._ask.asked(self._client.privateGetOrdersOpen, {}), "open orders"
+            await self._ask.read(self._client.privateGetOrdersOpen, {}), "open orders"
         )
         return VenueAccount(
             self.name,
@@ -223,7 +223,7 @@ class UpbitVenue:
 
     async def find(self, order: VenueOrder) -> OrderProgress | None:
         try:
-            seen = await self._ask.asked(
+            seen = await self._ask.read(
                 self._client.privateGetOrder, {"identifier": order.client_id}
             )
         except NotThereError:
@@ -233,15 +233,13 @@ class UpbitVenue:
 
     async def cancel(self, order: VenueOrder) -> OrderProgress | None:
         with suppress(NotThereError):
-            await self._ask.asked(self._client.privateDeleteOrder, {"identifier": order.client_id})
+            await self._ask.read(self._client.privateDeleteOrder, {"identifier": order.client_id})
         # It is cancelled now, or was filled or never there before: looking tells which.
         return await self.find(order)
 
     async def _balances(self) -> dict[str, tuple[float, float]]:
         """Of each coin how much, with what waits in orders, and what it cost in won."""
-        rows = self._read.rows(
-            await self._ask.asked(self._client.privateGetAccounts, {}), "account"
-        )
+        rows = self._read.rows(await self._ask.read(self._client.privateGetAccounts, {}), "account")
         found = {}
         for row in rows:
             entry = self._read.mapping(row, "account")
@@ -256,15 +254,13 @@ class UpbitVenue:
     async def _is_traded(self, coin: str) -> bool:
         """What has no market in won can be neither priced nor sold here."""
         if not self._markets:
-            rows = self._read.rows(
-                await self._ask.asked(self._client.publicGetMarketAll), "markets"
-            )
+            rows = self._read.rows(await self._ask.read(self._client.publicGetMarketAll), "markets")
             self._markets = {str(self._read.mapping(row, "market").get("market")) for row in rows}
         return f"KRW-{coin}" in self._markets
 
     async def _prices(self, *markets: str) -> dict[str, float]:
         asked = {"markets": ",".join(markets)}
-        rows = self._read.rows(await self._ask.asked(self._client.publicGetTicker, asked), "ticker")
+        rows = self._read.rows(await self._ask.read(self._client.publicGetTicker, asked), "ticker")
         entries = [self._read.mapping(row, "ticker") for row in rows]
         found = {
             str(entry.get("market")): self._read.positive(entry.get("trade_price"), "price")
@@ -275,14 +271,12 @@ class UpbitVenue:
         return found
 
     async def _step(self, market: str) -> float:
-        rows = await self._ask.asked(
-            self._client.publicGetOrderbookInstruments, {"markets": market}
-        )
+        rows = await self._ask.read(self._client.publicGetOrderbookInstruments, {"markets": market})
         [row] = self._read.rows(rows, "price step") or [None]
         return self._read.positive(self._read.mapping(row, "price step").get("tick_size"), "step")
 
     async def _best_offer(self, market: str) -> float:
-        rows = await self._ask.asked(self._client.publicGetOrderbook, {"markets": market})
+        rows = await self._ask.read(self._client.publicGetOrderbook, {"markets": market})
         [row] = self._read.rows(rows, "book") or [None]
         units = self._read.rows(self._read.mapping(row, "book").get("orderbook_units"), "book")
         if not units:

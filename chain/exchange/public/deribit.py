@@ -119,7 +119,7 @@ def term_volatility(options: Sequence[OptionQuote], days: float, now: float) -> 
     chosen = _expiry_near(options, days, now)
     if not chosen:
         return None
-    strike = min(chosen, key=lambda one: abs(one.strike - one.underlying)).strike
+    strike = min(chosen, key=lambda option: abs(option.strike - option.underlying)).strike
     found = [
         option.volatility for option in chosen if option.strike == strike and option.volatility > 0
     ]
@@ -133,8 +133,8 @@ def skew_25_delta(options: Sequence[OptionQuote], now: float) -> float | None:
     calls = [option for option in chosen if option.is_call]
     if not puts or not calls:
         return None
-    put = min(puts, key=lambda one: abs(option_delta(one, now) + _DELTA))
-    call = min(calls, key=lambda one: abs(option_delta(one, now) - _DELTA))
+    put = min(puts, key=lambda put: abs(option_delta(put, now) + _DELTA))
+    call = min(calls, key=lambda call: abs(option_delta(call, now) - _DELTA))
     return put.volatility - call.volatility
 
 

@@ -14,8 +14,8 @@ from chain.execution.build import recipes
 from chain.execution.build.facts import (
     BuildError,
     ChainFacts,
+    InsufficientBalanceError,
     PositionFacts,
-    ShortError,
     SpenderAllowance,
     TokenAllowances,
     Tolerance,
@@ -36,7 +36,7 @@ from chain.execution.build.requests import (
     WalletRequest,
     WrapRequest,
 )
-from chain.execution.build.sizing import guaranteed_by_exit, survivable, with_besides
+from chain.execution.build.sizing import guaranteed_by_exit, survivable, with_wallet_balance
 from chain.execution.transaction import UnsignedTransaction
 
 EXPIRY_SECONDS = 30 * 60
@@ -224,7 +224,9 @@ def _re_range(request: ReRangeRequest, facts: ChainFacts) -> list[Recipe]:
     if request.swap is None:
         return [recipes.move(position, span, facts)]
     sure = guaranteed_by_exit(position, facts.tolerance)
-    funds = sure if request.liquidity is None else with_besides(sure, position.pool.key, facts)
+    funds = (
+        sure if request.liquidity is None else with_wallet_balance(sure, position.pool.key, facts)
+    )
     return [
         recipes.leave(position, facts),
         recipes.swap_and_enter(
@@ -283,7 +285,7 @@ def _needs_balances(moving: list[Recipe], facts: ChainFacts) -> None:
 def _needs(token: Address, amount: int, held: Mapping[Address, int]) -> None:
     there = held.get(token, 0)
     if there < amount:
-        raise ShortError(token, there, amount)
+        raise InsufficientBalanceError(token, there, amount)
 
 
 def _transaction(recipe: Recipe, place: int, facts: ChainFacts) -> UnsignedTransaction:

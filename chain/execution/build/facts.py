@@ -35,7 +35,7 @@ class BuildError(ZunoError, ValueError):
     failure = Failure.REFUSED
 
 
-class ShortError(BuildError):
+class InsufficientBalanceError(BuildError):
     """The wallet holds less of a token than the transactions may take."""
 
     def __init__(self, token: Address, held: int, needed: int) -> None:

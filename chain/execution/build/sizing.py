@@ -267,7 +267,7 @@ def survivable(request: Request, facts: ChainFacts) -> Tolerance:
     return facts.tolerance
 
 
-def with_besides(sure: Amounts, key: PoolKey, facts: ChainFacts) -> Amounts:
+def with_wallet_balance(sure: Amounts, key: PoolKey, facts: ChainFacts) -> Amounts:
     """What is sure to be paid, and what the wallet holds besides, gas left out."""
     besides = []
     for token in (key.currency0, key.currency1):
@@ -300,7 +300,7 @@ def _covers_entry(
     """Whether an exit within the drift, and the wallet besides, surely pay for the entry."""
     pool = moving.position.pool
     sure = guaranteed_by_exit(moving.position, tolerance)
-    funds = with_besides(sure, pool.key, facts)
+    funds = with_wallet_balance(sure, pool.key, facts)
     try:
         size_swap_entry(pool, moving.span, funds, swap, tolerance, liquidity=moving.liquidity)
     except BuildError:

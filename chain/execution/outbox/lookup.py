@@ -254,13 +254,13 @@ async def find_verdict(
 def agreed(step: PlanStep, seen: Sequence[Sighting], needed: int) -> Verdict:
     """What enough of them tell alike; unclear where too few do."""
     groups: dict[object, list[Verdict]] = {}
-    for one in seen:
-        verdict = Verdict(standing(step, one), one)
+    for sighting in seen:
+        verdict = Verdict(standing(step, sighting), sighting)
         groups.setdefault(_key(verdict), []).append(verdict)
     enough = [group for group in groups.values() if len(group) >= needed]
     if len(enough) == 1:
         return _weakest(enough[0], needed)
-    return Verdict(NonceState.UNCLEAR, min(seen, key=lambda one: one.head.number))
+    return Verdict(NonceState.UNCLEAR, min(seen, key=lambda sighting: sighting.head.number))
 
 
 def _key(verdict: Verdict) -> object:
@@ -287,7 +287,7 @@ _WEAKEST_FIRST = (
 
 def _weakest(group: Sequence[Verdict], needed: int) -> Verdict:
     """The least that all of them say, seen from the lowest of their heads."""
-    lowest = min(group, key=lambda one: one.seen.head.number)
+    lowest = min(group, key=lambda sighting: sighting.seen.head.number)
     said = Counter(sighting.standing for sighting in group)
     # One that alone claims to hold it may keep it for ever: the same bytes go out again.
     if said[NonceState.PENDING] < needed and len(said) > 1:

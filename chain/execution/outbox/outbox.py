@@ -8,13 +8,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from chain.base.store import Store
-from chain.execution.outbox.chain_sight import (
-    Genesis,
-    Head,
-    begin_heads_again,
-    highest_head,
-    raise_head,
-)
 from chain.execution.outbox.journal import (
     OutboxError,
     add_version,
@@ -56,6 +49,13 @@ from chain.execution.outbox.rules import (
     grant,
     spend,
 )
+from chain.execution.outbox.same_chain import (
+    Genesis,
+    Head,
+    begin_heads_again,
+    highest_head,
+    raise_head,
+)
 
 if TYPE_CHECKING:
     import sqlite3
@@ -93,7 +93,7 @@ class Outbox:
         self._connection.close()
 
     @property
-    def kept(self) -> Store:
+    def store(self) -> Store:
         """What must last as long as the journal does, in the same file."""
         return Store(self._connection)
 

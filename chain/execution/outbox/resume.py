@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.execution.outbox.chain_sight import ChainState, keep_sight, sight_chain
 from chain.execution.outbox.delivery import Observed, observe
 from chain.execution.outbox.lookup import ONE_ENDPOINT, Evidence, NonceState
 from chain.execution.outbox.records import Dispatch, Doubt, EndCode, PlanStep, StepState
 from chain.execution.outbox.rules import END_WORDS
+from chain.execution.outbox.same_chain import ChainState, keep_sight, sight_chain
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:

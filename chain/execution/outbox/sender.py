@@ -10,7 +10,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chain.base.errors import Failure
-from chain.execution.outbox.chain_sight import Genesis, newest_of, note_seen, require_same_chain
 from chain.execution.outbox.delivery import (
     DeliveredTransaction,
     Handing,
@@ -23,6 +22,7 @@ from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.lookup import ONE_ENDPOINT, Evidence, NonceState
 from chain.execution.outbox.records import SUCCEEDED, Dispatch, Doubt, PlanStep, StepState
 from chain.execution.outbox.rules import check_can_replace, check_not_over, least_dearer
+from chain.execution.outbox.same_chain import Genesis, newest_of, note_seen, require_same_chain
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 

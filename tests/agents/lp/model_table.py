@@ -13,10 +13,11 @@ from msgspec.structs import replace
 
 from agents.bus.record import FileSink, MemorySink, RecordWriter, verify_record
 from agents.bus.replay import read_record
-from agents.bus.run import Listener
+from agents.bus.run import Listener, PlanEnd
 from agents.bus.transport import Ambient, BusLimits
-from agents.lp.debate import DebateEnd, hold_debate, replay_debate
+from agents.lp.debate import hold_debate, replay_debate
 from agents.lp.facts import PositionPast
+from agents.lp.plan import Plan
 from agents.lp.plan_document import plan_document
 from agents.model.abilities import AbilityMemory
 from agents.model.budget import Budget, BudgetLimits, TokenRate
@@ -52,7 +53,7 @@ A_CALL = 165  # tokens the endpoint says each took
 class Held:
     """One debate as it was heard, and everything it left behind."""
 
-    ended: DebateEnd
+    ended: PlanEnd[Plan]
     requests: list[ChatRequest]
     path: Path
     took: float

@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agents.bus.envelope import Envelope, Role
-    from agents.lp.debate import DebateEnd
+    from agents.bus.run import PlanEnd
     from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
+    from agents.lp.plan import Plan
     from agents.model.interface import ModelPrompt, Reply
     from tests.agents.lp.debating import Argued
 
@@ -232,7 +233,7 @@ class Blind:
         raise AssertionError
 
 
-async def looked(eyes: Blind, crashes: list[Exception], **limits: float) -> DebateEnd:
+async def looked(eyes: Blind, crashes: list[Exception], **limits: float) -> PlanEnd[Plan]:
     return await hold_debate(
         start_of(NARROW, 2),
         eyes,

@@ -12,9 +12,9 @@ import pytest
 
 from agents.lp.advice_words import option_letter
 from agents.lp.briefing import AXES
-from agents.lp.closing import closing_sentence
 from agents.lp.conclude import is_permitted, rules_alone
 from agents.lp.plan import plan_identity
+from agents.lp.spoken import closing_sentence
 from agents.numbers.advice import AdviceReason
 from agents.numbers.profiles import PROFILES, CheckedAssumption, RiskProfile
 from agents.numbers.rules import JudgmentVerdict

@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from agents.bus.record import FileSink, RecordWriter
 from agents.bus.replay import read_record
 from agents.bus.transport import Ambient
-from agents.lp.debate import HANDLERS, DebateEnd, hold_debate, replay_debate
+from agents.lp.debate import HANDLERS, hold_debate, replay_debate
+from agents.lp.plan import Plan
 from agents.lp.plan_document import plan_document
 from agents.model.brief import MOST_QUOTED
 from agents.numbers.profiles import RiskProfile
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.bus.envelope import Role
-    from agents.bus.run import SpokenTurn
+    from agents.bus.run import PlanEnd, SpokenTurn
     from agents.lp.facts import CreateContext, MarketContext
     from agents.lp.plan import Plan
     from agents.model.interface import Answer, ModelPrompt, Reply
@@ -155,7 +156,7 @@ class Siege:
     context: Context
     model: HostileModel
     rounds: int
-    ended: DebateEnd | None = None
+    ended: PlanEnd[Plan] | None = None
     crashes: list[str] = field(default_factory=list)
     difference: object = None
     record: bytes = b""

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agents.bus.envelope import Role
-    from agents.lp.debate import DebateEnd
+    from agents.bus.run import PlanEnd
     from agents.lp.facts import CreateContext, ObservedPool
+    from agents.lp.plan import Plan
     from agents.model.interface import Reply
 
     Context = MarketContext | CreateContext
@@ -74,7 +75,7 @@ class Stubborn:
         return Answer(value, usage, value.model_dump_json(by_alias=True), "stubborn")
 
 
-async def debated(context: Context, model: Stubborn) -> DebateEnd:
+async def debated(context: Context, model: Stubborn) -> PlanEnd[Plan]:
     return await hold_debate(
         start_of(context),
         FixedEyes(context),

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from agents.bus.envelope import Envelope, Role
     from agents.bus.replay import Record
+    from agents.bus.run import PlanEnd
     from agents.bus.worker import HandlerContext, Outgoing
-    from agents.lp.debate import DebateEnd
     from agents.lp.facts import CreateContext, MarketContext
 
     Context = MarketContext | CreateContext
@@ -126,7 +126,9 @@ async def seen(context: Context) -> Context:
     return context
 
 
-async def judged(argued: Argued, seeing: Coroutine[Any, Any, Context], folder: Path) -> DebateEnd:
+async def judged(
+    argued: Argued, seeing: Coroutine[Any, Any, Context], folder: Path
+) -> PlanEnd[Plan]:
     path = folder / "record.jsonl"
     path.write_bytes(argued.record)
     task = asyncio.create_task(seeing)

@@ -15,9 +15,9 @@ from agents.monitor.rules.baseline import (
     WALLET,
     Baseline,
     Baselines,
+    DepthReference,
     read_baseline,
 )
-from agents.monitor.rules.depths import DepthReference
 from agents.monitor.rules.thresholds import LEAST_INTERVAL_SECONDS, Thresholds, WatchSettings
 from chain.base.units import DAY
 from tests.agents.monitor.made_up_positions import NETWORK, block, position

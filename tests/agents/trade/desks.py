@@ -17,10 +17,10 @@ from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from agents.bus.run import Listener
+    from agents.bus.run import Listener, PlanEnd
     from agents.model.interface import Model
     from agents.trade.facts import DeskQuestion
-    from agents.trade.flow import DeskEnd
+    from agents.trade.plan import TradePlan
     from agents.trade.services import ChartArtist, DeskEyes, DeskObservation
     from tests.fakes.exchange import ExchangeDouble
 
@@ -28,7 +28,7 @@ REQUEST = "req_trade"
 
 
 class Argued(Struct, frozen=True):
-    ended: DeskEnd
+    ended: PlanEnd[TradePlan]
     lines: list[bytes]
 
 

@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from chain.execution.outbox.chain_sight import (
-    REORG_DEPTH,
+from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, NamedReader
+from chain.execution.outbox.records import EndCode, StepState
+from chain.execution.outbox.resume import StepSituation, look
+from chain.execution.outbox.rules import PlanOverError
+from chain.execution.outbox.same_chain import (
     ChainState,
     Genesis,
     Head,
     keep_sight,
     sight_chain,
 )
-from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, NamedReader
-from chain.execution.outbox.records import EndCode, StepState
-from chain.execution.outbox.resume import StepSituation, look
-from chain.execution.outbox.rules import PlanOverError
 from chain.rpc.client import RpcClient
-from chain.rpc.errors import NoEndpoint, Unreachable
+from chain.rpc.errors import REORG_DEPTH, NoEndpoint, Unreachable
 from tests import node_rpc
 from tests.chain.execution.outbox_kit import transfer
 from tests.chain.execution.sending_kit import QUICK, Bench, bench_on

@@ -55,10 +55,10 @@ def test_it_is_begun_whole_private_and_durable(tmp_path: Path) -> None:
 
 def test_what_is_kept_beside_the_journal_is_in_its_file(tmp_path: Path) -> None:
     with Outbox.open(tmp_path / "outbox.db") as outbox:
-        outbox.kept.put("approvals", "hash", {"a": 1}, now=0)
+        outbox.store.put("approvals", "hash", {"a": 1}, now=0)
 
     with Outbox.open(tmp_path / "outbox.db") as outbox:
-        assert outbox.kept.get("approvals", "hash") == {"a": 1}
+        assert outbox.store.get("approvals", "hash") == {"a": 1}
 
 
 def test_processes_that_begin_it_at_once_begin_one(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import pytest
 from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.outbox.chain_sight import require_same_chain
 from chain.execution.outbox.delivery import (
     DeliveredTransaction,
     Handing,
@@ -23,6 +22,7 @@ from chain.execution.outbox.lookup import EMBEDDED, Evidence
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Doubt, EndCode, StepState
 from chain.execution.outbox.rules import APPROVAL_SECONDS
+from chain.execution.outbox.same_chain import require_same_chain
 from chain.execution.outbox.sender import Patience
 from chain.rpc.errors import Malformed, NoEndpoint, RpcError, SendRefusal, SendRefused, SendUnclear
 from chain.rpc.records import Transaction

@@ -12,8 +12,8 @@ from chain.positions.holdings import (
     TRANSFER,
     Holdings,
     custody_topics,
-    kept,
     minted_in,
+    worth_keeping,
 )
 from chain.rpc.records import Log
 
@@ -108,7 +108,7 @@ def test_filters_name_the_wallet_on_either_side() -> None:
 @given(st.lists(st.integers(0, 100), unique=True), st.integers(-1, 100))
 def test_checkpoints_are_kept_where_a_reorg_can_fall_back_to(blocks: list[int], final: int) -> None:
     checkpoints = [Holdings(through, "0x") for through in sorted(blocks)]
-    remaining = kept(checkpoints, final)
+    remaining = worth_keeping(checkpoints, final)
     assert len(remaining) <= 3
     assert list(remaining) == sorted(remaining, key=lambda one: one.through)
     if checkpoints:

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from chain.read import block_reader as one_block
 from chain.read.block_reader import (
-    BlockMovedError,
     NoSuchBlockError,
     OneBlock,
     decode_words,
@@ -18,6 +17,7 @@ from chain.read.block_reader import (
 )
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
+from chain.rpc.errors import Reorged
 from chain.rpc.records import Block
 from tests.chain.between import Door
 
@@ -94,15 +94,15 @@ async def test_a_node_that_does_not_keep_to_the_block(
         await at.read(words_of(desk, 1))
         assert at.block.number == 6
         door.meddle = always_the_seventh
-        with pytest.raises(BlockMovedError, match="Block 6"):
+        with pytest.raises(Reorged, match="block 6"):
             await at.read(words_of(desk, 1))
-        with pytest.raises(BlockMovedError, match="Block 6"):
+        with pytest.raises(Reorged, match="block 6"):
             await OneBlock(client, desk.network, 6).read(words_of(desk, 1))
 
 
 async def test_arbitrum_is_asked_for_its_own_block_number(desk: Desk, changing: Moves) -> None:
     arbitrum = replace(desk.network, stack="arbitrum")
-    with pytest.raises(BlockMovedError):
+    with pytest.raises(Reorged):
         await OneBlock(desk.client, arbitrum).read(words_of(desk, 1))
     changing.rpc("hardhat_setCode", ARB_SYS, ANSWERS_BLOCK_NUMBER)
     changing.rpc("evm_mine")

@@ -65,7 +65,7 @@ def read_draft(path: Path, sealed: str) -> Draft:
     """The approval under a hash, as the file holds it."""
     with Outbox.open(path) as outbox:
         dispatch = outbox.dispatch(sealed)
-        terms = outbox.kept.get("approvals", sealed)
+        terms = outbox.store.get("approvals", sealed)
     assert isinstance(terms, dict)
     return Draft(
         dispatch.plan_id,
@@ -105,7 +105,7 @@ def write_forged(path: Path, draft: Draft, *, seal: bool = True, tag: bool = Tru
             )
     if tag:
         with Outbox.open(path) as outbox:
-            tag_approval(outbox.kept, sealed, now=0)
+            tag_approval(outbox.store, sealed, now=0)
     return sealed
 
 
@@ -157,7 +157,7 @@ def _write(journal: sqlite3.Connection, draft: Draft, sealed: str) -> None:
 def _sealed(path: Path) -> str:
     """The hash that makes everything consistent; any where the bytes cannot be read."""
     with Outbox.open(path) as outbox:
-        approval = read_approval(outbox.kept, _UNSEALED)
+        approval = read_approval(outbox.store, _UNSEALED)
         if approval is None:
             return "a" * 64
         try:

@@ -110,7 +110,7 @@ def test_fifty_sizes_of_each_have_the_verdict_specified(
 
 def _kept_bounds(desk: Desk, plan_id: str) -> DriftLimits:
     with Outbox.open(desk.command.home / "outbox.db") as outbox:
-        return find_approval(outbox.kept, plan_id).bounds
+        return find_approval(outbox.store, plan_id).bounds
 
 
 def test_a_plan_to_open_drifts_with_the_pool_it_enters(desk: Desk, moves: Moves) -> None:

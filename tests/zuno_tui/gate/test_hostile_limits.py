@@ -35,7 +35,7 @@ def test_two_wallets_of_one_home_share_the_days_limit(
 
     with Outbox.open(desk.command.home / "outbox.db") as outbox:
         now = first["expiresAt"] - 600
-        waiting = find_approval(outbox.kept, second["planId"])
+        waiting = find_approval(outbox.store, second["planId"])
         assert 450_000_000 < waiting.notional <= 900_000_000
         refuse_past_the_day(outbox, waiting, now)
         outbox.consume(first["hash"], now=now)

@@ -16,7 +16,7 @@ from agents.bus.record import FileSink, RecordWriter, running_versions
 from agents.bus.transport import Ambient
 from agents.memory.lesson_writing import feedback, kind_records
 from agents.trade.facts import DeskQuestion, DeskSettings, HedgeFacts
-from agents.trade.flow import TRADE_FLOW, DeskEnd, hold_desk
+from agents.trade.flow import TRADE_FLOW, hold_desk
 from agents.trade.limits import DeskLimits
 from agents.trade.observe.news import MemoryIngestion, NarrativeReader, NewsReader
 from agents.trade.observe.observer import MarketObserver
@@ -54,9 +54,10 @@ from zuno_tui.features.trade.venue import exchange_address, open_venue
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role
-    from agents.bus.run import Listener
+    from agents.bus.run import Listener, PlanEnd
     from agents.memory.memory import TradeMemory
     from agents.model.interface import Model
+    from agents.trade.plan import TradePlan
     from chain.exchange.orders.other_venues import OtherVenues
     from zuno_tui.app.session import Session
 
@@ -157,7 +158,7 @@ async def open_trading(session: Session) -> AsyncIterator[Trading]:
 
 
 class ArguedTrade(Struct, frozen=True):
-    ended: DeskEnd
+    ended: PlanEnd[TradePlan]
     document: PlanDocument | None
 
 

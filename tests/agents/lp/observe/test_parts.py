@@ -16,7 +16,7 @@ from agents.lp.observe.pool_facts import (
     figure,
     nearest_changes,
     pool_facts,
-    said,
+    source_words,
 )
 from agents.lp.observe.pool_reading import (
     MarketCloses,
@@ -158,7 +158,9 @@ async def test_with_a_market_every_figure_is_the_markets_and_names_no_token() ->
     assert found.sigma == pytest.approx(sqrt(24) * log(1.01), rel=1e-5)
     assert figure(found.sigma_24h) == figure(found.sigma_7d) == found.sigma
     assert found.source == "CoinGecko, 169 hourly prices of ethereum, 24 h and 7 d"
-    assert said(found.sigma_7d).startswith("CoinGecko, 169 hourly prices of ethereum, Unix time ")
+    assert source_words(found.sigma_7d).startswith(
+        "CoinGecko, 169 hourly prices of ethereum, Unix time "
+    )
     assert none.day == Unknown("the market has no usable series for this pair")
 
 
@@ -166,7 +168,7 @@ def test_fees_of_a_day_leave_out_the_protocols_part_and_older_swaps() -> None:
     swaps = (swap(25, -(10**9), 1), swap(23, -(10**9), 1), swap(1, 1, -4 * 10**9))
     found = earnings(history(*swaps), state(), units(0.5, 0.25))
     assert figure(found.fees_24h_usd) == 10**9 * 0.003 * 0.5 + 4 * 10**9 * 0.003 * 0.25
-    assert said(found.fees_24h_usd) == "2 pool swaps, block 900"
+    assert source_words(found.fees_24h_usd) == "2 pool swaps, block 900"
     shared = earnings(
         history(swap(1, -(10**9), 1, fee=3000 + 997), protocol=ProtocolFee(1000, 0)),
         state(protocol=ProtocolFee(1000, 0)),
@@ -263,5 +265,5 @@ def test_too_many_changes_are_cut_where_nothing_is_missing_between() -> None:
 def test_a_figure_and_what_is_said_of_it(
     quantity: Quantity[float], words: str, number: float | None
 ) -> None:
-    assert said(quantity) == words
+    assert source_words(quantity) == words
     assert figure(quantity) == number

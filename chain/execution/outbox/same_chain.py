@@ -13,7 +13,7 @@ from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.records import Dispatch, EndCode
 from chain.execution.outbox.rules import PlanOverError, check_not_over
 from chain.rpc import requests
-from chain.rpc.errors import Malformed, NoEndpoint, RpcError
+from chain.rpc.errors import REORG_DEPTH, Malformed, NoEndpoint, RpcError
 from chain.rpc.records import Block
 
 if TYPE_CHECKING:
@@ -59,8 +59,6 @@ def begin_heads_again(journal: sqlite3.Connection, chain: Genesis, head: Head, n
     raise_head(journal, chain, head, now)
 
 
-REORG_DEPTH = 8
-"""Blocks that a live network may take back, or an endpoint be behind, without being odd."""
 STALE_SECONDS = 60.0
 _LOOKS_AGAIN = 8
 
