@@ -160,6 +160,8 @@ class Endpoint(Struct, eq=False):
     """The other chain it answered for; it is not asked again."""
     most_in_batch: int | None = None
     """The largest batch it took after it refused a larger one."""
+    logs_alone: bool = False
+    """Whether it takes no more than one call for logs in a batch."""
     pins_by_hash: bool = True
     """Whether it takes a block's hash where a block is named (EIP-1898)."""
     behind_until: float = 0.0

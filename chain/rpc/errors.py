@@ -91,6 +91,10 @@ class TimedOut(RpcError):
         self.before_sending = connecting
 
 
+_OFTEN_PASSING = frozenset((403, 404, 408, 409, 425))
+"""What gateways answer now and then, with a page of their own, though the endpoint is well."""
+
+
 class HttpFault(RpcError):
     """An HTTP status other than success, without a JSON-RPC answer inside."""
 
@@ -102,26 +106,40 @@ class HttpFault(RpcError):
         if 300 <= status < 400:
             said = f"answered with a redirect (HTTP {status}), which is never followed"
             next_step = "Set the address it really lives at: zuno --network NAME --rpc URL"
-        elif status in (401, 403):
+        elif status == 401:
             said = f"refused access (HTTP {status})"
             next_step = "Check the key in its URL: zuno --network NAME --rpc URL"
+        elif status == 402:
+            said = f"wants to be paid (HTTP {status})"
+            next_step = "Look at its plan, or set another endpoint: zuno --network NAME --rpc URL"
+        elif status in _OFTEN_PASSING:
+            said = f"refused access (HTTP {status})" if status == 403 else said
+            next_step = (
+                "It may pass: try again. If not, check its address and the key in it: "
+                "zuno --network NAME --rpc URL"
+            )
         super().__init__(f"{endpoint} {said}.", next_step, endpoint=endpoint)
         self.status = status
-        self.lasting = 300 <= status < 500
+        self.lasting = 300 <= status < 500 and status not in _OFTEN_PASSING
         self.retry_after = retry_after
 
 
 class RateLimited(RpcError):
     kind = ErrorKind.RATE_LIMITED
 
-    def __init__(self, *, endpoint: str, retry_after: float | None = None) -> None:
+    def __init__(
+        self, *, endpoint: str, retry_after: float | None = None, used_up: bool = False
+    ) -> None:
+        """`used_up` is whether a quota of a day or a month is gone: no pause helps."""
         when = "" if retry_after is None else f" It asks to wait {retry_after:.0f} s."
-        super().__init__(
-            f"{endpoint} limits how often it may be asked.{when}",
-            "Wait, or add an endpoint: zuno --network NAME --rpc URL",
-            endpoint=endpoint,
-        )
+        said = f"{endpoint} limits how often it may be asked.{when}"
+        next_step = "Wait, or add an endpoint: zuno --network NAME --rpc URL"
+        if used_up:
+            said = f"What {endpoint} answers in a day or a month is used up."
+            next_step = "Look at its plan, or add an endpoint: zuno --network NAME --rpc URL"
+        super().__init__(said, next_step, endpoint=endpoint)
         self.retry_after = retry_after
+        self.lasting = used_up
 
 
 class Malformed(RpcError):

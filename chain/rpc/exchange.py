@@ -24,7 +24,13 @@ from chain.rpc.errors import (
 )
 from chain.rpc.requests import Request, RequestLimits, chain_id
 from chain.rpc.values import InvalidValueError
-from chain.rpc.wire import is_rate_limit, refuses_range, smaller_batch, typed_error
+from chain.rpc.wire import (
+    is_rate_limit,
+    refuses_range,
+    smaller_batch,
+    typed_error,
+    wants_logs_alone,
+)
 
 if TYPE_CHECKING:
     import itertools
@@ -157,7 +163,7 @@ class RpcExchange(Struct, frozen=True):
         size = endpoint.most_in_batch or len(asked)
         largest, too_long = 0, False
         while len(replies) < len(asked):
-            chunk = asked[len(replies) : len(replies) + size]
+            chunk = self._chunk(endpoint, asked[len(replies) : len(replies) + size])
             await self._await_turn(endpoint, ends - time())
             try:
                 answered = await self._post(endpoint, chunk, ends - time())
@@ -165,9 +171,17 @@ class RpcExchange(Struct, frozen=True):
                 if refuses_range(refused.error) and any(map(_asks_logs, questions)):
                     refusal = typed_error(refused.error, "eth_getLogs", endpoint)
                     return [refusal] * len(questions)
+                if wants_logs_alone(refused.error) and not endpoint.logs_alone:
+                    endpoint.logs_alone = True
+                    continue
                 # Too many bytes say nothing of how many short questions it takes.
                 too_long = too_long or len(wire.written(chunk, 0)) > _LONG_BYTES
                 size = smaller_batch(refused.error, len(chunk))
+                continue
+            except TooLarge:
+                if len(chunk) == 1:
+                    raise
+                too_long, size = True, len(chunk) // 2
                 continue
             replies += answered.replies
             largest = max(largest, answered.size)
@@ -182,6 +196,20 @@ class RpcExchange(Struct, frozen=True):
         outcomes = await _off_loop(largest, self._outcomes, endpoint, questions, own)
         self.recent.note(outcomes)
         return outcomes
+
+    def _chunk(
+        self, endpoint: Endpoint, questions: Sequence[Request[object]]
+    ) -> Sequence[Request[object]]:
+        """As many of them as may go together: by their answers' bytes, and by calls for logs."""
+        wanted = logs = 0
+        for place, question in enumerate(questions):
+            wanted += question.answer_bytes or 0
+            logs += _asks_logs(question)
+            if place and (
+                wanted > self.limits.most_answer_bytes or (endpoint.logs_alone and logs > 1)
+            ):
+                return questions[:place]
+        return questions
 
     async def checked(self, endpoint: Endpoint, seconds: float) -> list[Outcome]:
         """Make sure of the chain before something is sent that must travel alone."""
@@ -295,7 +323,7 @@ class RpcExchange(Struct, frozen=True):
         return answer.wait(self.wall_clock())
 
     def _most_bytes(self, questions: Sequence[Request[object]]) -> int:
-        wanted = max(question.answer_bytes or 0 for question in questions)
+        wanted = sum(question.answer_bytes or 0 for question in questions)
         return min(max(wanted, self.limits.answer_bytes), self.limits.most_answer_bytes)
 
 

@@ -63,6 +63,9 @@ def written(requests: Sequence[Request[object]], first_id: int) -> bytes:
     return json.dumps(calls[0] if len(calls) == 1 else calls, separators=(",", ":")).encode()
 
 
+_WRITTEN_ID = re.compile(r"[0-9]{1,18}", re.ASCII)
+
+
 def read(body: bytes, first_id: int, count: int) -> list[Reply]:
     """The answers in the order of the questions, each id exactly once."""
     try:
@@ -125,6 +128,8 @@ def _reply(entry: object, expected_id: int) -> Reply:
 
 def _id(entry: object) -> int:
     number = entry.get("id") if isinstance(entry, Mapping) else None
+    if isinstance(number, str) and _WRITTEN_ID.fullmatch(number):
+        number = int(number)  # some gateways give it back as text
     if isinstance(number, bool) or not isinstance(number, int):
         raise InvalidRpcReplyError("an answer has no proper id")
     return number
@@ -212,7 +217,9 @@ _NO_BLOCK = re.compile(
     # Anvil says the first of a number and the second of a hash.
     r"|blockoutofrange|resource not found"
 )
-_BRIEF = re.compile(r"busy|time(d )?.?out|try again|overload|unavailable|temporar")
+_BRIEF = re.compile(r"busy|time(d )?.?out|try again|overload|unavailable|temporar|cannot fulfill")
+_OF_A_DAY = re.compile(r"\b(daily|per day|a day|monthly|per month)\b")
+_ONE_LOGS_CALL = re.compile(r"too many .{0,4}eth_getlogs.{0,4} (methods|calls|requests)")
 _RANGE_NAMED = re.compile(r"\[\s*(0x[0-9a-f]{1,16})\s*,\s*(0x[0-9a-f]{1,16})\s*\]")
 _SPAN_NAMED = re.compile(
     r"(?:max(?:imum)?(?: is)?|max block range ?[:=]?|limited to(?: a)?|limit(?: of)?|up to(?: a)?"
@@ -285,7 +292,8 @@ def _is_about_something_else(error: ServerError, words: str) -> bool:
 
 def _unanswered(error: ServerError, words: str, shown: str, label: str) -> RpcError:
     if is_rate_limit(error):
-        return RateLimited(endpoint=label, retry_after=_backoff(error.data))
+        used_up = bool(_OF_A_DAY.search(words))
+        return RateLimited(endpoint=label, retry_after=_backoff(error.data), used_up=used_up)
     if _NO_STATE.search(words):
         return StatePruned(shown, endpoint=label)
     if _NO_BLOCK.search(words):
@@ -308,6 +316,11 @@ def refuses_range(error: ServerError) -> bool:
 
 def is_rate_limit(error: ServerError) -> bool:
     return error.code in _RATE_CODES or bool(_RATE.search(error.message[:_LOOKED_AT].lower()))
+
+
+def wants_logs_alone(error: ServerError) -> bool:
+    """Whether a batch was refused for holding more than one call for logs."""
+    return bool(_ONE_LOGS_CALL.search(error.message[:_LOOKED_AT].lower()))
 
 
 def smaller_batch(error: ServerError, size: int) -> int:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from chain.contracts.networks import network_named
 from chain.rpc import requests
@@ -16,7 +17,8 @@ from chain.rpc.errors import (
     RpcRefused,
     Unreachable,
 )
-from tests.chain.rpc.conftest import assert_fit_to_show, client_of
+from chain.rpc.records import LogFilter
+from tests.chain.rpc.conftest import QUICK, assert_fit_to_show, client_of
 from tests.fakes import faults
 from tests.fakes.fault_server import SECRET, Asked, Behaviour, Connection, FaultServer, honest
 from tests.fakes.honest_node import GAS_PRICE, HonestNode
@@ -170,3 +172,54 @@ async def test_no_proxy_of_the_environment_is_used(
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     async with FaultServer() as server, client_of(base, [server.url]) as client:
         assert await client.ask(requests.gas_price()) == GAS_PRICE
+
+
+async def test_ids_may_come_back_as_text(base: Network) -> None:
+    as_text = faults.replies(lambda all_: [{**one, "id": str(one["id"])} for one in all_])
+    async with FaultServer(as_text) as server, client_of(base, [server.url]) as client:
+        answers = await client.together(requests.gas_price(), requests.balance(HOLDER, 7))
+        assert answers == (GAS_PRICE, 7_000)
+
+
+async def test_one_call_for_logs_a_batch_is_learned_as_that(base: Network) -> None:
+    refusal = faults.status(
+        "200 OK",
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,'
+        b'"message":"Too many [\\"eth_getLogs\\"] methods in the batch"}}',
+    )
+
+    async def behave(asked: Asked, connection: Connection, node: HonestNode) -> None:
+        logs = [call for call in asked.calls if call["method"] == "eth_getLogs"]
+        if len(logs) > 1:
+            await refusal(asked, connection, node)
+            return
+        answers = [
+            {**node.answer(call), "result": []} if call in logs else node.answer(call)
+            for call in asked.calls
+        ]
+        body = answers if asked.is_batch else answers[0]
+        await connection.respond(json.dumps(body).encode())
+
+    wanted = [requests.logs(LogFilter(HOLDER, (), block, block)) for block in (1, 2, 3)]
+    prices = [requests.gas_price() for _ in range(9)]
+    async with FaultServer(behave) as server, client_of(base, [server.url]) as client:
+        found = await client.settle([*prices, *wanted])
+        assert found[:9] == [GAS_PRICE] * 9
+        assert found[9:] == [(), (), ()]
+        assert client.endpoints[0].most_in_batch is None
+        assert len(server.asked) == 1 + 3
+
+
+async def test_an_answer_that_is_too_large_is_asked_for_in_halves(base: Network) -> None:
+    limits = replace(QUICK, answer_bytes=2_000, most_answer_bytes=2_000)
+
+    def long(replies: list[dict[str, object]]) -> object:
+        return [{**one, "padding": "x" * 500} for one in replies]
+
+    async def behave(asked: Asked, connection: Connection, node: HonestNode) -> None:
+        await (faults.replies(long) if asked.is_batch else honest)(asked, connection, node)
+
+    async with FaultServer(behave) as server, client_of(base, [server.url], limits=limits) as one:
+        questions = [requests.balance(HOLDER, number) for number in range(9)]
+        assert await one.settle(questions) == [number * 1_000 for number in range(9)]
+        assert one.endpoints[0].most_in_batch is None

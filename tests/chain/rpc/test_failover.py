@@ -208,8 +208,13 @@ async def test_reads_are_tried_again_and_a_fault_puts_an_endpoint_behind(base: N
     [
         (faults.status("500 X"), 2),
         (faults.body(b"<html>"), 2),
-        (faults.status("403 Forbidden"), 1),
-        (faults.endless_body, 1),
+        (faults.status("403 Forbidden"), 2),
+        (faults.status("404 Not Found"), 2),
+        (faults.status("401 Unauthorized"), 1),
+        (faults.status("402 Payment Required"), 1),
+        (faults.error(-32046, "Cannot fulfill request"), 2),
+        (faults.error(-32005, "daily request count exceeded, request rate limited"), 1),
+        (faults.endless_body, 2),  # what was asked together is asked apart
         (faults.error(-32000, "missing trie node"), 1),
         (faults.error(-32601, "no such method"), 1),
     ],

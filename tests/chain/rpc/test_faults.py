@@ -107,7 +107,7 @@ FAULTS = [
     Fault("null instead of replies", faults.body(b"null"), MALFORMED),
     Fault("a list of numbers", faults.body(b"[1,2]"), MALFORMED),
     Fault("wrong id", faults.last_reply(id=999_999), MALFORMED),
-    Fault("id as text", faults.last_reply(id="2"), MALFORMED),
+    Fault("id in words", faults.last_reply(id="two"), MALFORMED),
     Fault("id null", faults.last_reply(id=None), MALFORMED),
     Fault("id true", faults.last_reply(id=True), MALFORMED),
     Fault("one id twice", faults.replies(lambda all_: [all_[0], all_[0]]), MALFORMED),

@@ -119,7 +119,7 @@ def test_any_other_set_of_ids_is_refused(ids: list[int]) -> None:
             wire.read(body, 10, 3)
 
 
-@pytest.mark.parametrize("number", ["true", '"1"', "1.0", "null", "2", "[1]"])
+@pytest.mark.parametrize("number", ["true", '"one"', '"1.0"', '""', "1.0", "null", "2", "[1]"])
 def test_only_the_very_id_will_do(number: str) -> None:
     body = f'{{"jsonrpc":"2.0","id":{number},"result":"0x1"}}'.encode()
     with pytest.raises(wire.InvalidRpcReplyError):
