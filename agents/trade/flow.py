@@ -13,14 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from agents.bus.bus import FlowSpec
-from agents.bus.run import (
-    FlowOutcome,
-    Listener,
-    PlanEnd,
-    plan_end,
-    replay_flow,
-    run_flow,
-)
+from agents.bus.run import FlowOutcome, Listener, PlanEnd, plan_end, replay_flow, run_flow
 from agents.bus.worker import HandlerContext, Outgoing
 from agents.model.speaking import model_thought, thought
 from agents.trade import FLOW

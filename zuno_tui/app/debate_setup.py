@@ -23,8 +23,13 @@ from agents.lp.debate import LP_FLOW, hold_debate
 from agents.lp.observe import ChainObserver
 from agents.lp.payloads import CRITIC, FlowCreateStart, FlowStart
 from agents.lp.plan_document import plan_document
-from agents.lp.rebuild import PlanRefusedError, refuse_unless_rebuilt
-from agents.lp.second_opinion import ask_second_critic, last_proposal, stricter_plan
+from agents.lp.rebuild import (
+    PlanRefusedError,
+    ask_second_critic,
+    last_proposal,
+    refuse_unless_rebuilt,
+    stricter_plan,
+)
 from agents.model.budget import Budget, BudgetReport, DebateBudget
 from agents.model.settings import ModelSettings, RoleModels
 from chain.base.redaction import Redactor

@@ -17,7 +17,6 @@ from agents.bus.transport import Ambient
 from agents.memory.lesson_writing import feedback, kind_records
 from agents.trade.facts import DeskQuestion, DeskSettings, HedgeFacts
 from agents.trade.flow import TRADE_FLOW, hold_desk
-from agents.trade.limits import DeskLimits
 from agents.trade.observe.news import MemoryIngestion, NarrativeReader, NewsReader
 from agents.trade.observe.observer import MarketObserver
 from agents.trade.observe.sections import (
@@ -28,7 +27,7 @@ from agents.trade.observe.sections import (
     SectionReader,
 )
 from agents.trade.plan_document import trade_document
-from agents.trade.terms import Objective, SectionName, TradeMode
+from agents.trade.terms import DeskLimits, Objective, SectionName, TradeMode
 from chain.base.locks import locked_if_free
 from chain.base.redaction import Redactor
 from chain.exchange.orders.ccxt_client import VenuePackageError
