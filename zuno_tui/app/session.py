@@ -65,6 +65,8 @@ class Session(Struct, frozen=True):
         flags = flags_of(arguments)
         settings = load_settings(home.settings, os.environ, flags)
         name_anvil(settings, os.environ)
+        for warning in settings.warnings:
+            say(warning)
         return cls(home, settings, settings.chosen_network(), bool(arguments.json), flags=flags)
 
     @property
@@ -128,6 +130,11 @@ class Session(Struct, frozen=True):
         """Where sends go and who else is asked, for what approves, signs or sends."""
         from zuno_tui.gate.agreement import open_connections
 
+        for unknown in self.settings.not_understood:
+            raise SettingsError(
+                f"{unknown.sentence} Nothing is approved or signed until it is mended.",
+                unknown.place,
+            )
         return open_connections(self.settings, self.network, sources.client)
 
     @asynccontextmanager

@@ -24,15 +24,20 @@ class GateLimits(Struct, frozen=True):
     """What holds while nobody knows what a coin is worth."""
     value_usd: float
     """Dollars of the network's own coin that one step may send along."""
+    value_coins: int | None
+    """The same in the coin's smallest unit, where that was chosen."""
     allowed_hooks: frozenset[Address]
     doubt_seconds: float
     """How long a transaction's loss must be seen before it is believed."""
 
     def at_price(self, usd_per_wei: float | None) -> PolicyLimits:
         """The limits with the coins that are worth `value_usd` now."""
-        if usd_per_wei is None or usd_per_wei <= 0:
-            return self.policy
-        return replace(self.policy, value=int(Fraction(self.value_usd) / Fraction(usd_per_wei)))
+        value = self.policy.value
+        if usd_per_wei is not None and usd_per_wei > 0:
+            value = int(Fraction(self.value_usd) / Fraction(usd_per_wei))
+        if self.value_coins is not None:
+            value = min(value, self.value_coins)
+        return replace(self.policy, value=value)
 
 
 def gate_limits(table: LimitsTable, network: Network) -> GateLimits:
@@ -45,6 +50,7 @@ def gate_limits(table: LimitsTable, network: Network) -> GateLimits:
             daily_notional=None if daily is None else int(daily * MICRO),
         ),
         table.value_usd or _VALUE_USD,
+        None if table.value_eth is None else int(Fraction(table.value_eth) * COIN),
         frozenset(hook.strip().lower() for hook in table.allowed_hooks),
         # An endpoint's receipts may be some blocks behind its head.
         table.doubt_seconds or max(LEAST_DOUBT_SECONDS, DOUBT_BLOCKS * network.block_seconds),

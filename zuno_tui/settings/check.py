@@ -32,6 +32,13 @@ class SettingsError(ZunoError, ValueError):
         """Like `limits.daily_usd`, where one setting of the file is to blame."""
 
 
+class UnknownSetting(Struct, frozen=True):
+    """A name in the file that this version has no setting for."""
+
+    place: str
+    sentence: str
+
+
 class UnfitError(ValueError):
     """Settings that do not go together: a sentence, raised while a table is read."""
 
@@ -44,6 +51,31 @@ def checked(kind: type[T], given: object, place: str = "") -> T:
         fault = _fault(kind, given, place, error)
     # Raised out here because the library's exception, as context, would show what was given.
     raise fault
+
+
+def without_unknown(
+    kind: object, given: object, place: str = ""
+) -> tuple[object, tuple[UnknownSetting, ...]]:
+    """What of it this version knows, and a sentence for each name that it does not."""
+    if not isinstance(given, dict):
+        return given, ()
+    record = _record(kind)
+    known: dict[str, object] = {}
+    unknown: list[UnknownSetting] = []
+    for key, value in given.items():
+        if record is not None and key not in record.__struct_fields__:
+            fault = _unknown(place, {key: value}, record.__struct_fields__)
+            unknown.append(UnknownSetting(fault.place, str(fault)))
+            continue
+        inner = _field(kind, key) if record is not None else _entries(kind)
+        known[key], more = without_unknown(inner, value, f"{place}.{key}".lstrip("."))
+        unknown.extend(more)
+    return known, tuple(unknown)
+
+
+def _entries(kind: object) -> object:
+    """What a table of free names holds under each; nothing known where it is no such table."""
+    return next((get_args(one)[-1] for one in _arms(kind) if get_origin(one) is dict), object)
 
 
 def _fault(kind: object, given: object, place: str, error: ValidationError) -> SettingsError:

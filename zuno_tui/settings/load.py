@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
+from typing import cast
 
 from msgspec import field
 from msgspec.structs import replace
@@ -14,7 +15,14 @@ from msgspec.structs import replace
 from chain.base.redaction import SecretStruct
 from chain.contracts.networks import Address, Network, UnknownNetworkError, network_named
 from chain.prices.price import WorthUnit
-from zuno_tui.settings.check import SettingsError, UnfitError, checked
+from zuno_tui.settings.check import (
+    SettingsError,
+    UnfitError,
+    UnknownSetting,
+    checked,
+    without_unknown,
+)
+from zuno_tui.settings.renamed import with_new_names
 from zuno_tui.settings.schema import (
     DemoTable,
     OwnAddress,
@@ -145,6 +153,16 @@ class Settings(SharedTables, frozen=True):
     coingecko_key: str | None = None
     defillama_url: str = "https://coins.llama.fi"
 
+    renamed: tuple[str, ...] = ()
+    """A sentence for each setting that is written by its old name."""
+    not_understood: tuple[UnknownSetting, ...] = ()
+    """Nothing is signed while there is any: it may be a limit that is misspelt."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is to be said at the start."""
+        return (*self.renamed, *(one.sentence for one in self.not_understood))
+
     def chosen_network(self) -> Network:
         try:
             return network_named(self.network)
@@ -176,9 +194,20 @@ class Flags(SecretStruct, frozen=True):
 
 
 def load_settings(path: Path, environment: Mapping[str, str], flags: Flags) -> Settings:
-    """Every table is checked, whoever will read it: a mistake does not wait for its day."""
+    """Every table is checked, whoever will read it: a mistake does not wait for its day.
+
+    A name that this version does not know may be of another version: it is left out, and told.
+    """
     try:
-        settings = _from_file(read_settings_file(path))
+        written, renamed = with_new_names(read_settings_file(path))
+        known, unknown = without_unknown(SettingsFile, written)
+        settings = replace(
+            _from_file(cast("Mapping[str, object]", known)),
+            renamed=renamed,
+            not_understood=tuple(
+                replace(one, sentence=f"{path}: {one.sentence}") for one in unknown
+            ),
+        )
     except FileNotFoundError:
         settings = Settings()
     except SettingsError as error:

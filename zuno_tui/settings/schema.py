@@ -203,6 +203,8 @@ class ModelTable(RoleModelTable, frozen=True):
 class LimitsTable(SettingsTable, frozen=True):
     max_fee_gwei: Positive | None = None
     value_usd: Positive | None = None
+    value_eth: Positive | None = None
+    """As `value_usd` was written before: it holds as long as it stands there."""
     daily_usd: Positive | None = None
     allowed_hooks: Hooks = ()
     doubt_seconds: Positive | None = None

@@ -90,7 +90,6 @@ def test_a_chain_that_cannot_be_read_is_a_network_failure_without_its_url(
         ((), '[telegram]\nchat = "1"', "the token is missing"),
         ((), '[telegram]\ntoken = "CANARY"\nchat = 1', "telegram.token must be what @BotFather"),
         ((), '[webhook]\nurl = "ftp://CANARY"', "webhook.url must be a URL"),
-        ((), '[webhook]\nCANARY = "x"', "[webhook] has an unknown setting"),
     ],
 )
 def test_what_cannot_be_watched_or_sent_ends_with_two_and_a_sentence(

@@ -19,7 +19,8 @@ from agents.model.settings import (
     RoleModels,
 )
 from agents.numbers.profiles import RiskProfile
-from zuno_tui.settings import Flags, SettingsError, load_settings
+from tests.zuno_tui.settings.strict_loading import load_strictly
+from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import DebateSettings, debate_settings
 from zuno_tui.settings.models import SetValue
 from zuno_tui.settings.schema import ProviderName
@@ -41,7 +42,7 @@ def chosen(
 ) -> DebateSettings:
     file = folder / "settings.toml"
     file.write_text(text)
-    settings = load_settings(file, environment, Flags())
+    settings = load_strictly(file, environment)
     return debate_settings(settings, environment, profile=profile, deterministic=deterministic)
 
 

@@ -12,7 +12,8 @@ from agents.lp.payloads import MOST_ROUNDS as ROUNDS_OF_A_DEBATE
 from agents.monitor.alerts.alert import Severity
 from agents.monitor.rules.thresholds import LEAST_INTERVAL_SECONDS, Thresholds
 from agents.numbers.profiles import RiskProfile
-from zuno_tui.settings import Flags, Settings, SettingsError, load_settings, schema
+from tests.zuno_tui.settings.strict_loading import load_strictly
+from zuno_tui.settings import Settings, SettingsError, schema
 from zuno_tui.settings.check import checked
 from zuno_tui.settings.schema import (
     DebateTable,
@@ -31,7 +32,7 @@ HOOK = "0x" + "Ab" * 20
 def load(folder: Path, text: str) -> Settings:
     path = folder / "settings.toml"
     path.write_text(text + "\n")
-    return load_settings(path, {}, Flags())
+    return load_strictly(path)
 
 
 @pytest.mark.parametrize(
@@ -72,8 +73,8 @@ def load(folder: Path, text: str) -> Settings:
         ('[model]\napi_key = "CANARY"', "model.api_key"),
         ('[model]\nname = ""', "model.name"),
         ("[model]\nname = 4", "model.name"),
-        ("[model]\ncritic = []", "model.critic"),
-        ('[model]\nscout = " "', "model.scout"),
+        ("[model]\ncritic = []", "model.roles.critic.name"),
+        ('[model]\nscout = " "', "model.roles.scout.name"),
         ("[model]\nbudget = 5", "model.budget"),
         ("[model.budget]\ntokens = 5", "model.budget.tokens"),
         ("[model.budget]\ndebate_tokens = -1", "model.budget.debate_tokens"),
@@ -98,7 +99,6 @@ def load(folder: Path, text: str) -> Settings:
         ("[limits]\nmax_fee_gwei = true", "limits.max_fee_gwei"),
         ("[limits]\nmax_fee_gwei = nan", "limits.max_fee_gwei"),
         ("[limits]\nvalue_usd = inf", "limits.value_usd"),
-        ("[limits]\nvalue_eth = 5", "limits.value_eth"),
         (f'[limits]\nallowed_hooks = "{HOOK}"', "limits.allowed_hooks"),
         (f'[limits]\nallowed_hooks = ["{HOOK}", "0xCANARY"]', "limits.allowed_hooks"),
         ("[limits]\nallowed_hooks = [7]", "limits.allowed_hooks"),

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.trade.routing import FALLBACK_MODEL, ROLE_ROUTES, ROUTES
+from tests.zuno_tui.settings.strict_loading import load_strictly
 from zuno_tui.features.trade.models import DeskModels, desk_models
-from zuno_tui.settings import Flags, SettingsError, load_settings
+from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +20,7 @@ KEYS = {"ANTHROPIC_API_KEY": "sk-ant-1", "GEMINI_API_KEY": "g-1", "OPENAI_API_KE
 def chosen(folder: Path, text: str, environment: dict[str, str]) -> DeskModels:
     path = folder / "settings.toml"
     path.write_text(text + "\n")
-    return desk_models(load_settings(path, {}, Flags()), environment)
+    return desk_models(load_strictly(path), environment)
 
 
 def hosts(models: DeskModels) -> dict[str, str]:
