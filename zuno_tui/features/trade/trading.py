@@ -53,7 +53,7 @@ from zuno_tui.features.trade.venue import exchange_address, open_venue
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role
-    from agents.bus.run import Listener, PlanEnd
+    from agents.bus.run import ArgumentEnd, Listener
     from agents.memory.memory import TradeMemory
     from agents.model.interface import Model
     from agents.trade.plan import TradePlan
@@ -157,7 +157,7 @@ async def open_trading(session: Session) -> AsyncIterator[Trading]:
 
 
 class ArguedTrade(Struct, frozen=True):
-    ended: PlanEnd[TradePlan]
+    ended: ArgumentEnd[TradePlan]
     document: PlanDocument | None
 
 
