@@ -15,7 +15,7 @@ from chain.base.home import set_aside, write_atomically
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Payload
-    from agents.bus.run import PlanEnd
+    from agents.bus.run import ArgumentEnd
 
 PlanT = TypeVar("PlanT", bound="Payload")
 _PLAN_ID = re.compile(r"plan_[0-9a-f]{16}")
@@ -33,7 +33,7 @@ class DamagedPlanError(ZunoError):
     """A file that holds no plan; the message says where it is now and what to do."""
 
 
-def document_of(ended: PlanEnd[PlanT], flow: str, record_hash: str) -> PlanDocument:
+def document_of(ended: ArgumentEnd[PlanT], flow: str, record_hash: str) -> PlanDocument:
     """A plan with what was said for it, as JSON has it.
 
     The record's last hash stands beside the plan and not in it: the record holds the plan, so no

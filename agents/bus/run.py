@@ -36,7 +36,7 @@ class FlowOutcome(Struct, frozen=True):
     transcript: tuple[SpokenTurn, ...]
 
 
-class PlanEnd(Struct, Generic[PlanT], frozen=True):
+class ArgumentEnd(Struct, Generic[PlanT], frozen=True):
     """How a flow that argues for a plan ended: in one, or in a failure that says where and why."""
 
     request_id: str
@@ -45,8 +45,8 @@ class PlanEnd(Struct, Generic[PlanT], frozen=True):
     transcript: tuple[SpokenTurn, ...]
 
 
-def plan_end(outcome: FlowOutcome, plan: PlanT | None) -> PlanEnd[PlanT]:
-    return PlanEnd(outcome.request_id, plan, outcome.failure, outcome.transcript)
+def argument_end(outcome: FlowOutcome, plan: PlanT | None) -> ArgumentEnd[PlanT]:
+    return ArgumentEnd(outcome.request_id, plan, outcome.failure, outcome.transcript)
 
 
 class Listener(Struct):

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from agents.bus.bus import FlowSpec
 from agents.bus.envelope import CLI, Envelope, Role
 from agents.bus.run import (
+    ArgumentEnd,
     FlowOutcome,
     Listener,
-    PlanEnd,
     RemoteAgents,
-    plan_end,
+    argument_end,
     recorded_start,
     replay_flow,
     run_flow,
@@ -308,7 +308,7 @@ async def hold_debate(
     places: Mapping[str, str] | None = None,
     listener: Listener | None = None,
     on_crash: Callable[[Role, Exception], None] | None = None,
-) -> PlanEnd[Plan]:
+) -> ArgumentEnd[Plan]:
     """Argue until there is a plan; everything said and seen goes into the record."""
     outcome = await run_flow(
         LP_FLOW,
@@ -338,7 +338,7 @@ def _asking(model: Model | None, remote: RemoteAgents | None) -> list[str] | boo
     return sorted((*remote.asking, *here)) or False
 
 
-async def replay_debate(record: Record) -> tuple[ReplayReport, PlanEnd[Plan]]:
+async def replay_debate(record: Record) -> tuple[ReplayReport, ArgumentEnd[Plan]]:
     """The debate again from its record, with no model and no chain, and whether it is the same."""
     report, outcome = await replay_flow(LP_FLOW, record)
     return report, _ended(outcome)
@@ -352,6 +352,6 @@ def debate_start(record: Record) -> FlowStart | FlowCreateStart:
     raise LookupError("The record does not begin with a debate.")
 
 
-def _ended(outcome: FlowOutcome) -> PlanEnd[Plan]:
+def _ended(outcome: FlowOutcome) -> ArgumentEnd[Plan]:
     plan = outcome.result.plan if isinstance(outcome.result, PlanReady) else None
-    return plan_end(outcome, plan)
+    return argument_end(outcome, plan)

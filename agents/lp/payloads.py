@@ -12,6 +12,7 @@ from pydantic import Field
 
 from agents.bus.envelope import Kind, Measure, Payload, Registry, Role, Units, wire_of
 from agents.bus.record import read_ends
+from agents.lp import ROLES
 from agents.lp.facts import NO_MEMORY, CreateContext, CreateGoal, DeskMemory, MarketContext
 from agents.lp.plan import Candidate, OwnRange, Plan
 from agents.numbers.profiles import RiskProfile
@@ -21,10 +22,7 @@ from chain.base.strict_json import digest
 
 MOST_ROUNDS = 6
 
-SCOUT = Role("scout")
-STRATEGIST = Role("strategist")
-CRITIC = Role("critic")
-ARBITER = Role("arbiter")
+SCOUT, STRATEGIST, CRITIC, ARBITER = map(Role, ROLES)
 
 
 class DebateKind(StrEnum):

@@ -8,13 +8,13 @@ from agents.bus.plan_store import PlanDocument, document_of, plan_of
 from agents.lp import FLOW
 
 if TYPE_CHECKING:
-    from agents.bus.run import PlanEnd
+    from agents.bus.run import ArgumentEnd
     from agents.lp.plan import Plan
     from agents.model.budget import BudgetReport
 
 
 def plan_document(
-    ended: PlanEnd[Plan], budget: BudgetReport | None, record_hash: str
+    ended: ArgumentEnd[Plan], budget: BudgetReport | None, record_hash: str
 ) -> PlanDocument:
     """The plan with its transcript, its claims and its budget."""
     return {

@@ -9,12 +9,18 @@ from msgspec import Struct
 from agents.trade.indicators import to_step
 from agents.trade.judging import ladder_step
 from agents.trade.leverage_guard import GuardFacts, GuardJudgment, VenueExposure, guard
-from agents.trade.limits import DeskLimits
 from agents.trade.opinions import floored, hedged_quantity
 from agents.trade.payloads import DecisionDraft, RiskVerdict, snapshot_hash
 from agents.trade.plan import HedgePlan, LadderStep, PlannedOrder, TradePlan, identified
 from agents.trade.risk_rules import HOLD, RiskFacts, RiskJudgment, RiskRule, Sizing, judge_risk
-from agents.trade.terms import ExecutionStyle, Objective, SectionName, TradeDecision, VenueKind
+from agents.trade.terms import (
+    DeskLimits,
+    ExecutionStyle,
+    Objective,
+    SectionName,
+    TradeDecision,
+    VenueKind,
+)
 from agents.trade.triage import is_options_panic
 from chain.exchange.public.book import walk_levels
 

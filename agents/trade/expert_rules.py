@@ -19,12 +19,19 @@ from agents.trade.indicators import (
     percentile_rank,
     realised_volatility,
 )
-from agents.trade.terms import Bias, ExpertName, MarketAnomaly, MarketRegime, SectionName, bias_of
+from agents.trade.terms import (
+    Bias,
+    DeskLimits,
+    ExpertName,
+    MarketAnomaly,
+    MarketRegime,
+    SectionName,
+    bias_of,
+)
 from agents.trade.triage import is_options_panic
 
 if TYPE_CHECKING:
     from agents.trade.facts import BookFacts, MarketSnapshot, TradeContext
-    from agents.trade.limits import DeskLimits
     from chain.exchange.public.market import BookLevel, Candle
 
 _WINDOW = 24

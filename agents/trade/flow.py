@@ -13,14 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from agents.bus.bus import FlowSpec
-from agents.bus.run import (
-    FlowOutcome,
-    Listener,
-    PlanEnd,
-    plan_end,
-    replay_flow,
-    run_flow,
-)
+from agents.bus.run import ArgumentEnd, FlowOutcome, Listener, argument_end, replay_flow, run_flow
 from agents.bus.worker import HandlerContext, Outgoing
 from agents.model.speaking import model_thought, thought
 from agents.trade import FLOW
@@ -252,7 +245,7 @@ async def hold_desk(
     tokens: int | None = None,
     listener: Listener | None = None,
     on_crash: Callable[[Role, Exception], None] | None = None,
-) -> PlanEnd[TradePlan]:
+) -> ArgumentEnd[TradePlan]:
     """Argue until there is a plan; everything said and seen goes into the record.
 
     `names` are the models that roles ask; a role without one speaks by its rules.
@@ -274,12 +267,12 @@ async def hold_desk(
     return _ended(outcome)
 
 
-async def replay_desk(record: Record) -> tuple[ReplayReport, PlanEnd[TradePlan]]:
+async def replay_desk(record: Record) -> tuple[ReplayReport, ArgumentEnd[TradePlan]]:
     """The same again from its record, with no model and no venue, and whether it is the same."""
     report, outcome = await replay_flow(TRADE_FLOW, record)
     return report, _ended(outcome)
 
 
-def _ended(outcome: FlowOutcome) -> PlanEnd[TradePlan]:
+def _ended(outcome: FlowOutcome) -> ArgumentEnd[TradePlan]:
     plan = outcome.result.plan if isinstance(outcome.result, TradePlanReady) else None
-    return plan_end(outcome, plan)
+    return argument_end(outcome, plan)

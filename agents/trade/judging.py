@@ -30,6 +30,7 @@ from agents.trade.plan import DraftReasoning, LadderStep, TradeDraft, TradeOdds
 from agents.trade.risk_rules import Sizing
 from agents.trade.terms import (
     HIERARCHY,
+    DeskLimits,
     ExpertName,
     MarketRegime,
     SectionName,
@@ -39,7 +40,6 @@ from agents.trade.terms import (
 
 if TYPE_CHECKING:
     from agents.trade.findings import AnyFinding
-    from agents.trade.limits import DeskLimits
     from agents.trade.payloads import SynthesisReady
     from chain.exchange.public.market import Candle
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from agents.trade.limits import DeskLimits
+    from agents.trade.terms import DeskLimits
 
 
 class GuardReason(StrEnum):

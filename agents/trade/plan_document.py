@@ -8,11 +8,11 @@ from agents.bus.plan_store import DamagedPlanError, PlanDocument, document_of, p
 from agents.trade import FLOW
 
 if TYPE_CHECKING:
-    from agents.bus.run import PlanEnd
+    from agents.bus.run import ArgumentEnd
     from agents.trade.plan import TradePlan
 
 
-def trade_document(ended: PlanEnd[TradePlan], record_hash: str) -> PlanDocument:
+def trade_document(ended: ArgumentEnd[TradePlan], record_hash: str) -> PlanDocument:
     return document_of(ended, FLOW, record_hash)
 
 

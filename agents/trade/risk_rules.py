@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agents.trade.terms import ExecutionStyle, MarketAnomaly, TradeDecision, TradeMode, VenueKind
-
-if TYPE_CHECKING:
-    from agents.trade.limits import DeskLimits
+from agents.trade.terms import (
+    DeskLimits,
+    ExecutionStyle,
+    MarketAnomaly,
+    TradeDecision,
+    TradeMode,
+    VenueKind,
+)
 
 
 class RiskRule(StrEnum):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from agents.trade.indicators import ATR_BARS, average_true_ranges, mean
-from agents.trade.limits import DeskLimits
-from agents.trade.terms import MarketAnomaly
+from agents.trade.terms import DeskLimits, MarketAnomaly
 
 if TYPE_CHECKING:
     from chain.exchange.public.market import Candle

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.trade.indicators import ATR_BARS
-from agents.trade.limits import DeskLimits
+from agents.trade.terms import DeskLimits
 from agents.trade.triage import VOLUME_HOURS
 from chain.base.table_file import TableError, read_timed_table
 from chain.base.units import HOUR

@@ -19,7 +19,7 @@ from chain.read.block_reader import OneBlock, expected
 from chain.read.gas import read_gas_price
 from chain.rpc import requests
 from chain.rpc.multicall import Call, CallOutcome
-from chain.tokens.balances import balance_call, balance_of
+from chain.tokens.reading import balance_call, balance_of
 
 if TYPE_CHECKING:
     from chain.rpc.client import RpcClient

@@ -18,7 +18,7 @@ from chain.read.block_reader import OneBlock, settle_in_parts
 from chain.rpc import requests
 from chain.rpc.multicall import CallOutcome
 from chain.tokens import Token, every_listed_token, listed_token
-from chain.tokens.balances import balance_call, balance_of
+from chain.tokens.reading import balance_call, balance_of
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address

@@ -1,8 +1,4 @@
-"""Reading tokens nobody listed: what their contracts call themselves, believed no further.
-
-Any number of tokens is one multicall. A token may answer anything or nothing; it stays a token
-with an address, and whatever cannot be used of its answer is left out.
-"""
+"""Reading tokens nobody listed, believed no further than themselves, and what a wallet holds."""
 
 from __future__ import annotations
 
@@ -14,17 +10,22 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.clean_text import SYMBOL_LIMIT, clean_symbol
+from chain.base.quantity import Known, Quantity, Unknown
 from chain.contracts.abi import WORD, AbiError, decode, encode_call
+from chain.contracts.networks import NATIVE, Address, Network
+from chain.read.block_reader import OneBlock
 from chain.rpc.errors import Reverted, RpcRefused, TooLarge
 from chain.rpc.multicall import Call, CallOutcome, multicall
 from chain.tokens.token import MOST_DECIMALS, Token, listed_symbols, listed_token
 
 if TYPE_CHECKING:
     from chain.base.store import Store
-    from chain.contracts.networks import Address, Network
+    from chain.rpc.client import RpcClient
     from chain.rpc.reader import Reader
-    from chain.rpc.records import BlockRef
+    from chain.rpc.records import Block, BlockRef
 
+# Any number of tokens is one multicall. A token may answer anything or nothing; it stays a token
+# with an address, and whatever cannot be used of its answer is left out.
 # A small table of our own for the letters that token symbols use. It need not hold every
 # confusable letter there is: an unlisted token is never shown as a known one, whatever it calls
 # itself.
@@ -275,3 +276,42 @@ def _key(network: Network, address: Address) -> str:
 @cache
 def _listed_skeletons(network: Network) -> frozenset[str]:
     return frozenset().union(*map(skeletons, listed_symbols(network)))
+
+
+class Balances(Struct, frozen=True):
+    owner: Address
+    block: Block
+    held: Mapping[Address, Quantity[int]]
+    """In the smallest units, for every token asked about."""
+
+
+async def read_balances(
+    client: RpcClient, network: Network, owner: Address, tokens: Iterable[Address]
+) -> Balances:
+    wanted = tuple(dict.fromkeys(tokens))
+    here = OneBlock(client, network)
+    answers = await here.read([balance_call(network, owner, token) for token in wanted])
+    return Balances(
+        owner,
+        here.block,
+        {
+            token: balance_of(outcome, here.block)
+            for token, outcome in zip(wanted, answers.outcomes, strict=True)
+        },
+    )
+
+
+def balance_call(network: Network, owner: Address, token: Address) -> Call:
+    """What to ask for the balance of a token, or of the chain's own coin."""
+    if token == NATIVE:
+        return Call(network.contracts.multicall3, encode_call("getEthBalance(address)", owner))
+    return Call(token, encode_call("balanceOf(address)", owner))
+
+
+def balance_of(outcome: CallOutcome, block: Block) -> Quantity[int]:
+    """The balance such a call told."""
+    # Where there is no contract a call succeeds and returns nothing.
+    if not outcome.success or len(outcome.data) != WORD:
+        return Unknown("its contract does not tell balances")
+    amount = int.from_bytes(outcome.data, "big")
+    return Known(amount, "balanceOf", block.number, float(block.timestamp))

@@ -9,7 +9,7 @@ from chain.base.quantity import Quantity, Unknown
 from chain.contracts.addresses import shortened
 from chain.prices.ladder import read_prices
 from chain.tokens import Token, every_listed_token
-from chain.tokens.balances import Balances, read_balances
+from chain.tokens.reading import Balances, read_balances
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.words import amount_of, number, units, worth

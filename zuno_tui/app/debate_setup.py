@@ -16,15 +16,20 @@ from agents.bus.envelope import FailureCause, FlowFailed, Role, Thought
 from agents.bus.plan_store import PlanDocument, PlanStore
 from agents.bus.record import FileSink, MemorySink, RecordWriter, running_versions
 from agents.bus.replay import RecordBrokenError, read_record
-from agents.bus.run import Listener, PlanEnd, SpokenTurn
+from agents.bus.run import ArgumentEnd, Listener, SpokenTurn
 from agents.bus.transport import Ambient, BusLimits
 from agents.bus.worker import StageFailedError
 from agents.lp.debate import LP_FLOW, hold_debate
 from agents.lp.observe import ChainObserver
 from agents.lp.payloads import CRITIC, FlowCreateStart, FlowStart
 from agents.lp.plan_document import plan_document
-from agents.lp.rebuild import PlanRefusedError, refuse_unless_rebuilt
-from agents.lp.second_opinion import ask_second_critic, last_proposal, stricter_plan
+from agents.lp.rebuild import (
+    PlanRefusedError,
+    ask_second_critic,
+    last_proposal,
+    refuse_unless_rebuilt,
+    stricter_plan,
+)
 from agents.model.budget import Budget, BudgetReport, DebateBudget
 from agents.model.settings import ModelSettings, RoleModels
 from chain.base.redaction import Redactor
@@ -49,7 +54,7 @@ SECOND = "second opinion"
 
 
 async def with_second_opinion(
-    ended: PlanEnd[Plan],
+    ended: ArgumentEnd[Plan],
     record_path: Path,
     sources: Sources,
     second: SecondCritic,
@@ -58,7 +63,7 @@ async def with_second_opinion(
     tokens: int | None,
     listener: Listener,
     tell: Callable[[str], None],
-) -> PlanEnd[Plan]:
+) -> ArgumentEnd[Plan]:
     """The same end, or one in which the stricter of both Critics counts; both are in its words."""
     proposal = last_proposal(read_record(record_path))
     if ended.plan is None or proposal is None:
@@ -124,12 +129,12 @@ async def seen_here(
 
 
 async def judged_here(
-    ended: PlanEnd[Plan],
+    ended: ArgumentEnd[Plan],
     record: Path,
     start: FlowStart | FlowCreateStart,
     chain_id: int,
     seeing: asyncio.Task[MarketContext | CreateContext],
-) -> PlanEnd[Plan]:
+) -> ArgumentEnd[Plan]:
     """The same end, or a failure in place of a plan that is not what its facts give."""
     if ended.plan is None:
         return ended
@@ -143,7 +148,7 @@ async def judged_here(
     return ended
 
 
-def _without_plan(ended: PlanEnd[Plan], cause: FailureCause, why: str) -> PlanEnd[Plan]:
+def _without_plan(ended: ArgumentEnd[Plan], cause: FailureCause, why: str) -> ArgumentEnd[Plan]:
     reason = f"The plan that came from the mesh {why}"
     stage = "" if ended.plan is None else ended.plan.decided_by
     failure = FlowFailed(stage=stage, cause=cause, reason=reason)
@@ -169,7 +174,7 @@ class Debating(Struct, frozen=True):
 
 
 class Debated(Struct, frozen=True):
-    ended: PlanEnd[Plan]
+    ended: ArgumentEnd[Plan]
     document: PlanDocument | None
     """The plan as it was put on the shelf; None when the debate ended without one."""
     spent: BudgetReport | None
@@ -196,7 +201,7 @@ async def debate(
     return await _debate(again, sources, start, here)
 
 
-def never_began(ended: PlanEnd[Plan]) -> bool:
+def never_began(ended: ArgumentEnd[Plan]) -> bool:
     """Whether a debate failed before any agent had said a word, and nobody wanted it to."""
     failure = ended.failure
     wanted = (FailureCause.CANCELLED, FailureCause.UNREADABLE, FailureCause.UNRECORDED)

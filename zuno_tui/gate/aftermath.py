@@ -14,7 +14,7 @@ from chain.positions.batch_reader import read_positions
 from chain.read.block_reader import OneBlock
 from chain.rpc.errors import RpcError
 from chain.tokens import Token, read_tokens
-from chain.tokens.balances import balance_call, balance_of
+from chain.tokens.reading import balance_call, balance_of
 from chain.tokens.token import amount_text
 
 if TYPE_CHECKING:

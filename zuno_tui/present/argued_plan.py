@@ -14,7 +14,7 @@ from agents.lp.plan_document import plan_in, was_edited
 from agents.model.speaking import RULES_INSTEAD, SILENCE
 
 if TYPE_CHECKING:
-    from agents.bus.run import PlanEnd
+    from agents.bus.run import ArgumentEnd
     from agents.lp.plan import Plan
     from agents.model.budget import BudgetReport
 
@@ -46,7 +46,7 @@ class ArguedPlan(Struct, frozen=True):
 
 
 def just_argued(
-    ended: PlanEnd[Plan], document: PlanDocument, spent: BudgetReport | None
+    ended: ArgumentEnd[Plan], document: PlanDocument, spent: BudgetReport | None
 ) -> ArguedPlan:
     """Of a debate that has ended in a plan."""
     if ended.plan is None:
@@ -71,7 +71,7 @@ def plan_of_document(document: PlanDocument) -> ArguedPlan:
     )
 
 
-def _used(ended: PlanEnd[Plan], spent: BudgetReport) -> ModelUse:
+def _used(ended: ArgumentEnd[Plan], spent: BudgetReport) -> ModelUse:
     return ModelUse(
         tokens=spent.debate.tokens,
         most_tokens=spent.limits.debate_tokens,

@@ -14,7 +14,7 @@ from zuno_tui.present.output import cell_width, table_lines
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role, Thought
-    from agents.bus.run import PlanEnd, SpokenTurn
+    from agents.bus.run import ArgumentEnd, SpokenTurn
     from agents.lp.plan import Plan
 
 _ROLE_WIDTH = 10
@@ -114,7 +114,7 @@ def _head(role: str, round_number: int) -> str:
     return f"{role:<{_ROLE_WIDTH}} {round_number or ' '} ▸ "
 
 
-def ending(ended: PlanEnd[Plan]) -> str:
+def ending(ended: ArgumentEnd[Plan]) -> str:
     """How the debate ended, in a sentence."""
     if ended.plan is not None:
         choice = ended.plan.choice

@@ -23,7 +23,7 @@ from chain.rpc.client import RpcClient
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from agents.bus.run import Listener, PlanEnd, RemoteAgents
+    from agents.bus.run import ArgumentEnd, Listener, RemoteAgents
     from agents.lp.facts import CreateGoal, PositionPast
     from agents.lp.plan import Plan
     from agents.lp.services import Eyes
@@ -78,7 +78,7 @@ class Noticing:
 class Argued:
     """How a debate ended, its record, and the facts it was about."""
 
-    ended: PlanEnd[Plan]
+    ended: ArgumentEnd[Plan]
     record: bytes
     seen: MarketContext | CreateContext | None
 

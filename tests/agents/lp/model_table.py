@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from agents.bus.record import FileSink, MemorySink, RecordWriter, verify_record
 from agents.bus.replay import read_record
-from agents.bus.run import Listener, PlanEnd
+from agents.bus.run import ArgumentEnd, Listener
 from agents.bus.transport import Ambient, BusLimits
 from agents.lp.debate import hold_debate, replay_debate
 from agents.lp.facts import PositionPast
@@ -53,7 +53,7 @@ A_CALL = 165  # tokens the endpoint says each took
 class Held:
     """One debate as it was heard, and everything it left behind."""
 
-    ended: PlanEnd[Plan]
+    ended: ArgumentEnd[Plan]
     requests: list[ChatRequest]
     path: Path
     took: float

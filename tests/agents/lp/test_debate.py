@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agents.bus.envelope import Envelope, Role
-    from agents.bus.run import PlanEnd
+    from agents.bus.run import ArgumentEnd
     from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
     from agents.lp.plan import Plan
     from agents.model.interface import ModelPrompt, Reply
@@ -233,7 +233,7 @@ class Blind:
         raise AssertionError
 
 
-async def looked(eyes: Blind, crashes: list[Exception], **limits: float) -> PlanEnd[Plan]:
+async def looked(eyes: Blind, crashes: list[Exception], **limits: float) -> ArgumentEnd[Plan]:
     return await hold_debate(
         start_of(NARROW, 2),
         eyes,

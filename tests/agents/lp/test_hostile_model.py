@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.bus.envelope import Role
-    from agents.bus.run import PlanEnd, SpokenTurn
+    from agents.bus.run import ArgumentEnd, SpokenTurn
     from agents.lp.facts import CreateContext, MarketContext
     from agents.lp.plan import Plan
     from agents.model.interface import Answer, ModelPrompt, Reply
@@ -156,7 +156,7 @@ class Siege:
     context: Context
     model: HostileModel
     rounds: int
-    ended: PlanEnd[Plan] | None = None
+    ended: ArgumentEnd[Plan] | None = None
     crashes: list[str] = field(default_factory=list)
     difference: object = None
     record: bytes = b""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agents.bus.envelope import Role
-    from agents.bus.run import PlanEnd
+    from agents.bus.run import ArgumentEnd
     from agents.lp.facts import CreateContext, ObservedPool
     from agents.lp.plan import Plan
     from agents.model.interface import Reply
@@ -75,7 +75,7 @@ class Stubborn:
         return Answer(value, usage, value.model_dump_json(by_alias=True), "stubborn")
 
 
-async def debated(context: Context, model: Stubborn) -> PlanEnd[Plan]:
+async def debated(context: Context, model: Stubborn) -> ArgumentEnd[Plan]:
     return await hold_debate(
         start_of(context),
         FixedEyes(context),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from agents.bus.envelope import Envelope, Role
     from agents.bus.replay import Record
-    from agents.bus.run import PlanEnd
+    from agents.bus.run import ArgumentEnd
     from agents.bus.worker import HandlerContext, Outgoing
     from agents.lp.facts import CreateContext, MarketContext
 
@@ -128,7 +128,7 @@ async def seen(context: Context) -> Context:
 
 async def judged(
     argued: Argued, seeing: Coroutine[Any, Any, Context], folder: Path
-) -> PlanEnd[Plan]:
+) -> ArgumentEnd[Plan]:
     path = folder / "record.jsonl"
     path.write_bytes(argued.record)
     task = asyncio.create_task(seeing)

@@ -12,7 +12,7 @@ from agents.bus.replay import read_record
 from agents.bus.run import Listener
 from agents.bus.transport import Ambient, BusLimits
 from agents.lp.payloads import CRITIC
-from agents.lp.second_opinion import (
+from agents.lp.rebuild import (
     SECOND_OPINION,
     CriticJudged,
     ask_second_critic,

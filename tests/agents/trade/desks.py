@@ -17,7 +17,7 @@ from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from agents.bus.run import Listener, PlanEnd
+    from agents.bus.run import ArgumentEnd, Listener
     from agents.model.interface import Model
     from agents.trade.facts import DeskQuestion
     from agents.trade.plan import TradePlan
@@ -28,7 +28,7 @@ REQUEST = "req_trade"
 
 
 class Argued(Struct, frozen=True):
-    ended: PlanEnd[TradePlan]
+    ended: ArgumentEnd[TradePlan]
     lines: list[bytes]
 
 

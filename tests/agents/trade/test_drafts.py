@@ -148,7 +148,7 @@ def test_the_guard_is_arithmetic_without_a_class_of_its_own_or_a_model() -> None
 
     assert imported == {
         "__future__",
-        "agents.trade.limits",
+        "agents.trade.terms",
         "enum",
         "math",
         "msgspec",

@@ -14,8 +14,7 @@ from agents.trade.expert_rules import (
 from agents.trade.facts import BookFacts, BookSample
 from agents.trade.findings import TriageReport, TurnBudget
 from agents.trade.geometry_rules import geometry_finding
-from agents.trade.limits import DeskLimits
-from agents.trade.terms import Bias, MarketAnomaly
+from agents.trade.terms import Bias, DeskLimits, MarketAnomaly
 from tests.agents.trade.cases import NOW, context, hours, snapshot
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ import pytest
 
 from agents.trade.expert_rules import macro_finding
 from agents.trade.facts import TradeContext
-from agents.trade.limits import DeskLimits
 from agents.trade.observe.sections import FearGreedReader, MacroReader, OptionsReader
-from agents.trade.terms import Bias, SectionName, SectionStatus
+from agents.trade.terms import Bias, DeskLimits, SectionName, SectionStatus
 from chain.exchange.public.deribit import DeribitPublic, OptionQuote, option_delta
 from chain.exchange.public.fear_greed import FearGreedIndex
 from chain.exchange.public.fred import Fred

@@ -18,9 +18,9 @@ from agents.trade.judging import (
     shrunk_probability_pct,
 )
 from agents.trade.leverage_guard import GuardFacts, GuardReason, VenueExposure, guard
-from agents.trade.limits import DeskLimits
 from agents.trade.risk_rules import HOLD, RiskFacts, RiskRule, Sizing, judge_risk
 from agents.trade.terms import (
+    DeskLimits,
     ExecutionStyle,
     MarketAnomaly,
     TradeDecision,

@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from agents.trade.limits import LIMIT_SOURCES, DeskLimits
-from agents.trade.terms import MarketAnomaly
+from agents.trade.terms import LIMIT_SOURCES, DeskLimits, MarketAnomaly
 from agents.trade.triage import TriageInput, anomalies, spike_of
 from chain.exchange.public.market import Candle
 from tests.agents.trade.cases import hours

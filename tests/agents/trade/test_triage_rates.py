@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from agents.trade.limits import DeskLimits
+from agents.trade.terms import DeskLimits
 from agents.trade.triage import spike_of
 from agents.trade.triage_rates import TradedHours, spike_ratios, triage_rates
 from chain.base.table_file import TableError

@@ -6,9 +6,8 @@ import pytest
 
 from agents.trade.expert_rules import RISK_BUDGET, classify
 from agents.trade.judging import count_votes
-from agents.trade.limits import DeskLimits
 from agents.trade.stages import conflict_map
-from agents.trade.terms import HIERARCHY, Bias, ExpertName, MarketRegime, TradeMode
+from agents.trade.terms import HIERARCHY, Bias, DeskLimits, ExpertName, MarketRegime, TradeMode
 from tests.agents.trade.cases import context, finding, hours, snapshot
 
 LIMITS = DeskLimits()

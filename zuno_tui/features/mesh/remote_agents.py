@@ -102,7 +102,7 @@ def _played_by(endpoint: MeshEndpoint, peer: Peer) -> str:
 
 def _second_critic(endpoint: MeshEndpoint, peer: Peer, network: str) -> SecondCritic:
     from agents.bus.run import RemoteAgents
-    from agents.lp.second_opinion import SECOND_OPINION
+    from agents.lp.rebuild import SECOND_OPINION
     from agents.mesh.transport import DeskTransport
 
     def gather() -> RemoteAgents:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agents.trade.limits import DeskLimits
 from agents.trade.payloads import TradePlanReady
-from agents.trade.terms import TradeMode
+from agents.trade.terms import DeskLimits, TradeMode
 from zuno_tui.app.market import MarketClockError
 from zuno_tui.desk.debates import DebateHearing
 from zuno_tui.desk.events import ConfirmationEnded, Said

@@ -11,9 +11,8 @@ from msgspec import Struct
 from agents.trade.concluding import desk_limits, guard_facts
 from agents.trade.facts import AccountFacts, DeskSettings, HeldContract, WaitingOrder
 from agents.trade.leverage_guard import guard
-from agents.trade.limits import DeskLimits
 from agents.trade.risk_rules import RiskFacts, Sizing, judge_risk
-from agents.trade.terms import TradeDecision, VenueKind
+from agents.trade.terms import DeskLimits, TradeDecision, VenueKind
 from chain.base.locks import locked
 from chain.base.strict_json import canonical, digest
 from chain.exchange.orders.hedge import HedgeStart, TakenOver

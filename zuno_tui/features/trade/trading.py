@@ -17,7 +17,6 @@ from agents.bus.transport import Ambient
 from agents.memory.lesson_writing import feedback, kind_records
 from agents.trade.facts import DeskQuestion, DeskSettings, HedgeFacts
 from agents.trade.flow import TRADE_FLOW, hold_desk
-from agents.trade.limits import DeskLimits
 from agents.trade.observe.news import MemoryIngestion, NarrativeReader, NewsReader
 from agents.trade.observe.observer import MarketObserver
 from agents.trade.observe.sections import (
@@ -28,7 +27,7 @@ from agents.trade.observe.sections import (
     SectionReader,
 )
 from agents.trade.plan_document import trade_document
-from agents.trade.terms import Objective, SectionName, TradeMode
+from agents.trade.terms import DeskLimits, Objective, SectionName, TradeMode
 from chain.base.locks import locked_if_free
 from chain.base.redaction import Redactor
 from chain.exchange.orders.ccxt_client import VenuePackageError
@@ -54,7 +53,7 @@ from zuno_tui.features.trade.venue import exchange_address, open_venue
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role
-    from agents.bus.run import Listener, PlanEnd
+    from agents.bus.run import ArgumentEnd, Listener
     from agents.memory.memory import TradeMemory
     from agents.model.interface import Model
     from agents.trade.plan import TradePlan
@@ -158,7 +157,7 @@ async def open_trading(session: Session) -> AsyncIterator[Trading]:
 
 
 class ArguedTrade(Struct, frozen=True):
-    ended: PlanEnd[TradePlan]
+    ended: ArgumentEnd[TradePlan]
     document: PlanDocument | None
 
 

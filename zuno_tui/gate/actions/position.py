@@ -19,7 +19,7 @@ from chain.execution.build.requests import (
 from chain.execution.build.sizing import drift_band, most_taken
 from chain.math.liquidity import Amounts, LiquidityError, liquidity_for_amounts
 from chain.read.block_reader import OneBlock
-from chain.tokens.balances import balance_call, balance_of
+from chain.tokens.reading import balance_call, balance_of
 from chain.tokens.token import amount_text
 from zuno_tui.gate.actions.action import Action, owned_position, spendable_tokens
 from zuno_tui.gate.actions.target import subject_of
