@@ -12,6 +12,8 @@ from chain.execution.outbox.outbox import Outbox
 from zuno_tui.gate.actions.target import read_wallet
 from zuno_tui.gate.apply import unused_approval
 from zuno_tui.gate.drift import network_time
+from zuno_tui.gate.judgment import judge_transactions
+from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, json_text
@@ -26,12 +28,16 @@ async def exported(session: Session, plan_id: str | None, *, for_safe: bool) -> 
     async with session.sources() as sources:
         with Outbox.open(session.home.outbox) as outbox:
             approval, dispatch = unused_approval(outbox, plan_id, None)
+        if dispatch.chain_id != session.network.chain_id:
+            raise GateRefusedError(
+                f"{approval.plan_id} was approved on chain {dispatch.chain_id}, and this is "
+                f"{session.network.title}. Name its network: --network NAME"
+            )
+        # Another signer will not ask: what this policy refuses is not handed to it.
+        transactions = [step.transaction for step in dispatch.steps]
+        limits = gate_limits(session.settings.limits, session.network)
+        await judge_transactions(sources, approval.plan_id, transactions, limits)
         head = (await read_wallet(sources)).block
-    if dispatch.chain_id != session.network.chain_id:
-        raise GateRefusedError(
-            f"{approval.plan_id} was approved on chain {dispatch.chain_id}, and this is "
-            f"{session.network.title}. Name its network: --network NAME"
-        )
     if network_time(sources, head.timestamp) >= approval.bounds.expires_at:
         raise GateRefusedError(
             f"The approval of {approval.plan_id} has ended. Approve it again: zuno approve PLAN"

@@ -13,7 +13,7 @@ from chain.contracts.calldata import approve_through_permit2, approve_token, ini
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.accounts import STRANGER, WIDE_PROVIDER
-from chain.devnet.world.deployment import CONTRACTS
+from chain.devnet.world.deployment import CONTRACTS, WETH
 from chain.devnet.world.pools import SLEEPY
 from chain.execution.decode.records import (
     DecodedMint,
@@ -90,6 +90,20 @@ def test_whoever_has_the_machines_key_too_is_held_to_the_hash_that_was_shown(
 
     assert by_the_honest_hash.code == REFUSED
     assert thief.caught.signed == []
+
+
+def test_bytes_that_pay_a_stranger_are_not_exported_under_a_stolen_tag(
+    thief: ThiefAtHome,
+) -> None:
+    draft = thief.draft("collect")
+    pays = encode_call("transfer(address,uint256)", STRANGER.address, 10**6)
+    draft.change_step(0, to=WETH.address, data=pays)
+    forged = thief.write("collect", draft, "a transfer", tag=True)
+
+    for form in ("safe", "raw"):
+        exported = thief.desk.here("export", forged.plan_id, "--format", form)
+        assert exported.code == REFUSED, exported.words
+        assert pays.hex() not in exported.out
 
 
 def _cheap_pool(thief: ThiefAtHome, swap: DecodedSwapExactIn) -> PoolKey:
