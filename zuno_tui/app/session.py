@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.home import Home
-from chain.base.store import Store
+from chain.base.store import Store, StoreError
 from chain.wallet.address_book import read_book
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 
@@ -104,6 +104,14 @@ class Session(Struct, frozen=True):
             )
         return store
 
+    def _readable_store(self) -> Store:
+        """The home's, or one in memory where a disk is full or may not be written."""
+        try:
+            return self.open_store()
+        except StoreError as error:
+            self.narrate(f"{error} What is read now is not kept.")
+            return Store.in_memory()
+
     @asynccontextmanager
     async def connect(self, store: Store | None = None) -> AsyncIterator[RpcClient]:
         """What is learned of the endpoints is kept in the store."""
@@ -142,6 +150,6 @@ class Session(Struct, frozen=True):
         """Everything that reads, for as long as the block lasts."""
         from chain.positions.overview import Sources
 
-        with self.open_store() as store:
+        with self._readable_store() as store:
             async with self.connect(store) as client, self.market() as coingecko:
                 yield Sources(client, self.network, store, coingecko, time.time)
