@@ -149,9 +149,12 @@ def pooled(block_hash: str | None) -> Transaction:
     )
 
 
-async def test_only_what_is_in_no_block_waits() -> None:
-    assert (await looked(Node(pooled=pooled(None)))).waiting
-    assert not (await looked(Node(pooled=pooled("0x" + "ab" * 32)))).waiting
+async def test_what_a_node_has_waits_and_is_mined_once_it_is_in_a_block() -> None:
+    in_pool = await looked(Node(pooled=pooled(None)))
+    in_block = await looked(Node(pooled=pooled("0x" + "ab" * 32)))
+
+    assert (in_pool.waiting, in_pool.mined) == (True, False)
+    assert (in_block.waiting, in_block.mined) == (True, True)
 
 
 @pytest.mark.parametrize(
