@@ -40,7 +40,7 @@ class AgentPlaces(Struct, frozen=True):
     def summary(self) -> str:
         """For the status line: which way, and who by name; empty where there is no mesh."""
         if self.transport != LOCAL:
-            return f"{self.transport}: {', '.join(one.split()[0] for one in self.peers.values())}"
+            return f"{self.transport}: {', '.join(peer.split()[0] for peer in self.peers.values())}"
         return "mesh away" if self.reason else ""
 
     @property

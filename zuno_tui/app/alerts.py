@@ -119,7 +119,7 @@ def _mute(session: Session, store: AlertStore, alert_id: str, until: float) -> A
 def _list(session: Session, store: AlertStore, *, ended: bool, now: float) -> CommandAnswer:
     health = watch_health(session.home, now=now)
     alerts = [one for one in store.current() if _is_meant(one, session.flags)]
-    shown = alerts if ended else [one for one in alerts if one.active]
+    shown = alerts if ended else [alert for alert in alerts if alert.active]
     nothing = "There never was an alert." if ended else "No alert stands."
     return CommandAnswer(
         heading=() if shown else (nothing,),
@@ -150,15 +150,15 @@ def _is_meant(alert: Alert, flags: Flags) -> bool:
 
 def _changed(store: AlertStore, alerts: tuple[Alert, ...], done: str) -> CommandAnswer:
     words = [
-        f"Alert {one.id} ({_about(one)}, {_kind(one)}) is {done}."
-        + ("" if one.active else " It is over already.")
-        for one in alerts
+        f"Alert {alert.id} ({_about(alert)}, {_kind(alert)}) is {done}."
+        + ("" if alert.active else " It is over already.")
+        for alert in alerts
     ]
     if store.trouble is not None:
         words.append(f"{store.trouble} What you said is lost when this ends: try again then.")
     return CommandAnswer(
         lines=(),
-        document={"alerts": [_told(one) for one in alerts], "trouble": store.trouble},
+        document={"alerts": [_told(alert) for alert in alerts], "trouble": store.trouble},
         remarks=tuple(words),
         code=DONE if store.trouble is None else FAILED,
     )
@@ -208,7 +208,7 @@ def _moment(seconds: float) -> str:
 def _document(alerts: list[Alert], store: AlertStore, health: WatchHealth) -> Json:
     beat, holder = health.beat, health.holder
     return {
-        "alerts": [_told(one) for one in alerts],
+        "alerts": [_told(alert) for alert in alerts],
         "monitor": {
             "state": health.state.value,
             "pid": None if holder is None else holder.pid,
@@ -249,11 +249,13 @@ _HOW = "Say it like: zuno alert ETH below 3000"
 def list_price_alerts(session: Session) -> CommandAnswer:
     session.home.prepare()
     alerts = read_price_alerts(session.home.database)
-    rows = [(str(one.id), one.symbol, one.side, one.level, _network(one)) for one in alerts]
+    rows = [
+        (str(alert.id), alert.symbol, alert.side, alert.level, _network(alert)) for alert in alerts
+    ]
     return CommandAnswer(
         heading=() if rows else (f"No price alert is set. {_HOW}",),
         lines=tuple(table(_PRICE_ALERT_COLUMNS, rows)) if rows else (),
-        document={"priceAlerts": [_price_alert_document(one) for one in alerts]},
+        document={"priceAlerts": [_price_alert_document(alert) for alert in alerts]},
         remarks=_watched(session) if rows else (),
     )
 
@@ -332,7 +334,7 @@ def _watched(session: Session) -> tuple[str, ...]:
 
 
 def _network(alert: PriceAlert) -> str:
-    found = (one.name for one in all_networks() if one.chain_id == alert.chain_id)
+    found = (network.name for network in all_networks() if network.chain_id == alert.chain_id)
     return next(found, str(alert.chain_id))
 
 

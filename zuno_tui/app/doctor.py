@@ -349,7 +349,7 @@ def _watch_checks(session: Session) -> list[Check]:
     state = CheckState.WELL if well else CheckState.CAUTION
     checks = [Check("monitor", state, health.sentence, "" if well else health.next_step)]
     if health.state is WatchStatus.KEPT:
-        checks += [Check("alerts", CheckState.CAUTION, one) for one in health.troubles]
+        checks += [Check("alerts", CheckState.CAUTION, trouble) for trouble in health.troubles]
     try:
         channels = channel_settings(session.settings, os.environ).channels()
     except SettingsError as error:

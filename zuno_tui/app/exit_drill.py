@@ -72,7 +72,7 @@ async def exit_drill(session: Session) -> CommandAnswer:
         overview = await read_overview(
             sources, session.address, session.settings.unit, watch=telling_progress(session)
         )
-        drills = [await _try(sources, overview, one) for one in overview.wallet.positions]
+        drills = [await _try(sources, overview, position) for position in overview.wallet.positions]
     shut = [drill for drill in drills if not drill.open and drill.position.liquidity]
     held = [drill for drill in drills if drill.position.liquidity]
     warnings = (
@@ -82,7 +82,7 @@ async def exit_drill(session: Session) -> CommandAnswer:
     )
     return CommandAnswer(
         heading=(f"{session.network.title} · block {overview.wallet.block.number:,}",),
-        lines=(*table(_COLUMNS, [_row(session, overview, one) for one in drills]), *warnings),
+        lines=(*table(_COLUMNS, [_row(session, overview, drill) for drill in drills]), *warnings),
         document=_document(session, overview, drills),
         remarks=(f"{len(held) - len(shut)} of {len(held)} positions can be left now.",),
         code=FAILED if shut else DONE,

@@ -90,7 +90,7 @@ def failed_check(error: RpcError) -> Check:
 def _what_to_do(error: RpcError) -> str:
     match error:
         case WrongChain(answered=answered):
-            names = [one.title for one in all_networks() if one.chain_id == answered]
+            names = [network.title for network in all_networks() if network.chain_id == answered]
             its = f"That is {names[0]}'s: go back and choose it" if names else "Go back"
             return f"{its}, or give another URL."
         case HttpFault(status=401 | 403):

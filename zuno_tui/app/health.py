@@ -69,10 +69,10 @@ class WatchHealth(Struct, frozen=True):
             return ()
         whole = () if self.beat.trouble is None else (self.beat.trouble,)
         parts = (
-            f"{one.network} {shortened(one.wallet_address)}"
-            f" {'cannot be seen' if one.block is None else 'is not wholly seen'}: {one.trouble}"
-            for one in self.beat.sights
-            if one.trouble is not None and one.trouble != self.beat.trouble
+            f"{sight.network} {shortened(sight.wallet_address)}"
+            f" {'cannot be seen' if sight.block is None else 'is not wholly seen'}: {sight.trouble}"
+            for sight in self.beat.sights
+            if sight.trouble is not None and sight.trouble != self.beat.trouble
         )
         return (*whole, *parts)
 

@@ -81,7 +81,7 @@ async def _chapters(
         async with replace(session, network=target.network).sources() as sources:
             worths = await read_worths(sources, target.wallets, WorthUnit.USD)
             entries = portfolio_entries(session, target, worths)
-            return [await _chapter(sources, one, plans, watch) for one in entries]
+            return [await _chapter(sources, entry, plans, watch) for entry in entries]
     except RpcError as error:
         unread = unread_entries(session, target, error)
         return [HistoryChapter(one, None) for one in unread]
@@ -121,7 +121,7 @@ async def told_history(
     whole = await read_whole_history(session, named, selection, watch=watch)
     lines = history_lines(whole) if form is None else _csv_lines(history_csv(whole, form))
     heading = history_heading(whole)
-    seen = any(one.history is not None for one in whole.chapters)
+    seen = any(chapter.history is not None for chapter in whole.chapters)
     code = DONE if seen else NETWORK
     if seen and selection.position is not None and not any(whole.results()):
         heading, lines = (*heading, f"No wallet looked at ever held #{selection.position}."), ()

@@ -173,8 +173,8 @@ def _poll_document(report: PollReport, beat: Beat) -> Json:
 
 def _status(beat: Beat, seconds: float) -> str:
     seen = ", ".join(
-        f"{one.network} {'blind' if one.block is None else f'block {one.block:,}'}"
-        for one in beat.sights
+        f"{sight.network} {'blind' if sight.block is None else f'block {sight.block:,}'}"
+        for sight in beat.sights
     )
     return f"{seen or 'nothing seen'}, in {seconds:.1f} s"
 
@@ -297,10 +297,12 @@ async def _pulse(supervisor: Supervisor) -> None:
 
 def _headline(watchlist: HomeWatchlist) -> str:
     places = "; ".join(
-        f"{target.network.title}: {', '.join(shortened(one) for one in target.wallets)}"
+        f"{target.network.title}: {', '.join(shortened(wallet) for wallet in target.wallets)}"
         for target in watchlist.targets
     )
-    channels = ", ".join(one.name for one in watchlist.channels() if one.name != Aloud.name)
+    channels = ", ".join(
+        channel.name for channel in watchlist.channels() if channel.name != Aloud.name
+    )
     sending = f"Alerts go to {channels}." if channels else "Alerts go nowhere but here."
     return f"{places}. Every {watchlist.interval_seconds:g} s. {sending}"
 

@@ -161,10 +161,10 @@ async def _outbox(session: Session, arguments: Namespace) -> int:
                 return await replace_waiting(session, sources, connections, outbox, arguments)
             remember_heard(outbox, findings, now=sources.clock())
             dispatches = [
-                one
-                for one in outbox.dispatches()
-                if one.chain_id == session.network.chain_id
-                and arguments.plan_id in (None, one.plan_id)
+                dispatch
+                for dispatch in outbox.dispatches()
+                if dispatch.chain_id == session.network.chain_id
+                and arguments.plan_id in (None, dispatch.plan_id)
             ]
     if session.as_json:
         print_json(_document(dispatches, findings))
@@ -172,7 +172,7 @@ async def _outbox(session: Session, arguments: Namespace) -> int:
     if not dispatches:
         say("The outbox is empty: nothing was approved yet.")
         return DONE
-    print_lines(table(_COLUMNS, [_row(one) for one in dispatches]))
+    print_lines(table(_COLUMNS, [_row(dispatch) for dispatch in dispatches]))
     for finding in findings:
         if finding.open:
             say(f"{finding.sentence} You can: {', '.join(finding.choices)}.")
@@ -195,9 +195,9 @@ def resolve_half_done(
     ]
     if not open_ends:
         raise GateRefusedError("Nothing was left half done. See where things stand: zuno outbox")
-    for one in open_ends:
-        outbox.resolve(one.hash, now=now)
-    return tuple(f"{one.plan_id} is resolved. It ended here: {stands(one)}." for one in open_ends)
+    for end in open_ends:
+        outbox.resolve(end.hash, now=now)
+    return tuple(f"{end.plan_id} is resolved. It ended here: {stands(end)}." for end in open_ends)
 
 
 def _row(dispatch: Dispatch) -> tuple[str, ...]:
@@ -211,13 +211,13 @@ def _document(dispatches: list[Dispatch], findings: tuple[UnsettledStep, ...]) -
     return {
         "dispatches": [
             {
-                "planId": one.plan_id,
-                "hash": one.hash,
-                "state": stands(one),
-                "safeState": one.safe_state,
-                "ended": None if one.ended is None else one.ended.code,
-                "sentThrough": one.private_host,
-                "needsAttention": one.needs_attention,
+                "planId": dispatch.plan_id,
+                "hash": dispatch.hash,
+                "state": stands(dispatch),
+                "safeState": dispatch.safe_state,
+                "ended": None if dispatch.ended is None else dispatch.ended.code,
+                "sentThrough": dispatch.private_host,
+                "needsAttention": dispatch.needs_attention,
                 "steps": [
                     {
                         "step": step.name,
@@ -226,20 +226,20 @@ def _document(dispatches: list[Dispatch], findings: tuple[UnsettledStep, ...]) -
                         "nonce": step.transaction.nonce,
                         "hash": None if step.newest is None else step.newest.transaction.hash,
                     }
-                    for step in one.steps
+                    for step in dispatch.steps
                 ],
             }
-            for one in dispatches
+            for dispatch in dispatches
         ],
         "findings": [
             {
-                "planId": one.plan_id,
-                "step": one.step,
-                "situation": one.situation,
-                "sentence": one.sentence,
-                "choices": list(one.choices),
-                "where": aftermath_document(one.aftermath),
+                "planId": finding.plan_id,
+                "step": finding.step,
+                "situation": finding.situation,
+                "sentence": finding.sentence,
+                "choices": list(finding.choices),
+                "where": aftermath_document(finding.aftermath),
             }
-            for one in findings
+            for finding in findings
         ],
     }

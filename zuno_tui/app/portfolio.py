@@ -106,12 +106,13 @@ async def portfolio_targets(session: Session, named: Sequence[str]) -> tuple[Tar
     wallets = tuple(dict.fromkeys([await _address(session, one) for one in named]))
     known = replace(settings, address=wallets[0])
     return tuple(
-        Target(one.network, wallets) for one in targets(known, book, session.flags, os.environ)
+        Target(target.network, wallets)
+        for target in targets(known, book, session.flags, os.environ)
     )
 
 
 def wallet_labels(session: Session) -> dict[Address, str]:
-    return {one.address: one.name for one in read_book(session.home.keystore).wallets}
+    return {wallet.address: wallet.name for wallet in read_book(session.home.keystore).wallets}
 
 
 async def _address(session: Session, named: str) -> Address:
@@ -135,7 +136,7 @@ async def _entries(
     try:
         async with there.sources() as sources:
             worths = await read_worths(sources, target.wallets, unit, watch=watch)
-            attached = [await attachments(there, sources, [one.overview]) for one in worths]
+            attached = [await attachments(there, sources, [worth.overview]) for worth in worths]
     except RpcError as error:
         return unread_entries(session, target, error)
     entries = portfolio_entries(session, target, worths)
@@ -161,15 +162,15 @@ def portfolio_entries(
 def unread_entries(session: Session, target: Target, error: RpcError) -> list[PortfolioEntry]:
     labels = wallet_labels(session)
     return [
-        PortfolioEntry(target.network, one, labels.get(one, ""), None, error.sentence)
-        for one in target.wallets
+        PortfolioEntry(target.network, wallet, labels.get(wallet, ""), None, error.sentence)
+        for wallet in target.wallets
     ]
 
 
 def _alerts(session: Session, entries: Sequence[PortfolioEntry]) -> tuple[Alert, ...]:
     from agents.monitor.alerts.store import AlertStore
 
-    about = {(one.network.chain_id, one.wallet) for one in entries}
+    about = {(entry.network.chain_id, entry.wallet) for entry in entries}
     with closing(AlertStore.open(session.home, now=time.time())) as store:
         return tuple(
             one
@@ -180,7 +181,7 @@ def _alerts(session: Session, entries: Sequence[PortfolioEntry]) -> tuple[Alert,
 
 async def whole_portfolio(session: Session, wallets: Sequence[str]) -> CommandAnswer:
     whole = await read_portfolio(session, wallets, watch=telling_progress(session))
-    seen = any(one.worth is not None for one in whole.entries)
+    seen = any(entry.worth is not None for entry in whole.entries)
     return CommandAnswer(
         heading=portfolio_heading(whole),
         lines=portfolio_lines(whole),

@@ -247,7 +247,7 @@ def _without_prices(phrase: CreatePhrase, observed: ObservedPool) -> str:
 
 def _lines(figures: Sequence[RangeFigure]) -> list[str]:
     """Columns that say nothing are left out: a range as it is has no change."""
-    cells = [(one.label, one.now, one.own, one.change) for one in figures]
+    cells = [(figure.label, figure.now, figure.own, figure.change) for figure in figures]
     said = [place for place in range(len(_COLUMNS)) if any(row[place] for row in cells)]
     rows = [tuple(row[place] for place in said) for row in cells]
     return table([_COLUMNS[place] for place in said], rows)

@@ -82,8 +82,8 @@ def let_go(home: Home, store: Store, settings: RetentionSettings, *, now: float)
     )
     for one in (*records, *plans, *reports):
         one.path.unlink(missing_ok=True)
-    for one in records:
-        one.path.with_suffix(".png").unlink(missing_ok=True)
+    for record in records:
+        record.path.with_suffix(".png").unlink(missing_ok=True)
     pools = forget_hours(store, before=now - settings.memory_days * DAY)
     return LetGo(len(plans), len(records), pools)
 
@@ -94,11 +94,11 @@ def surplus(
     """Those from before a moment, and the oldest of those beyond so many bytes in all."""
     gone: list[KeptFile] = []
     total = 0
-    for one in sorted(files, key=lambda file: file.modified, reverse=True):
-        total += one.size
+    for path in sorted(files, key=lambda file: file.modified, reverse=True):
+        total += path.size
         too_many = most_bytes is not None and total > most_bytes
-        if (one.modified < before or too_many) and one.path not in needed:
-            gone.append(one)
+        if (path.modified < before or too_many) and path.path not in needed:
+            gone.append(path)
     return tuple(gone)
 
 
@@ -107,7 +107,7 @@ def _needed(home: Home) -> frozenset[Path]:
     if not home.outbox.exists():
         return frozenset()
     with Outbox.open(home.outbox) as outbox:
-        open_ids = [one.plan_id for one in outbox.dispatches() if _open(one)]
+        open_ids = [dispatch.plan_id for dispatch in outbox.dispatches() if _open(dispatch)]
     open_plans = [home.plans / f"{plan_id}.json" for plan_id in open_ids]
     records = (home.records / f"{_request_of(path)}.jsonl" for path in open_plans)
     return frozenset((*open_plans, *records))

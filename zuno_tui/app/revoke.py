@@ -105,4 +105,4 @@ def _spender(network: Network, named: str) -> Address:
 
 def _is_address(text: str) -> bool:
     digits = text.lower().removeprefix("0x")
-    return len(text) == _HEX_ADDRESS and all(one in "0123456789abcdef" for one in digits)
+    return len(text) == _HEX_ADDRESS and all(digit in "0123456789abcdef" for digit in digits)

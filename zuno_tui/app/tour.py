@@ -50,7 +50,7 @@ _OPENING = "It needs a network to speak to: zuno demo in another shell is enough
 
 def run(arguments: Namespace) -> int:
     if arguments.json:
-        print_json([{"words": one.words, "command": one.command} for one in STEPS])
+        print_json([{"words": step.words, "command": step.command} for step in STEPS])
         return DONE
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         print_lines(_printed())

@@ -124,7 +124,8 @@ def _list(session: Session, _: Namespace) -> int:
             {
                 "current": book.current,
                 "wallets": [
-                    _document(one, current=one.address == book.current) for one in book.wallets
+                    _document(wallet, current=wallet.address == book.current)
+                    for wallet in book.wallets
                 ],
             }
         )
@@ -134,13 +135,13 @@ def _list(session: Session, _: Namespace) -> int:
         return DONE
     rows = [
         (
-            "●" if one.address == book.current else "",
-            one.name,
-            checksummed(one.address),
-            one.keeping.value,
-            "no" if one.watch_only else "yes",
+            "●" if wallet.address == book.current else "",
+            wallet.name,
+            checksummed(wallet.address),
+            wallet.keeping.value,
+            "no" if wallet.watch_only else "yes",
         )
-        for one in book.wallets
+        for wallet in book.wallets
     ]
     columns = (
         OutputColumn(""),

@@ -67,7 +67,7 @@ def _networks(
         networks = [network_named(name) for name in settings.endpoints]
         if chosen not in networks:
             networks.append(chosen)
-    reachable = tuple(one for one in networks if settings.endpoints_for(one))
+    reachable = tuple(network for network in networks if settings.endpoints_for(network))
     if not reachable:
         raise SettingsError(
             f"No RPC endpoint is known for {chosen.title}. Give one with --rpc URL, or write "

@@ -78,7 +78,9 @@ async def positions_at(
             sources, session.address, session.settings.unit, watch=telling_progress(session)
         )
     factor = _factor(session, overview, symbol, change, level)
-    rows = [_Row(session, overview, one, symbol, factor) for one in overview.wallet.positions]
+    rows = [
+        _Row(session, overview, position, symbol, factor) for position in overview.wallet.positions
+    ]
     percent = f"{float((factor - 1) * _WHOLE):+.4g} %"
     now, then = _sum([row.now for row in rows]), _sum([row.then for row in rows])
     unit = session.settings.unit

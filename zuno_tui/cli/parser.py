@@ -107,7 +107,7 @@ def _add_commands(
 
 
 def _epilog(command: Command) -> str | None:
-    examples = "\n".join(("examples:", *(f"  {one}" for one in command.examples)))
+    examples = "\n".join(("examples:", *(f"  {example}" for example in command.examples)))
     parts = (command.notes, examples if command.examples else "")
     return "\n\n".join(filter(None, parts)) or None
 

@@ -116,7 +116,7 @@ def _about(plan: PlanView) -> str:
         )
     if plan.approval is not None:
         return _APPROVED
-    chosen = next((one for one in plan.options if one.recommended), None)
+    chosen = next((option for option in plan.options if option.recommended), None)
     if chosen is None or chosen.candidate is None:
         return _HOLD
     return f"The plan says {chosen.name}. To build and try it: press a, then Enter"

@@ -275,7 +275,7 @@ class Dispatcher:
             case "positions":
                 self._positions.soon()
             case name:
-                shown = next((one for one in features() if one.name == name), None)
+                shown = next((feature for feature in features() if feature.name == name), None)
                 if (part := self._part_of(shown)) is not None:
                     part.show()
         self._desk_context.tell(ViewAsked(intent.view))

@@ -211,7 +211,9 @@ class OutboxRows:
             with Outbox.open(session.home.outbox) as outbox:
                 findings = await look_at_outbox(desk_context.sources, connections, outbox)
                 mine = [
-                    one for one in outbox.dispatches() if one.chain_id == session.network.chain_id
+                    dispatch
+                    for dispatch in outbox.dispatches()
+                    if dispatch.chain_id == session.network.chain_id
                 ]
                 rows = tuple(_outbox_row(outbox, one, findings) for one in reversed(mine))
         return rows, findings
@@ -221,7 +223,7 @@ def _outbox_row(
     outbox: Outbox, dispatch: Dispatch, findings: Sequence[UnsettledStep]
 ) -> DispatchView:
     approval = read_approval(outbox.store, dispatch.hash)
-    about = [one for one in findings if one.dispatch == dispatch.hash]
+    about = [finding for finding in findings if finding.dispatch == dispatch.hash]
     steps = tuple(
         (step.name, str(step.state), "" if step.newest is None else step.newest.transaction.hash)
         for step in dispatch.steps

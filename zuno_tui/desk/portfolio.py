@@ -113,32 +113,32 @@ def portfolio_view(
     wallets: Sequence[WalletEarnings], unit: WorthUnit, reading: str
 ) -> PortfolioView:
     """One row for all, then each wallet on each network with its positions and its tokens."""
-    worths = [one.entry.worth for one in wallets if one.entry.worth]
-    inside = _rounded(sum((one.overview.portfolio.total for one in worths), Fraction(0)), unit)
-    idle = _rounded(sum((one.idle_value for one in worths), Fraction(0)), unit)
+    worths = [wallet.entry.worth for wallet in wallets if wallet.entry.worth]
+    inside = _rounded(sum((worth.overview.portfolio.total for worth in worths), Fraction(0)), unit)
+    idle = _rounded(sum((worth.idle_value for worth in worths), Fraction(0)), unit)
     owned = _column_money(inside + idle, unit)
-    least = "" if all(one.entry.whole for one in wallets) else "at least "
+    least = "" if all(wallet.entry.whole for wallet in wallets) else "at least "
     parts = f"positions {_column_money(inside, unit)} + wallet {_column_money(idle, unit)}"
-    known = [one for one in wallets if one.positions is not None]
+    known = [wallet for wallet in wallets if wallet.positions is not None]
     together = _Group(
         [position for one in known for position in one.positions or ()] if known else None,
         min((one.days for one in known), default=0),
         unit,
     )
-    missing = [one for one in wallets if _trouble(one)]
+    missing = [wallet for wallet in wallets if _trouble(wallet)]
     note = f"without {_counted(len(missing), 'wallet')} below" if missing else ""
     alone = len(wallets) == 1 and not missing
-    rows = tuple(row for one in wallets for row in _wallet_rows(one, unit, alone=alone))
+    rows = tuple(row for wallet in wallets for row in _wallet_rows(wallet, unit, alone=alone))
     total = together.row("all", "Together", owned, note)
     return PortfolioView(total, rows, f"{least}{owned} = {parts}", _place(wallets), reading)
 
 
 def _place(wallets: Sequence[WalletEarnings]) -> str:
     if len(wallets) == 1:
-        (entry,) = (one.entry for one in wallets)
+        (entry,) = (wallet.entry for wallet in wallets)
         return f"{wallet_words(entry)} on {entry.network.title}"
-    count = len({one.entry.wallet for one in wallets})
-    networks = len({one.entry.network.chain_id for one in wallets})
+    count = len({wallet.entry.wallet for wallet in wallets})
+    networks = len({wallet.entry.network.chain_id for wallet in wallets})
     return f"{_counted(count, 'wallet')} on {_counted(networks, 'network')}"
 
 
@@ -191,8 +191,12 @@ class _Group(NamedTuple):
         if self.positions is None:
             words = UNKNOWN if note else "…"
             return EarnedRow(key, name, owned, words, words, words, words, words, note=note)
-        result = known_sum([one.against_holding for one in self.positions])
-        lines = [(line, float(one.opened)) for one in self.positions if (line := _line(one))]
+        result = known_sum([position.against_holding for position in self.positions])
+        lines = [
+            (line, float(position.opened))
+            for position in self.positions
+            if (line := _line(position))
+        ]
         return EarnedRow(
             key,
             name,
@@ -200,7 +204,9 @@ class _Group(NamedTuple):
             today=self._fees(_TODAY),
             week=self._fees(_WEEK),
             month=self._fees(_MONTH),
-            entry=_column_worth(known_sum([one.fees for one in self.positions]), self.unit),
+            entry=_column_worth(
+                known_sum([position.fees for position in self.positions]), self.unit
+            ),
             result=short_gain(result, self.unit),
             tone=gain_tone(result),
             note=note,
@@ -210,7 +216,7 @@ class _Group(NamedTuple):
     def _fees(self, count: int) -> str:
         if self.days < count:
             return "…"
-        found = [one.earned(count).fees for one in self.positions or ()]
+        found = [position.earned(count).fees for position in self.positions or ()]
         return _column_worth(known_sum(found), self.unit)
 
 

@@ -80,7 +80,7 @@ def _with_plan(context: PhraseContext, plan: PlanView | None) -> PhraseContext:
         context,
         plan_id=plan.plan_id,
         plan_position=plan.token_id,
-        candidates=tuple(one.candidate for one in options if one.candidate is not None),
+        candidates=tuple(option.candidate for option in options if option.candidate is not None),
         argued=bool(plan.options),
         applied=plan.result is not None,
         approved=plan.approval is not None and plan.result is None,

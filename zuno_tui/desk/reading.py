@@ -201,7 +201,7 @@ class PositionReader:
             self._noted_at = now
             self.note()
         idle = self._gaining is None or self._gaining.done()
-        held = frozenset(one.token_id for one in overview.wallet.positions)
+        held = frozenset(position.token_id for position in overview.wallet.positions)
         due = now - self._gains_at >= self._rhythm.between_gains
         if idle and (due or not held <= self._gains_of):
             self._gains_of = held

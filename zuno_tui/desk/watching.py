@@ -264,11 +264,11 @@ class Watching:
             return "Not everything was looked at yet."
         if self._beat.overdue(self._desk_context.clock()):
             return "The monitor was not seen for too long: zuno alerts"
-        for one in self._beat.sights:
-            if one.block is None:
-                return f"{one.network} {shortened(one.wallet_address)} cannot be seen."
+        for sight in self._beat.sights:
+            if sight.block is None:
+                return f"{sight.network} {shortened(sight.wallet_address)} cannot be seen."
         if (network.name, wallet) not in {
-            (one.network, one.wallet_address) for one in self._beat.sights
+            (sight.network, sight.wallet_address) for sight in self._beat.sights
         }:
             return f"Nobody watches this wallet on {network.title}: zuno monitor watches others."
         return None

@@ -49,7 +49,7 @@ class Aftermath(Struct, frozen=True):
     @property
     def sentences(self) -> tuple[str, ...]:
         return (
-            *(_position_words(one, self.wallet) for one in self.positions),
+            *(_position_words(position, self.wallet) for position in self.positions),
             *_holding_words(self.holdings, self.tokens),
         )
 
@@ -137,7 +137,7 @@ def _position_words(one: PositionNow, wallet: Address) -> str:
 def _holding_words(
     holdings: Sequence[TokenHolding], tokens: Mapping[Address, Token]
 ) -> Iterator[str]:
-    parts = [_held_words(one, tokens[one.token]) for one in holdings]
+    parts = [_held_words(holding, tokens[holding.token]) for holding in holdings]
     if parts:
         yield f"The wallet holds {', '.join(parts)}."
 

@@ -56,7 +56,10 @@ def evidence_of(network: Network, connections: Connections) -> Evidence:
     if connections.alone or not several:
         return rules
     return replace(
-        rules, witnesses=tuple(NamedReader(one.host, one.client) for one in connections.witnesses)
+        rules,
+        witnesses=tuple(
+            NamedReader(witness.host, witness.client) for witness in connections.witnesses
+        ),
     )
 
 
@@ -101,7 +104,7 @@ async def open_connections(
         several = by_host if len(by_host) > 1 else {}
         witnesses = [Witness(host, await alone(url)) for host, url in several.items()]
         if private is None:
-            route = Route(reads, others=tuple(one.client for one in witnesses))
+            route = Route(reads, others=tuple(witness.client for witness in witnesses))
         yield Connections(
             route,
             tuple(witnesses),
@@ -192,7 +195,9 @@ async def require_agreement(
     if not witnesses:
         return Agreement((connections.host,))
     block = ours.subject.block
-    answers = await asyncio.gather(*(_ask(sources, one, question, block) for one in witnesses))
+    answers = await asyncio.gather(
+        *(_ask(sources, witness, question, block) for witness in witnesses)
+    )
     by_host = {one.host: answer for one, answer in zip(witnesses, answers, strict=True)}
     told = statement(ours) | {"newest block": block.number}
     return compared(told, by_host, alone=connections.alone)
@@ -202,7 +207,7 @@ def compared(
     ours: Statement, answers: Mapping[str, Statement | Silent], *, alone: bool
 ) -> Agreement:
     """Those who tell the same, if they are enough and nobody contradicts them."""
-    silent = tuple(one for one in answers.values() if isinstance(one, Silent))
+    silent = tuple(answer for answer in answers.values() if isinstance(answer, Silent))
     told = {who: one for who, one in answers.items() if not isinstance(one, Silent)}
     if differences := tuple(_differences({_OURS: ours, **told})):
         raise _disagreement(len(told), differences)
@@ -295,7 +300,7 @@ def _differences(told: Mapping[str, Statement]) -> Iterator[_Difference]:
 
 def _disagreement(heard: int, differences: Sequence[_Difference]) -> GateRefusedError:
     lines = "\n".join(f"  {line}" for line in differences)
-    odd = sorted(frozenset[str]().union(*(one.odd for one in differences)))
+    odd = sorted(frozenset[str]().union(*(difference.odd for difference in differences)))
     if len(odd) == 1:
         blame = f"{odd[0]} tells it differently from the other {heard - 1}. Leave it out"
     else:

@@ -266,9 +266,9 @@ def read_approval(store: Store, sealed: str) -> Approval | None:
 def notional_of_today(outbox: Outbox, now: float) -> int:
     """Micro-dollars that plans applied within a day put into ranges."""
     applied = [
-        read_approval(outbox.store, one.hash)
-        for one in outbox.dispatches()
-        if one.consumed_at is not None and now - one.consumed_at < DAY
+        read_approval(outbox.store, dispatch.hash)
+        for dispatch in outbox.dispatches()
+        if dispatch.consumed_at is not None and now - dispatch.consumed_at < DAY
     ]
     return sum(approval.notional for approval in applied if approval is not None)
 

@@ -31,7 +31,7 @@ def chosen_candidate(plan: Plan, named: str | None) -> Candidate:
 def _is_dangerous(candidate: Candidate) -> bool:
     """Whether what speaks against it is the pool itself, and not how the range is chosen."""
     findings = () if candidate.judgment is None else candidate.judgment.findings
-    against = (one.rule for one in findings if one.verdict is JudgmentVerdict.VETO)
+    against = (finding.rule for finding in findings if finding.verdict is JudgmentVerdict.VETO)
     return any(rule in (Rule.HOOK, Rule.OWN_SWAP) for rule in against)
 
 

@@ -82,7 +82,7 @@ async def read_named(sources: Sources, steps: Sequence[DecodedStep], block: Bloc
     positions = {
         token_id: position_facts(one) for token_id, one in found.items() if one.owner == sender
     }
-    pools = {one.pool.key: one.pool for one in positions.values()}
+    pools = {position.pool.key: position.pool for position in positions.values()}
     pools |= await _read_pools(sources, [key for key in mentions.pools if key not in pools], block)
     leaving = next(iter(positions.values()), None) if mentions.leaves else None
     swaps = tuple(

@@ -59,7 +59,7 @@ _HEADROOM = 2
 
 async def agreed_fees(witnesses: Sequence[Witness], block: Block, found: FeeCaps) -> FeeCaps:
     """The lower tip of two endpoints, the middle one of more; as found where only one is set."""
-    told = await asyncio.gather(*(_tip(one.client, block) for one in witnesses))
+    told = await asyncio.gather(*(_tip(witness.client, block) for witness in witnesses))
     tips = sorted(tip for tip in told if tip is not None)
     if not tips:
         return found

@@ -72,7 +72,7 @@ class Replacement(Struct, frozen=True):
 
 def waiting_dispatch(outbox: Outbox, chain_id: int, plan_id: str | None) -> Dispatch:
     """The one plan that waits on this network, or the newest of the plan named."""
-    mine = [one for one in outbox.dispatches() if one.chain_id == chain_id]
+    mine = [dispatch for dispatch in outbox.dispatches() if dispatch.chain_id == chain_id]
     waiting = [one for one in mine if _waiting_step(one) and plan_id in (None, one.plan_id)]
     if not waiting:
         what = "Nothing" if plan_id is None else f"Nothing of {plan_id}"

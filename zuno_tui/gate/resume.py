@@ -125,7 +125,7 @@ async def resume_plan(
 
 
 def _one_missing(findings: tuple[StepFinding, ...], plan_id: str | None) -> StepFinding:
-    named = [one for one in findings if plan_id in (None, one.dispatch.plan_id)]
+    named = [finding for finding in findings if plan_id in (None, finding.dispatch.plan_id)]
     missing = [one for one in named if one.situation is StepSituation.NOT_SENT]
     if not missing:
         raise GateRefusedError(_why_nothing(named, plan_id))

@@ -34,7 +34,7 @@ def glance_of(
     overview: Overview, won: Mapping[int, Won], samples: Sequence[WorthSample]
 ) -> GlanceView:
     whole, block = overview.portfolio, overview.wallet.block
-    held = [one for one in overview.wallet.positions if one.liquidity]
+    held = [position for position in overview.wallet.positions if position.liquidity]
     inside = sum(one.in_range for one in held)
     day = _day([won[one.token_id].net for one in held if one.token_id in won])
     return GlanceView(
@@ -47,13 +47,13 @@ def glance_of(
         ether=_ether(overview.prices.ether),
         ether_change=ether_change(samples),
         gas="" if block.base_fee_per_gas is None else f"{block.base_fee_per_gas / _GWEI:.3g} gwei",
-        trend=tuple(one.worth for one in samples),
+        trend=tuple(sample.worth for sample in samples),
     )
 
 
 def ether_change(samples: Sequence[WorthSample]) -> str:
     """Against a day ago, or against the oldest that is known of the day; at least an hour."""
-    priced = [one for one in samples if one.ether]
+    priced = [sample for sample in samples if sample.ether]
     if not priced:
         return ""
     newest = priced[-1]

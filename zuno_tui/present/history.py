@@ -39,7 +39,7 @@ class HistoryChapter(Struct, frozen=True):
 
     def story_of(self, position: int | None) -> str:
         """The name of the story a position belongs to; empty where it is of none."""
-        found = (one.story for one in self.stories if position in one.story.token_ids)
+        found = (story.story for story in self.stories if position in story.story.token_ids)
         return next((one.name for one in found), "")
 
     @property
@@ -66,8 +66,8 @@ class WholeHistory(Struct, frozen=True):
     @property
     def whole(self) -> bool:
         return all(
-            one.entry.whole and one.history is not None and not one.history.gaps
-            for one in self.chapters
+            chapter.entry.whole and chapter.history is not None and not chapter.history.gaps
+            for chapter in self.chapters
         )
 
     def results(self) -> Iterator[tuple[HistoryChapter, StoryResult]]:
@@ -126,8 +126,8 @@ def _is_told(whole: WholeHistory, row: HistoryRow) -> bool:
         return False
     if told.position is None:
         return True
-    stories = (one.story.token_ids for one in row.chapter.stories)
-    story = next((one for one in stories if told.position in one), (told.position,))
+    stories = (story.story.token_ids for story in row.chapter.stories)
+    story = next((story for story in stories if told.position in story), (told.position,))
     return entry.position in story
 
 
@@ -135,13 +135,13 @@ def pool_words(chapter: HistoryChapter, position: int | None) -> str:
     if chapter.history is None or position is None:
         return ""
     facts = chapter.history.facts
-    life = next((one for one in facts.lives if one.identity.token_id == position), None)
+    life = next((live for live in facts.lives if live.identity.token_id == position), None)
     if life is None:
         return ""
     key = life.identity.pool_key
     tokens = facts.tokens[key.currency0], facts.tokens[key.currency1]
-    prices = (one.sqrt_price for one in life.changes)
-    price = next((one.value for one in prices if isinstance(one, Known)), 1 << 96)
+    prices = (change.sqrt_price for change in life.changes)
+    price = next((price.value for price in prices if isinstance(price, Known)), 1 << 96)
     pair = pair_of(facts.network, *tokens, price)
     return f"{pair.name} {'dynamic' if key.has_dynamic_fee else fee_text(key.fee)}"
 
@@ -402,8 +402,8 @@ def history_heading(whole: WholeHistory) -> tuple[str, ...]:
 
 
 def history_lines(whole: WholeHistory) -> tuple[str, ...]:
-    rows = [_row_cells(one) for one in history_rows(whole)]
-    results = [_story_cells(*one) for one in whole.results()]
+    rows = [_row_cells(row) for row in history_rows(whole)]
+    results = [_story_cells(*result) for result in whole.results()]
     return (
         *(table(_ROW_COLUMNS, rows) if rows else ["Nothing happened."]),
         *(["", *table(_STORY_COLUMNS, results)] if results else []),
@@ -418,7 +418,7 @@ def history_document(whole: WholeHistory) -> dict[str, Json]:
         "total": round(sum(float(row.usd or 0) for row in rows), _PLACES),
         "portfolio": _portfolio_total(whole),
         "missing": list(_missing(whole)),
-        "stories": [_story_document(*one) for one in whole.results()],
+        "stories": [_story_document(*result) for result in whole.results()],
         "entries": [_row_document(row) for row in rows],
     }
 
@@ -438,13 +438,13 @@ def _missing(whole: WholeHistory) -> Iterator[str]:
             yield f"Not whole: {where} ({trouble})"
         if chapter.history is not None:
             yield from (f"Not whole: {where} ({gap})" for gap in chapter.history.gaps)
-            unknown = sum(isinstance(one.usd, Unknown) for one in chapter.history.entries)
+            unknown = sum(isinstance(entry.usd, Unknown) for entry in chapter.history.entries)
             if unknown:
                 yield f"{where}: {unknown} entries have no price of their time"
 
 
 def _portfolio_total(whole: WholeHistory) -> float:
-    worths = (one.entry.worth for one in whole.chapters)
+    worths = (chapter.entry.worth for chapter in whole.chapters)
     return round(sum(float(one.total) for one in worths if one is not None), _PLACES)
 
 

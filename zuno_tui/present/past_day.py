@@ -35,9 +35,9 @@ def day_charts(
 ) -> dict[int, ChartView]:
     """By token id the price of the last day with the range across it."""
     charts = (
-        (one.token_id, _chart(network, overview, one, daily[one.token_id].path))
-        for one in overview.wallet.positions
-        if one.token_id in daily
+        (position.token_id, _chart(network, overview, position, daily[position.token_id].path))
+        for position in overview.wallet.positions
+        if position.token_id in daily
     )
     return {token_id: chart for token_id, chart in charts if chart is not None}
 
@@ -61,9 +61,11 @@ def day_samples(
     """
     unit = overview.portfolio.unit
     held = [
-        _Followed(one, daily[one.token_id].path[::-_STEPS_AN_HOUR])
-        for one in overview.wallet.positions
-        if one.liquidity and one.token_id in daily and _price(overview, one) is not None
+        _Followed(position, daily[position.token_id].path[::-_STEPS_AN_HOUR])
+        for position in overview.wallet.positions
+        if position.liquidity
+        and position.token_id in daily
+        and _price(overview, position) is not None
     ]
     courses = _courses(network, held)
     ether = courses.get(NATIVE)

@@ -110,7 +110,7 @@ def plan_pools(plan: Plan, store: Store | None = None) -> dict[str, PlanPool]:
         network = network_named(str(plan.chain_id))
     except UnknownNetworkError:
         return {}
-    return {one.pool_id: _plan_pool(one, network, store) for one in plan.pools}
+    return {pool.pool_id: _plan_pool(pool, network, store) for pool in plan.pools}
 
 
 def _plan_pool(facts: PlanPoolFacts, network: Network, store: Store | None) -> PlanPool:
@@ -255,7 +255,7 @@ def plan_lines(
     }
     columns = [OutputColumn(""), *(OutputColumn(name, "right") for name in options)]
     rows = [
-        [label, *(tell(one, pools.get(one.pool_id)) for one in options.values())]
+        [label, *(tell(option, pools.get(option.pool_id)) for option in options.values())]
         for label, tell in figures_of(plan).items()
     ]
     yield from table(columns, rows)
@@ -524,5 +524,5 @@ _OF_POOLS = ("pool", "pays 7 d")
 
 def figures_of(plan: Plan) -> dict[str, _CandidateCell]:
     """The card's rows; which pool an option is in is told only where there are several."""
-    several = len({one.pool_id for one in plan.candidates}) > 1
+    several = len({candidate.pool_id for candidate in plan.candidates}) > 1
     return {label: tell for label, tell in FIGURES.items() if several or label not in _OF_POOLS}

@@ -53,20 +53,22 @@ class WholePortfolio(Struct, frozen=True):
     @property
     def total(self) -> Fraction:
         """Of what could be read and priced."""
-        return sum((one.worth.total for one in self.entries if one.worth), Fraction(0))
+        return sum((entry.worth.total for entry in self.entries if entry.worth), Fraction(0))
 
     @property
     def whole(self) -> bool:
         """Whether every network could be read, every position found and every token priced."""
-        return all(one.whole and one.worth and not one.worth.unpriced for one in self.entries)
+        return all(
+            entry.whole and entry.worth and not entry.worth.unpriced for entry in self.entries
+        )
 
     @property
     def wallets(self) -> int:
-        return len({one.wallet for one in self.entries})
+        return len({entry.wallet for entry in self.entries})
 
     @property
     def networks(self) -> int:
-        return len({one.network.chain_id for one in self.entries})
+        return len({entry.network.chain_id for entry in self.entries})
 
 
 _MOST_POINTS = 240
@@ -174,12 +176,17 @@ def portfolio_heading(whole: WholePortfolio) -> tuple[str, ...]:
 
 
 def portfolio_lines(whole: WholePortfolio) -> tuple[str, ...]:
-    rows = [_cells(one, whole) for one in whole.entries]
+    rows = [_cells(entry, whole) for entry in whole.entries]
     alerts = [
-        f"{one.severity.value}: {one.network} {shortened(one.wallet_address)} {one.message}"
-        for one in whole.alerts
+        f"{alert.severity.value}: {alert.network} {shortened(alert.wallet_address)} {alert.message}"
+        for alert in whole.alerts
     ]
-    attached = [line for entry in whole.entries for one in entry.attachments for line in one.lines]
+    attached = [
+        line
+        for entry in whole.entries
+        for attachment in entry.attachments
+        for line in attachment.lines
+    ]
     return (*table(_COLUMNS, rows), *attached, *(["", *alerts] if alerts else []))
 
 
@@ -188,8 +195,8 @@ def portfolio_document(whole: WholePortfolio) -> dict[str, Json]:
         "unit": whole.unit.value,
         "total": round(float(whole.total), _PLACES),
         "whole": whole.whole,
-        "wallets": [_entry_document(one) for one in whole.entries],
-        "alerts": [cast("dict[str, Json]", alert_document(one)) for one in whole.alerts],
+        "wallets": [_entry_document(entry) for entry in whole.entries],
+        "alerts": [cast("dict[str, Json]", alert_document(alert)) for alert in whole.alerts],
     }
 
 
@@ -246,7 +253,7 @@ def _entry_document(entry: PortfolioEntry) -> dict[str, Json]:
         "chainId": entry.network.chain_id,
         "whole": entry.whole,
         "trouble": entry.trouble or None,
-        **{one.name: one.document for one in entry.attachments},
+        **{attachment.name: attachment.document for attachment in entry.attachments},
     }
     if entry.worth is None:
         return {**told, "total": None}

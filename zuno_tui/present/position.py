@@ -108,7 +108,7 @@ def position_rows(
     watching: WatchSettings,
     charts: Mapping[int, ChartView] = _NO_CHARTS,
 ) -> tuple[PositionRow, ...]:
-    worths = {one.token_id: one for one in overview.portfolio.positions}
+    worths = {position.token_id: position for position in overview.portfolio.positions}
     return tuple(
         _row(
             network,
@@ -142,7 +142,7 @@ def _won(
         overview.prices,
         unit,
     )
-    worths = {one.token_id: one for one in overview.portfolio.positions}
+    worths = {position.token_id: position for position in overview.portfolio.positions}
     yearly = yearly_fees(gained.fees_a_day, worths[position.token_id].principal)
     return Won(
         short_gain(gained.against_holding, unit),
@@ -247,7 +247,7 @@ def wallet_document(
     network: Network, overview: Overview, performance: Performance | None
 ) -> dict[str, Json]:
     wallet, whole = overview.wallet, overview.portfolio
-    worths = {one.token_id: one for one in whole.positions}
+    worths = {position.token_id: position for position in whole.positions}
     return {
         "network": network.name,
         "chainId": network.chain_id,
@@ -383,7 +383,7 @@ def _amounts(value: Quantity[Amounts]) -> Json:
 
 
 def _reasons(*values: Quantity[object]) -> list[str]:
-    return list(dict.fromkeys(one.reason for one in values if isinstance(one, Unknown)))
+    return list(dict.fromkeys(value.reason for value in values if isinstance(value, Unknown)))
 
 
 def _source(price: Quantity[Fraction]) -> str:

@@ -124,7 +124,7 @@ class RangeForm(Struct, frozen=True, eq=False):
         judged = judge_move(own.numbers, PROFILES[self.context.profile])
         return replace(
             self._with_figures(told, own.candidate),
-            objections=tuple(one.words for one in judged.objections),
+            objections=tuple(objection.words for objection in judged.objections),
         )
 
     def evaluated(self, ticks: TickRange) -> Evaluated:

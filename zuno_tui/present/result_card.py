@@ -28,15 +28,15 @@ def aftermath_document(aftermath: Aftermath | None) -> Json:
         "block": aftermath.block,
         "positions": [
             {
-                "tokenId": str(one.token_id),
-                "owner": one.owner,
-                "liquidity": str(one.liquidity),
+                "tokenId": str(position.token_id),
+                "owner": position.owner,
+                "liquidity": str(position.liquidity),
             }
-            for one in aftermath.positions
+            for position in aftermath.positions
         ],
         "balances": {
-            one.token: {"now": _units(one.now), "before": _units(one.before)}
-            for one in aftermath.holdings
+            holding.token: {"now": _units(holding.now), "before": _units(holding.before)}
+            for holding in aftermath.holdings
         },
     }
 
@@ -68,11 +68,11 @@ def transaction_line(sent: SentTransaction) -> str:
 
 def sent_transactions(result: ApplyResult, network: Network) -> Iterator[SentTransaction]:
     """Those in a block, by hash, and where people look at them."""
-    for one in result.steps:
-        if (inclusion := one.step.inclusion) is not None:
+    for step in result.steps:
+        if (inclusion := step.step.inclusion) is not None:
             url = transaction_url(network, inclusion.transaction_hash)
             block = inclusion.block_number
-            yield SentTransaction(one.step.name, inclusion.transaction_hash, url, block)
+            yield SentTransaction(step.step.name, inclusion.transaction_hash, url, block)
 
 
 def result_lines(
@@ -169,15 +169,15 @@ def result_document(result: ApplyResult) -> dict[str, Json]:
         "where": aftermath_document(result.aftermath),
         "transactions": [
             {
-                "hash": one.step.inclusion.transaction_hash,
-                "step": one.step.name,
-                "state": one.step.state,
-                "block": one.step.inclusion.block_number,
-                "gasUsed": one.gas_used,
-                "gasCost": str(one.gas_cost),
+                "hash": step.step.inclusion.transaction_hash,
+                "step": step.step.name,
+                "state": step.step.state,
+                "block": step.step.inclusion.block_number,
+                "gasUsed": step.gas_used,
+                "gasCost": str(step.gas_cost),
             }
-            for one in result.steps
-            if one.step.inclusion is not None
+            for step in result.steps
+            if step.step.inclusion is not None
         ],
         "quoted": None
         if quoted is None

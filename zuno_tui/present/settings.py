@@ -120,7 +120,7 @@ def _row(about: str, values: Mapping[str, SetValue | str], sources: _Sources) ->
         origin,
         expects=_expected(place, sources),
         choices=choices,
-        choice=next((one for one in choices if _is_choice(one, shown)), ""),
+        choice=next((choice for choice in choices if _is_choice(choice, shown)), ""),
         typed=_typed(place),
         means=_MEANS[about].format(coin=sources.session.network.native_symbol),
         later=place in _AT_NEXT_START,
@@ -130,7 +130,7 @@ def _row(about: str, values: Mapping[str, SetValue | str], sources: _Sources) ->
 def _choices(place: str) -> tuple[str, ...]:
     match place:
         case "network":
-            return tuple(one.name for one in all_networks())
+            return tuple(network.name for network in all_networks())
         case "unit":
             return tuple(one.value.lower() for one in WorthUnit)
         case "wallet":
@@ -141,7 +141,7 @@ def _choices(place: str) -> tuple[str, ...]:
 
 def _is_choice(choice: str, shown: str) -> bool:
     """Whether the words on the screen, like `LM Studio` or `Base`, are of this choice."""
-    titles = {one.name: one.title for one in all_networks()}
+    titles = {network.name: network.title for network in all_networks()}
     return _letters(shown) in (_letters(choice), _letters(titles.get(choice, choice)))
 
 
@@ -322,7 +322,7 @@ def change_words(
     if missing := _missing(session, environment):
         return ChangeWords(f"{kept}, but {missing}", counts=False)
     rows = setting_rows(session, environment, by_flags or {})
-    row = next((one for one in rows if one.name == place), None)
+    row = next((row for row in rows if row.name == place), None)
     if row is not None and row.overruled:
         words = f"{kept}, but it does not count yet: {row.origin} goes before the file."
         return ChangeWords(words, counts=False)

@@ -75,7 +75,7 @@ def without_unknown(
 
 def _entries(kind: object) -> object:
     """What a table of free names holds under each; nothing known where it is no such table."""
-    return next((get_args(one)[-1] for one in _arms(kind) if get_origin(one) is dict), object)
+    return next((get_args(arm)[-1] for arm in _arms(kind) if get_origin(arm) is dict), object)
 
 
 def _fault(kind: object, given: object, place: str, error: ValidationError) -> SettingsError:
@@ -103,11 +103,11 @@ def expected_at(kind: object, place: str) -> str:
 
 def choices_at(kind: object, place: str) -> tuple[str, ...]:
     """Everything a setting like `screen.bell` may be, as one types it; empty where it is open."""
-    for one in _arms(_kind_at(kind, place)):
-        if one is bool:
+    for arm in _arms(_kind_at(kind, place)):
+        if arm is bool:
             return SWITCH
-        if get_origin(one) is Literal:
-            return tuple(map(str, get_args(one)))
+        if get_origin(arm) is Literal:
+            return tuple(map(str, get_args(arm)))
     return ()
 
 
@@ -147,12 +147,12 @@ def _arms(kind: object) -> Iterator[object]:
     if get_origin(kind) is Annotated:
         yield from _arms(get_args(kind)[0])
     elif get_origin(kind) in (Union, UnionType):
-        for one in get_args(kind):
-            yield from _arms(one)
+        for arg in get_args(kind):
+            yield from _arms(arg)
 
 
 def _inner(kind: object, outer: type) -> object:
-    return next(get_args(one)[-1] for one in _arms(kind) if get_origin(one) is outer)
+    return next(get_args(arm)[-1] for arm in _arms(kind) if get_origin(arm) is outer)
 
 
 def _record(kind: object) -> type[Struct] | None:
@@ -166,6 +166,6 @@ def _field(kind: object, name: str) -> object:
 
 
 def _expected(kind: object) -> str:
-    notes = (note for one in _arms(kind) if get_origin(one) is Annotated for note in get_args(one))
+    notes = (note for arm in _arms(kind) if get_origin(arm) is Annotated for note in get_args(arm))
     words = (note.description for note in notes if isinstance(note, Meta))
-    return next((one for one in words if one), "of another kind")
+    return next((word for word in words if word), "of another kind")

@@ -50,7 +50,7 @@ def known_positions(session: Session) -> CommandAnswer:
     except (SettingsError, OSError):
         # A shell that completes shows no error: it has nothing to offer.
         ids = []
-    return CommandAnswer(tuple(map(str, ids)), {"ids": [str(one) for one in ids]})
+    return CommandAnswer(tuple(map(str, ids)), {"ids": [str(number) for number in ids]})
 
 
 def _ids(session: Session) -> list[int]:
@@ -68,7 +68,7 @@ def _ids(session: Session) -> list[int]:
 def _bash() -> str:
     commands = tuple(registry().on_command_line())
     cases = "\n".join(map(_bash_case, commands))
-    return _BASH.format(commands=" ".join(one.name for one in commands), cases=cases)
+    return _BASH.format(commands=" ".join(command.name for command in commands), cases=cases)
 
 
 def _bash_case(command: Command) -> str:

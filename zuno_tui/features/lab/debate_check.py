@@ -115,7 +115,7 @@ def decision_words(plan: Plan | None, store: Store | None = None) -> str:
 def report_lines(
     check: DebateCheck, situations: Sequence[CheckedSituation], store: Store
 ) -> Iterator[str]:
-    rows = [_row(one, store) for one in situations]
+    rows = [_row(situation, store) for situation in situations]
     yield from table([OutputColumn(title) for title in _COLUMNS], rows)
     yield (
         f"agreement with the rules: {_share(check.agreed)}; "
@@ -150,7 +150,9 @@ def check_remarks(
             "anybody argued: no model is asked then, and they are counted in no share."
         )
     if check.silent.count:
-        reasons = [why for one in situations for run in one.runs for why in run.silences[:1]]
+        reasons = [
+            why for situation in situations for run in situation.runs for why in run.silences[:1]
+        ]
         first = f" The first reason: {reasons[0]}" if reasons else ""
         yield (
             f"In {check.silent.count} of {check.silent.of} debates no model answered what it was "
@@ -162,7 +164,7 @@ def check_document(
     check: DebateCheck, situations: Sequence[CheckedSituation], skipped: Sequence[SkippedRecord]
 ) -> Json:
     return {
-        "situations": [_situation(one) for one in situations],
+        "situations": [_situation(situation) for situation in situations],
         "agreement": _share_json(check.agreed),
         "agreementToTheRange": _share_json(check.agreed_exactly),
         "flips": _share_json(check.flipped),

@@ -96,7 +96,7 @@ def scorecard_lines(scored: ScoredPlans) -> Iterator[str]:
     for debates in summary.debates:
         yield _debate_line(debates)
     yield ""
-    newest = sorted(scores, key=lambda one: (one.made_at, one.days))[-_MOST_PLANS:]
+    newest = sorted(scores, key=lambda score: (score.made_at, score.days))[-_MOST_PLANS:]
     yield from table(_PLANS, [_plan_row(one, applied=scored.is_applied(one)) for one in newest])
 
 
@@ -167,21 +167,21 @@ def _signed(part: float | None) -> str:
 def _stay_lines(summary: ScoreSummary) -> Iterator[str]:
     rows = [
         [
-            _HORIZON_NAMES[one.days],
+            _HORIZON_NAMES[stay.days],
             str(each.windows),
             percent(each.said),
             percent(each.stayed),
         ]
-        for one in summary.stays
-        for each in one.bins
+        for stay in summary.stays
+        for each in stay.bins
     ]
     if rows:
         yield from table(_STAYS, rows)
         yield ""
-    for one in summary.stays:
+    for stay in summary.stays:
         yield (
-            f"stays {_HORIZON_NAMES[one.days]}: {one.stayed} of {one.ranges} ranges did; "
-            f"Brier score {one.brier:.3f}, off by {100 * one.ece:.1f} points on average"
+            f"stays {_HORIZON_NAMES[stay.days]}: {stay.stayed} of {stay.ranges} ranges did; "
+            f"Brier score {stay.brier:.3f}, off by {100 * stay.ece:.1f} points on average"
         )
 
 
@@ -223,15 +223,17 @@ def scorecard_document(scored: ScoredPlans) -> Json:
         "chainId": scored.chain_id,
         "plans": summary.plans,
         "advice": [_advice_document(one) for one in summary.advice],
-        "stays": {_HORIZON_NAMES[one.days]: _stay_document(one) for one in summary.stays},
+        "stays": {_HORIZON_NAMES[stay.days]: _stay_document(stay) for stay in summary.stays},
         "fees": {
             "judged": summary.fees.judged,
             "inside": summary.fees.inside,
             "below": summary.fees.below,
             "above": summary.fees.above,
         },
-        "debates": [_debate_document(one) for one in summary.debates],
-        "scores": [_score_document(one, applied=scored.is_applied(one)) for one in judged.scores],
+        "debates": [_debate_document(debate) for debate in summary.debates],
+        "scores": [
+            _score_document(score, applied=scored.is_applied(score)) for score in judged.scores
+        ],
         "new": judged.new,
         "notYet": [
             {"planId": one.plan_id, "days": one.days, "overAt": one.over_at}

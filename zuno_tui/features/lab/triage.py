@@ -29,19 +29,19 @@ def counted(path: Path) -> CommandAnswer:
         rates = triage_rates(read_traded_hours(path))
     except (TableError, OSError) as error:
         raise SettingsError(str(error)) from error
-    spikes = sum(one.spikes for one in rates.months)
+    spikes = sum(month.spikes for month in rates.months)
     return CommandAnswer(
         lines=(
             *table(
                 _COLUMNS,
                 [
                     (
-                        one.month,
-                        f"{one.hours:,}",
-                        str(one.spikes),
-                        "–" if one.followed is None else f"{one.followed:.2%}",
+                        month.month,
+                        f"{month.hours:,}",
+                        str(month.spikes),
+                        "–" if month.followed is None else f"{month.followed:.2%}",
                     )
-                    for one in rates.months
+                    for month in rates.months
                 ],
             ),
             "",
@@ -72,12 +72,12 @@ def _document(rates: TriageRates) -> dict[str, Json]:
     return {
         "months": [
             {
-                "month": one.month,
-                "hours": one.hours,
-                "spikes": one.spikes,
-                "followed": one.followed,
+                "month": month.month,
+                "hours": month.hours,
+                "spikes": month.spikes,
+                "followed": month.followed,
             }
-            for one in rates.months
+            for month in rates.months
         ],
         "atrShare": rates.atr_share,
         "volumeShare": rates.volume_share,

@@ -202,7 +202,7 @@ def _answer(plan: MeshPlan, book: PeerBook, folder: Path, desk: Path) -> Command
         "engine": str(plan.engine),
         "folder": str(folder),
         "desk": str(desk),
-        "peers": [{"name": one.name, "role": one.role, "key": one.key} for one in book.peers],
+        "peers": [{"name": peer.name, "role": peer.role, "key": peer.key} for peer in book.peers],
     }
     return CommandAnswer(tuple(lines), document, code=DONE)
 

@@ -91,7 +91,7 @@ def _draw_candles(axes: Axes, facts: ChartFacts) -> None:
     axes.axhline(facts.mark, color="0.2", linewidth=0.8, linestyle="--")
     _draw_levels(axes, facts, hours[0] if hours else 0.0)
     if facts.candles:
-        pools = [one.price for one in largest_pools(facts.pools, facts.mark) if one is not None]
+        pools = [pool.price for pool in largest_pools(facts.pools, facts.mark) if pool is not None]
         low = min((*(candle.low for candle in facts.candles), *pools))
         high = max((*(candle.high for candle in facts.candles), *pools))
         edge = (high - low or high) * _EDGE
@@ -102,7 +102,7 @@ def _draw_candles(axes: Axes, facts: ChartFacts) -> None:
 
 def _draw_levels(axes: Axes, facts: ChartFacts, left: float) -> None:
     """A line each; of names that would lie on each other the lower one."""
-    drawn = [one for one in facts.levels if not one.name.startswith(("swing", "liquidation"))]
+    drawn = [level for level in facts.levels if not level.name.startswith(("swing", "liquidation"))]
     apart = (drawn[-1].price - drawn[0].price) * _EDGE if drawn else 0.0
     named = float("-inf")
     for level in drawn:

@@ -143,7 +143,8 @@ class Trades:
             SENDING,
             f"Sending the orders of {asked.plan.plan_id}",
             lambda _: self._send(asked),
-            seconds=_PATIENCE + sum(one.slices * one.slice_seconds for one in asked.plan.orders),
+            seconds=_PATIENCE
+            + sum(order.slices * order.slice_seconds for order in asked.plan.orders),
             # Parts that wait for their time may be ended before it.
             cancellable=_is_sliced(asked.plan),
         )
@@ -341,4 +342,4 @@ def _approval_view(waiting: ApprovedTrade, left: float) -> TradeApprovalView:
 
 
 def _is_sliced(plan: TradePlan) -> bool:
-    return any(one.type == "sliced" for one in plan.orders)
+    return any(order.type == "sliced" for order in plan.orders)

@@ -91,7 +91,9 @@ def chip_lines(view: TradeRunView, width: int) -> list[Line]:
     elif not view.anomalies:
         chips.append(StyledText("[nothing unusual]", "dim"))
     else:
-        chips += [StyledText(f"[▲ {one.replace('_', ' ')}]", "warn") for one in view.anomalies]
+        chips += [
+            StyledText(f"[▲ {anomaly.replace('_', ' ')}]", "warn") for anomaly in view.anomalies
+        ]
     if view.mark:
         chips.append(StyledText(f"[mark {view.mark}]", "plain"))
     lines = list(_flowed(chips, width))
@@ -202,11 +204,11 @@ def conflict_lines(view: TradeRunView, width: int) -> list[Line]:
     ]
     for agreed in found.agreed:
         lines += _words(f"= {agreed}", width, indent=2)
-    for one in found.conflicts:
-        lines += _words(f"✗ {one.between}", width, "warn", indent=2)
-        lines += _words(f"  {one.first}", width, indent=4)
-        lines += _words(f"  {one.second}", width, indent=4)
-        lines += _words(f"  tie: {one.tiebreaker}", width, "dim", indent=4)
+    for conflict in found.conflicts:
+        lines += _words(f"✗ {conflict.between}", width, "warn", indent=2)
+        lines += _words(f"  {conflict.first}", width, indent=4)
+        lines += _words(f"  {conflict.second}", width, indent=4)
+        lines += _words(f"  tie: {conflict.tiebreaker}", width, "dim", indent=4)
     if not found.conflicts:
         lines += _words("nobody contradicts anybody", width, "dim")
     return [*lines, *_words(f"? {found.question}", width, indent=2)]

@@ -45,8 +45,10 @@ class Trading(Struct, frozen=True):
     async def account(self) -> AccountFacts:
         """Everything the person has on the venue, with marks of now."""
         seen = await self.venue.account()
-        opening = [one for one in seen.open_orders if not one.order.reduce_only]
-        symbols = {one.symbol for one in seen.positions} | {one.order.symbol for one in opening}
+        opening = [order for order in seen.open_orders if not order.order.reduce_only]
+        symbols = {position.symbol for position in seen.positions} | {
+            one.order.symbol for one in opening
+        }
         marks = {
             symbol: seen.marks.get(symbol) or (await self.market.funding(symbol)).mark
             for symbol in sorted(symbols)
@@ -58,12 +60,12 @@ class Trading(Struct, frozen=True):
             positions=tuple(
                 HeldContract(
                     venue=seen.venue,
-                    symbol=one.symbol,
-                    quantity=one.quantity,
-                    entry=one.entry,
-                    mark=marks[one.symbol],
+                    symbol=position.symbol,
+                    quantity=position.quantity,
+                    entry=position.entry,
+                    mark=marks[position.symbol],
                 )
-                for one in seen.positions
+                for position in seen.positions
             ),
             waiting=tuple(
                 WaitingOrder(
@@ -176,10 +178,10 @@ async def apply_trade(
     if waiting.plan.decision is TradeDecision.CANCEL_AND_CLOSE:
         account = await trading.venue.account()
         own = _own_orders(trading, waiting.plan)
-        for one in account.open_orders:
-            name = one.order.client_id
-            if one.order.symbol == waiting.plan.symbol and (own is None or name in own):
-                await trading.venue.cancel(one.order)
+        for order in account.open_orders:
+            name = order.order.client_id
+            if order.order.symbol == waiting.plan.symbol and (own is None or name in own):
+                await trading.venue.cancel(order.order)
     try:
         with locked(trading.lock):
             return await send_orders(
@@ -225,7 +227,7 @@ def _own_orders(trading: Trading, plan: TradePlan) -> set[str] | None:
     hedges = trading.journal.hedges(trading.venue.name)
     plans = {plan_id for plan_id, one in hedges.items() if one.key == start.key}
     entries = trading.journal.entries()
-    return {one.order.client_id for one in entries if one.plan_id in plans}
+    return {entry.order.client_id for entry in entries if entry.plan_id in plans}
 
 
 def _refuse_unfit(trading: Trading, plan: TradePlan, now: float) -> None:

@@ -99,7 +99,7 @@ async def learn(
 
 
 def setup_records(ended: Sequence[PostMortem]) -> tuple[SetupRecord, ...]:
-    return tuple(SetupRecord(**one._asdict()) for one in kind_records(ended))
+    return tuple(SetupRecord(**record._asdict()) for record in kind_records(ended))
 
 
 def setup_of(plan: TradePlan) -> TradeSetup:
@@ -110,8 +110,8 @@ def setup_of(plan: TradePlan) -> TradeSetup:
         plan.objective.value,
         plan.decision.value,
         "" if plan.regime is None else plan.regime.regime.value,
-        tuple(one.value for one in plan.anomalies),
-        tuple(f"{one.expert.value} {one.bias.value}" for one in plan.findings),
+        tuple(anomaly.value for anomaly in plan.anomalies),
+        tuple(f"{finding.expert.value} {finding.bias.value}" for finding in plan.findings),
         None if plan.odds is None else plan.odds.win_pct,
     )
 

@@ -136,7 +136,9 @@ def _has_chosen(settings: Settings, environment: Mapping[str, str]) -> bool:
     table = settings.model
     told = (table.name, table.provider, table.base_url)
     variables = ("ZUNO_AGENT_MODEL", "OPENAI_BASE_URL")
-    return any(one is not None for one in told) or any(environment.get(one) for one in variables)
+    return any(one is not None for one in told) or any(
+        environment.get(variable) for variable in variables
+    )
 
 
 class OpenModels(Struct, frozen=True):

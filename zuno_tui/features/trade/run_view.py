@@ -211,7 +211,8 @@ def message_lines(view: TradeRunView) -> Iterator[str]:
     yield from (plain(line).strip() for line in verdict_lines(view, _LINE))
     if view.regime is not None:
         found = (
-            ", ".join(one.replace("_", " ") for one in view.anomalies or ()) or "nothing unusual"
+            ", ".join(anomaly.replace("_", " ") for anomaly in view.anomalies or ())
+            or "nothing unusual"
         )
         yield f"{view.regime.name}, risk budget {view.regime.budget}; {found}; mark {view.mark}"
     for card in view.experts:
@@ -238,7 +239,9 @@ def fact_lines(view: TradeRunView) -> Iterator[str]:
         regime = view.regime
         yield f"regime: {regime.name}, risk budget {regime.budget}: {regime.why}. {regime.trust}"
     if view.anomalies is not None:
-        found = ", ".join(one.replace("_", " ") for one in view.anomalies) or "nothing unusual"
+        found = (
+            ", ".join(anomaly.replace("_", " ") for anomaly in view.anomalies) or "nothing unusual"
+        )
         yield f"triage, anomalies: {found}"
     for card in view.experts:
         if card.confidence is not None:
@@ -247,8 +250,8 @@ def fact_lines(view: TradeRunView) -> Iterator[str]:
     if view.conflicts is not None:
         found = view.conflicts.dominant
         yield f"experts on balance: {found}, surest is {view.conflicts.strongest}"
-        for one in view.conflicts.conflicts:
-            yield f"conflict, {one.between}: {one.tiebreaker}"
+        for conflict in view.conflicts.conflicts:
+            yield f"conflict, {conflict.between}: {conflict.tiebreaker}"
         yield f"open question: {view.conflicts.question}"
     for row in view.ladder:
         if row.decision:
@@ -311,13 +314,13 @@ def _news(view: TradeRunView, payload: Payload) -> dict[str, object]:
         case SynthesisReady(conflicts=conflicts):
             news = {"conflicts": conflict_map_view(conflicts), "working": "judging"}
         case TriageDone(triage=triage):
-            found = tuple(one.value for one in triage.anomalies)
+            found = tuple(anomaly.value for anomaly in triage.anomalies)
             news = {"anomalies": found, "working": "hearing four experts"}
         case RegimeClassified(regime=regime):
             news = {"regime": regime_chip(regime), "working": "looking for what is unusual"}
         case ExpertSpoke(finding=finding):
             card = expert_card(finding)
-            cards = (card if one.title == card.title else one for one in view.experts)
+            cards = (card if expert.title == card.title else expert for expert in view.experts)
             news = {"experts": tuple(cards)}
         case _:
             pass
@@ -340,7 +343,9 @@ def run_of_plan(plan: TradePlan, request_id: str) -> TradeRunView:
         mark=f"{plan.mark:,.2f}" if plan.mark else "",
         read_at=plan.market_time,
         regime=None if plan.regime is None else regime_chip(plan.regime),
-        anomalies=None if plan.regime is None else tuple(one.value for one in plan.anomalies),
+        anomalies=None
+        if plan.regime is None
+        else tuple(anomaly.value for anomaly in plan.anomalies),
         lamps=lamps(plan.sections, plan.market_time),
         experts=_cards(plan.findings),
         conflicts=None if plan.conflicts is None else conflict_map_view(plan.conflicts),
@@ -362,13 +367,13 @@ def subject_words(plan: TradePlan) -> str:
 def lamps(sections: Sequence[ContextSection], read_at: int | None) -> tuple[SourceLamp, ...]:
     return tuple(
         SourceLamp(
-            _SOURCE_TITLE[one.name],
-            _LAMPS[one.status],
-            _age(one, read_at),
-            clean_text(one.source),
-            clean_text(one.text),
+            _SOURCE_TITLE[section.name],
+            _LAMPS[section.status],
+            _age(section, read_at),
+            clean_text(section.source),
+            clean_text(section.text),
         )
-        for one in sections
+        for section in sections
     )
 
 
@@ -418,15 +423,15 @@ def conflict_map_view(found: ConflictMap) -> ConflictMapView:
     return ConflictMapView(
         found.dominant_signal.value,
         EXPERT_TITLE[found.highest_confidence_expert],
-        tuple(clean_text(one) for one in found.consensus_signals),
+        tuple(clean_text(signal) for signal in found.consensus_signals),
         tuple(
             ConflictLine(
-                " against ".join(EXPERT_TITLE[name] for name in one.between),
-                clean_text(one.expert_a_claim),
-                clean_text(one.expert_b_claim),
-                clean_text(one.tiebreaker),
+                " against ".join(EXPERT_TITLE[name] for name in conflict.between),
+                clean_text(conflict.expert_a_claim),
+                clean_text(conflict.expert_b_claim),
+                clean_text(conflict.tiebreaker),
             )
-            for one in found.conflicts
+            for conflict in found.conflicts
         ),
         clean_text(found.key_uncertainty),
         clean_text(found.regime_note),

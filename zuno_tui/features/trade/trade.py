@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from agents.trade.plan import TradePlan
-    from chain.exchange.orders.order import OrderProgress
+    from chain.exchange.orders.order import OrderProgress, PerpetualPosition
     from chain.tokens import Token
     from zuno_tui.features.trade.gate import Trading
     from zuno_tui.present.output import Json
@@ -241,21 +241,27 @@ def _telling(plan: TradePlan) -> Callable[[OrderProgress], None]:
     return lambda one: say(f"  {progress_words(one, plan.coin)}")
 
 
+def _open_gain(position: PerpetualPosition, mark: float | None) -> float:
+    return position.quantity * ((mark or position.entry) - position.entry)
+
+
 async def status(session: Session) -> CommandAnswer:
     async with open_trading(session) as trading:
         account = await trading.venue.account()
         seen = await trading.account()
-    marks = {one.symbol: one.mark for one in seen.positions}
+    marks = {position.symbol: position.mark for position in seen.positions}
     lines = [
         f"{account.venue}: ${account.equity:,.2f}, fees {_dollars(account.fees)}, "
         f"funding {dollar_gain(account.funding)}"
     ]
     lines += [
-        f"  {one.symbol} {one.quantity:+g} from {one.entry:,.2f}, "
-        f"{dollar_gain(one.quantity * ((marks[one.symbol] or one.entry) - one.entry))}"
-        for one in account.positions
+        f"  {position.symbol} {position.quantity:+g} from {position.entry:,.2f}, "
+        f"{dollar_gain(_open_gain(position, marks[position.symbol]))}"
+        for position in account.positions
     ]
-    lines += [f"  waiting: {progress_words(one, one.order.symbol)}" for one in account.open_orders]
+    lines += [
+        f"  waiting: {progress_words(order, order.order.symbol)}" for order in account.open_orders
+    ]
     if len(lines) == 1:
         lines.append("  nothing is held, nothing waits")
     return CommandAnswer(
@@ -267,14 +273,14 @@ async def status(session: Session) -> CommandAnswer:
             "funding": account.funding,
             "positions": [
                 {
-                    "symbol": one.symbol,
-                    "quantity": one.quantity,
-                    "entry": one.entry,
-                    "mark": marks[one.symbol],
+                    "symbol": position.symbol,
+                    "quantity": position.quantity,
+                    "entry": position.entry,
+                    "mark": marks[position.symbol],
                 }
-                for one in account.positions
+                for position in account.positions
             ],
-            "openOrders": [_progress_document(one) for one in account.open_orders],
+            "openOrders": [_progress_document(order) for order in account.open_orders],
         },
     )
 
@@ -338,10 +344,11 @@ def why(session: Session) -> CommandAnswer:
     if conflicts is not None:
         lines += [
             wrapped(
-                f"{one.between[0].spoken} against {one.between[1].spoken}: {one.tiebreaker}",
+                f"{conflict.between[0].spoken} against {conflict.between[1].spoken}: "
+                f"{conflict.tiebreaker}",
                 indent=2,
             )
-            for one in conflicts.conflicts
+            for conflict in conflicts.conflicts
         ]
         document["conflicts"] = conflicts.model_dump(mode="json", by_alias=True)
     return CommandAnswer(tuple(lines), document)

@@ -153,7 +153,7 @@ def run(arguments: Namespace) -> int:
 def _shown(session: Session) -> int:
     """What is set, without a word of any key."""
     mode = session.settings.trade.venue
-    kept = {one: _has_keys(one) for one in _MODES}
+    kept = {mode: _has_keys(mode) for mode in _MODES}
     if session.as_json:
         print_json({"venue": mode, "keys": kept})
         return DONE

@@ -151,7 +151,9 @@ def choice_rows() -> OfferedRows:
 
 def network_rows(networks: Sequence[Network]) -> OfferedRows:
     """Those that can be read at once first, then those that need something of one's own."""
-    return _grouped((_group_of(one), one.title, _endpoint_of(one)) for one in networks)
+    return _grouped(
+        (_group_of(network), network.title, _endpoint_of(network)) for network in networks
+    )
 
 
 def account_rows(addresses: Sequence[Address]) -> OfferedRows:

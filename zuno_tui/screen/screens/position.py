@@ -116,9 +116,9 @@ def _figures(view: DetailView, width: int) -> Iterator[Content]:
     """What one looks for first, in as few lines as it needs; then the range."""
     line: list[Content] = []
     taken = 0
-    for one in view.figures:
-        tone = _FIGURE_STYLES[one.tone]
-        told = Content.assemble(literal(f"{one.label} ", "$quiet"), literal(one.words, tone))
+    for figure in view.figures:
+        tone = _FIGURE_STYLES[figure.tone]
+        told = Content.assemble(literal(f"{figure.label} ", "$quiet"), literal(figure.words, tone))
         if line and taken + _GAP + told.cell_length > width:
             yield Content(" " * _GAP).join(line)
             line, taken = [], 0

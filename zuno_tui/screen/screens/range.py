@@ -295,9 +295,9 @@ def _figure_lines(preview: RangePreview, width: int, height: int) -> Iterator[Co
     """A table of what there is; then the amounts, each a line of its own."""
     if not preview.figures:
         return
-    rows = [(one.label, one.now, one.own, one.change) for one in preview.figures]
+    rows = [(figure.label, figure.now, figure.own, figure.change) for figure in preview.figures]
     sizes = [max(len(row[place]) for row in rows) for place in range(len(_COLUMNS))]
-    sizes[0] = max(sizes[0], *(len(one.label) for one in preview.amounts))
+    sizes[0] = max(sizes[0], *(len(amount.label) for amount in preview.amounts))
     sizes[-1] = sizes[-1] and max(sizes[-1], _CHANGE)
     room = (width - sum(sizes)) // (len(_COLUMNS) - 1)
     gap = " " * max(_GAP, min(_WIDEST_GAP, room))
