@@ -307,6 +307,7 @@ async def _all_checks(session: Session) -> list[Check]:
     checks += await _memory_checks(session)
     checks.append(await sending_check(session))
     checks.append(_home_check(session))
+    checks += _settings_checks(session)
     checks.append(_outbox_check(session))
     checks += _watch_checks(session)
     checks.append(await _keyring_check())
@@ -337,6 +338,22 @@ def _home_check(session: Session) -> Check:
     except (HomeError, OSError) as error:
         return Check("home", CheckState.BROKEN, str(error), "Choose another: zuno --home DIR")
     return Check("home", CheckState.WELL, str(session.home.root))
+
+
+def _settings_checks(session: Session) -> list[Check]:
+    """One for each name that is old or unknown; none where all are understood."""
+    settings = session.settings
+    old = [Check("settings", CheckState.CAUTION, words) for words in settings.renamed]
+    unknown = [
+        Check(
+            "settings",
+            CheckState.BROKEN,
+            setting.sentence,
+            "Mend it or take it out: nothing is approved or signed until then",
+        )
+        for setting in settings.not_understood
+    ]
+    return [*old, *unknown]
 
 
 def _watch_checks(session: Session) -> list[Check]:

@@ -142,6 +142,8 @@ class Dispatcher:
             self._debates.introduce()
         except SettingsError as error:
             self._desk_context.tell(Said(str(error), "warn"))
+        for warning in self._desk_context.session.settings.warnings:
+            self._desk_context.tell(Said(warning, "warn"))
         self._loops.append(asyncio.create_task(self._watching.run(), name="zuno watching"))
         self._loops.append(asyncio.create_task(self._let_go(), name="zuno retention"))
         if self._market is not None:

@@ -162,7 +162,9 @@ def test_doctor_takes_the_model_from_the_settings_as_a_debate_does(
     model = next(check for check in rules.data["checks"] if check["name"] == "model")
     assert model["state"] == "ok"
     assert "deterministic is chosen" in model["finding"]
-    assert mistaken.code == 2
+    found = next(check for check in mistaken.data["checks"] if check["name"] == "settings")
+    assert found["state"] == "broken"
+    assert "'nmae'" in found["finding"]
     assert "'nmae'" in mistaken.words
     assert "CANARY" not in rules.out + mistaken.out + mistaken.words
 
