@@ -11,8 +11,10 @@ from itertools import accumulate, groupby, pairwise
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec.structs import replace
 
 from chain.base.units import DAY, HOUR
+from chain.contracts.abi import AbiError
 from chain.history.block_times import (
     MOST_EXACT,
     BlockTimes,
@@ -21,7 +23,7 @@ from chain.history.block_times import (
     read_block_times,
     read_headers,
 )
-from chain.history.events import SWAP, FeeTerms, SwapEvent, swap_event
+from chain.history.events import DONATE, SWAP, FeeTerms, SwapEvent, swap_event
 from chain.history.hours import (
     HourRow,
     KeptHours,
@@ -32,10 +34,11 @@ from chain.history.hours import (
     recent_since,
     recent_swap,
 )
+from chain.history.log_proof import LogProof, PoolMark, growth_fault, price_fault, read_marks
 from chain.read.block_reader import EventError
 from chain.read.logs import ScanProgress, scan_logs
 from chain.rpc import requests
-from chain.rpc.errors import Malformed, RpcError, StatePruned
+from chain.rpc.errors import LogsLeftOut, Malformed, RpcError, StatePruned
 from chain.rpc.records import Block, Log
 
 if TYPE_CHECKING:
@@ -47,7 +50,10 @@ if TYPE_CHECKING:
 MOST_DAYS = 40
 """Rows older than this are forgotten and read again when they are wanted."""
 
-_ROWS, _SWAPS = "pool hours", "pool swaps"
+_ROWS, _SWAPS = "proved hours", "proved swaps"
+_UNPROVED = ("pool hours", "pool swaps")
+"""What was kept before swaps were held against the pool's state: it is not believed any more."""
+_ATTEMPTS = 3
 
 
 class _StoredHours(Struct, frozen=True):
@@ -57,6 +63,7 @@ class _StoredHours(Struct, frozen=True):
     landmarks: tuple[Landmark, ...]
     rows: tuple[HourRow, ...]
     swaps_since: int
+    proof: LogProof | None = None
 
 
 class _SwapColumns(Struct, frozen=True, array_like=True):
@@ -109,6 +116,7 @@ class HourMemory:
             found.rows,
             tuple(swaps),
             found.swaps_since,
+            found.proof,
         )
         return kept if lost is None else _before(kept, lost, terms)
 
@@ -129,6 +137,9 @@ class HourMemory:
         }
         self._store.put_many(_ROWS, rows, now=now)
 
+    def forget(self, pool_id: PoolId) -> None:
+        self._store.forget_key(_ROWS, self._key(pool_id))
+
     def forget_swaps(self, pool_id: PoolId, hours: Iterable[int]) -> None:
         """Let go of the single swaps of these hours, of which the rows are kept."""
         for hour in hours:
@@ -141,6 +152,8 @@ class HourMemory:
 
 def forget_hours(store: Store, *, before: float) -> int:
     """Forget the hours of pools that nobody read since then; of how many pools that was."""
+    for namespace in _UNPROVED:
+        store.forget(namespace)
     store.forget_before(_SWAPS, before)
     return store.forget_before(_ROWS, before)
 
@@ -165,6 +178,7 @@ def _stored(kept: KeptHours) -> _StoredHours:
         kept.landmarks,
         kept.rows,
         kept.recent_since,
+        kept.proof,
     )
 
 
@@ -246,16 +260,22 @@ async def read_hours(
     """Every swap of the last so many seconds up to the head, by the chain's own clock.
 
     Raises `Reorged` when the chain changed while it was read; what was saved before is looked
-    through again at the next read.
+    through again at the next read. Raises `LogsLeftOut` when what was read, some times over, is not
+    all that happened: nothing of it is kept.
     """
     if not terms:
         return {}
     reader = _HourReader(client, network, terms, head or await client.head(), memory)
-    kept = await reader.begin(seconds)
-    for group in reader.groups(kept):
-        async for grown in reader.grow(group, kept, watch):
-            kept |= grown
-    return {pool: one.hours(pool, reader.head) for pool, one in kept.items()}
+    faults: dict[PoolId, str] = {}
+    for _ in range(_ATTEMPTS):
+        kept = begun = await reader.begin(seconds)
+        for group in reader.groups(kept):
+            async for grown in reader.grow(group, kept, watch):
+                kept = kept | grown
+        faults = await reader.prove(begun, kept)
+        if not faults:
+            return {pool: one.hours(pool, reader.head) for pool, one in kept.items()}
+    raise LogsLeftOut(next(iter(faults.values())), endpoint=client.endpoints[0].label)
 
 
 class _HourReader:
@@ -288,6 +308,7 @@ class _HourReader:
         first = start <= self._network.first_block
         before = Landmark(start - 1, opening.parent_hash, opening.timestamp)
         self._headers[before.number] = opening
+        proofs = await self._proofs_at(fresh, before.number)
         empty = KeptHours(
             since=opening.timestamp,
             from_first_block=first,
@@ -297,7 +318,71 @@ class _HourReader:
             recent=(),
             recent_since=recent_since(self.head.timestamp),
         )
-        return usable | dict.fromkeys(fresh, empty)
+        return usable | {pool: replace(empty, proof=proofs.get(pool)) for pool in fresh}
+
+    async def _proofs_at(self, pools: Sequence[PoolId], block: int) -> dict[PoolId, LogProof]:
+        """Of the pools as they were when reading begins; none where a node has no past state."""
+        nothing_yet = dict.fromkeys(pools, LogProof(block, PoolMark(0, 0, 0)))
+        if block < self._network.first_block:
+            return nothing_yet
+        try:
+            marks = await read_marks(self._client, self._network, pools, block)
+        except RpcError:
+            return {}
+        except AbiError:
+            return nothing_yet  # there was no Uniswap
+        return {pool: LogProof(block, mark) for pool, mark in marks.items()}
+
+    async def prove(
+        self, begun: Mapping[PoolId, KeptHours], kept: Mapping[PoolId, KeptHours]
+    ) -> dict[PoolId, str]:
+        """Hold what was read against the pools' state; what does not fit is taken back."""
+        grown = [pool for pool, one in kept.items() if one.last != begun[pool].last]
+        if not grown:
+            return {}
+        try:
+            marks = await read_marks(self._client, self._network, grown, self.head.hash)
+        except AbiError:
+            return {}  # the chain was begun again, and has no Uniswap yet
+        faults = {pool: await self._fault(pool, kept[pool], marks[pool]) for pool in grown}
+        proved = {
+            pool: replace(kept[pool], proof=LogProof(self.head.number, marks[pool]))
+            for pool in grown
+            if not faults[pool]
+        }
+        self._memory.save(proved, self.head.timestamp)
+        for pool in grown:
+            if faults[pool]:
+                self._take_back(pool, begun[pool])
+        return {pool: fault for pool, fault in faults.items() if fault}
+
+    async def _fault(self, pool: PoolId, kept: KeptHours, mark: PoolMark) -> str:
+        fault = price_fault(kept.last_price, mark)
+        if fault or kept.proof is None:
+            return fault
+        fault = growth_fault(kept.proof, mark, self._terms[pool])
+        return "" if fault and await self._was_given_to(pool, kept.proof.block) else fault
+
+    async def _was_given_to(self, pool: PoolId, since: int) -> bool:
+        """Whether somebody donated to the pool: that pays its providers without a swap."""
+        given = scan_logs(
+            self._client,
+            self._network.contracts.pool_manager,
+            [(DONATE, (pool,))],
+            since + 1,
+            self.head.number,
+            most_calls=_MOST_CALLS,
+        )
+        return any([bool(part.logs) async for part in given])
+
+    def _take_back(self, pool: PoolId, begun: KeptHours) -> None:
+        """To what was proved before; what was begun and never proved is forgotten."""
+        proof = begun.proof
+        if proof is not None and proof.block == begun.last.number:
+            # Its oldest swaps may have been let go of meanwhile.
+            self._memory.save({pool: begun}, 0)
+        else:
+            self._memory.forget(pool)
 
     def groups(self, kept: Mapping[PoolId, KeptHours]) -> list[_Group]:
         """Those read to within a day together, of the others those that stopped at one block.

@@ -19,6 +19,7 @@ from chain.history.events import FeeTerms, SwapEvent, fees_of_swap, protocol_fee
 
 if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolId
+    from chain.history.log_proof import LogProof
     from chain.rpc.records import Block
 
 _ROOT_ONE = float(1 << 96)
@@ -249,6 +250,15 @@ class KeptHours(Struct, frozen=True):
     rows: tuple[HourRow, ...]
     recent: tuple[RecentSwap, ...]
     recent_since: int
+    proof: LogProof | None = None
+    """None where its beginning could not be read."""
+
+    @property
+    def last_price(self) -> int | None:
+        """After the last swap; else where it was proved to be; None where nobody knows."""
+        if self.rows:
+            return self.rows[-1].close
+        return None if self.proof is None else self.proof.mark.sqrt_price_x96 or None
 
     def extended(
         self, swaps: Sequence[RecentSwap], last: Landmark, kept_since: int, terms: FeeTerms
@@ -258,14 +268,34 @@ class KeptHours(Struct, frozen=True):
         before = PoolMoment(price, self.recent[-1].liquidity if self.recent else 0)
         kept_since = max(kept_since, self.recent_since)
         recent = (*self.recent, *swaps)
+        rows = hour_rows(swaps, terms, before)
         return replace(
             self,
             last=last,
             landmarks=_thinned((*self.landmarks, self.last), kept_since),
-            rows=joined_rows(self.rows, hour_rows(swaps, terms, before)),
+            rows=joined_rows(self.rows, rows),
             recent=tuple(swap for swap in recent if swap.time >= kept_since),
             recent_since=kept_since,
+            proof=self._counted(swaps, rows, terms, before),
         )
+
+    def _counted(
+        self,
+        swaps: Sequence[RecentSwap],
+        rows: Sequence[HourRow],
+        terms: FeeTerms,
+        before: PoolMoment,
+    ) -> LogProof | None:
+        if self.proof is None or not swaps:
+            return self.proof
+        growth0, growth1 = sum(row.growth0 for row in rows), sum(row.growth1 for row in rows)
+        if not before.sqrt_price_x96 and self.proof.mark.sqrt_price_x96:
+            # The proof knows where the first swap began.
+            began = PoolMoment(self.proof.mark.sqrt_price_x96, before.liquidity)
+            known, guessed = paid_fees(swaps[0], terms, began), paid_fees(swaps[0], terms, before)
+            growth0 += known.growth0 - guessed.growth0
+            growth1 += known.growth1 - guessed.growth1
+        return self.proof.with_swaps(growth0, growth1)
 
     def rolled_back(self, last: Landmark, terms: FeeTerms) -> KeptHours | None:
         """What was known at an earlier block; None where its hour is no longer kept by swaps."""
@@ -284,6 +314,7 @@ class KeptHours(Struct, frozen=True):
             ),
             rows=(*(row for row in self.rows if row.hour < hour), *again),
             recent=recent,
+            proof=None,
         )
 
     def without_rows_before(self, time: int) -> KeptHours:

@@ -343,6 +343,20 @@ class LogsTooNarrow(RpcError):
         )
 
 
+class LogsLeftOut(RpcError):
+    """An endpoint gave some logs and kept others back: what it told is not what happened."""
+
+    kind = ErrorKind.MALFORMED
+    retryable = False
+
+    def __init__(self, why: str, *, endpoint: str) -> None:
+        super().__init__(
+            f"{endpoint} leaves logs out: {why}. Nothing of it was kept.",
+            "Try again, or set another endpoint: zuno --network NAME --rpc URL",
+            endpoint=endpoint,
+        )
+
+
 class StatePruned(RpcError):
     """The node does not have the state, or the block, that was asked about."""
 

@@ -163,7 +163,7 @@ class RpcExchange(Struct, frozen=True):
         size = endpoint.most_in_batch or len(asked)
         largest, too_long = 0, False
         while len(replies) < len(asked):
-            chunk = self._chunk(endpoint, asked[len(replies) : len(replies) + size])
+            chunk = _together(endpoint, asked[len(replies) : len(replies) + size])
             await self._await_turn(endpoint, ends - time())
             try:
                 answered = await self._post(endpoint, chunk, ends - time())
@@ -196,20 +196,6 @@ class RpcExchange(Struct, frozen=True):
         outcomes = await _off_loop(largest, self._outcomes, endpoint, questions, own)
         self.recent.note(outcomes)
         return outcomes
-
-    def _chunk(
-        self, endpoint: Endpoint, questions: Sequence[Request[object]]
-    ) -> Sequence[Request[object]]:
-        """As many of them as may go together: by their answers' bytes, and by calls for logs."""
-        wanted = logs = 0
-        for place, question in enumerate(questions):
-            wanted += question.answer_bytes or 0
-            logs += _asks_logs(question)
-            if place and (
-                wanted > self.limits.most_answer_bytes or (endpoint.logs_alone and logs > 1)
-            ):
-                return questions[:place]
-        return questions
 
     async def checked(self, endpoint: Endpoint, seconds: float) -> list[Outcome]:
         """Make sure of the chain before something is sent that must travel alone."""
@@ -323,7 +309,7 @@ class RpcExchange(Struct, frozen=True):
         return answer.wait(self.wall_clock())
 
     def _most_bytes(self, questions: Sequence[Request[object]]) -> int:
-        wanted = sum(question.answer_bytes or 0 for question in questions)
+        wanted = max(question.answer_bytes or 0 for question in questions)
         return min(max(wanted, self.limits.answer_bytes), self.limits.most_answer_bytes)
 
 
@@ -344,3 +330,11 @@ def _is_the_methods(
 
 def _asks_logs(question: Request[object]) -> bool:
     return question.method == "eth_getLogs"
+
+
+def _together(
+    endpoint: Endpoint, questions: Sequence[Request[object]]
+) -> Sequence[Request[object]]:
+    """As many of them as may stand in one batch, where calls for logs may not stand together."""
+    logs = [place for place, question in enumerate(questions) if _asks_logs(question)]
+    return questions[: logs[1]] if endpoint.logs_alone and len(logs) > 1 else questions

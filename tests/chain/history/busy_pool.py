@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.history.events import SWAP
+from chain.history.events import SWAP, swap_event
+from chain.history.log_proof import PoolMark
 from chain.rpc.errors import TooLarge
 from chain.rpc.records import Block, Log
 
@@ -33,6 +34,7 @@ class BusyNode:
         self.calls_at_once = 10
         self.limited = False
         self.labels = ("node",)
+        self._marks = [PoolMark(1 << 96, 0, 0)]
 
     def learn_log_range(self, known: KnownRange) -> None:
         self.log_range = known
@@ -62,6 +64,23 @@ class BusyNode:
         return Log(
             "0x" + "99" * 20, (SWAP, POOL, _SENDER), data, number, words, words, 0, index, False
         )
+
+    def mark(self, number: int) -> PoolMark:
+        """The price after the last swap up to a block, and what the moves up to it have paid."""
+        while len(self._marks) <= number:
+            before = self._marks[-1]
+            root, growth0, growth1 = before.sqrt_price_x96, before.growth0, before.growth1
+            for log in self.logs_of(len(self._marks)):
+                swap = swap_event(log)
+                part = swap.fee / (1_000_000 - swap.fee) * 2.0**128
+                start, end = root / 2**96, swap.sqrt_price_x96 / 2**96
+                if swap.zero_for_one:
+                    growth0 += int(part * abs(1 / end - 1 / start))
+                else:
+                    growth1 += int(part * abs(end - start))
+                root = swap.sqrt_price_x96
+            self._marks.append(PoolMark(root, growth0, growth1))
+        return self._marks[max(number, 0)]
 
     async def settle(self, requests: Sequence[Request[object]]) -> list[object]:
         return [self._answer(one) for one in requests]

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from chain.base.store import Store
 from chain.base.units import DAY
 from chain.contracts.networks import network_named
+from chain.history import hour_reader
 from chain.history.events import FeeTerms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.math.fees import ProtocolFee
@@ -19,7 +20,10 @@ from tests.chain.history.busy_pool import POOL, BusyNode
 from tests.chain.history.cut_off import AskedNode, CutOffError, Moments, WrittenStore
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from chain.history.hours import PoolHours, RecentSwap
+    from chain.history.log_proof import PoolMark
     from chain.read.logs import ScanProgress
     from chain.rpc.client import RpcClient
 
@@ -27,6 +31,19 @@ BASE = replace(network_named("base"), first_block=0)
 TERMS = {POOL: FeeTerms(500, ProtocolFee(0, 0))}
 SMALL = (300, 1, 30)
 """Blocks, swaps in each and the most logs of an answer: over a full hour of the calendar."""
+
+
+@pytest.fixture(autouse=True)
+def state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pool's own word, which this node knows without a contract."""
+
+    async def told(
+        client: BusyNode, _network: object, pools: Iterable[str], at: int | str
+    ) -> dict[str, PoolMark]:
+        number = at if isinstance(at, int) else int(at, 16)
+        return {pool: client.mark(number) for pool in pools}
+
+    monkeypatch.setattr(hour_reader, "read_marks", told)
 
 
 async def read(node: BusyNode, store: Store, seen: list[ScanProgress] | None = None) -> PoolHours:
@@ -44,7 +61,7 @@ async def read(node: BusyNode, store: Store, seen: list[ScanProgress] | None = N
 def stored_bytes(store: Store) -> int:
     return sum(
         len(str(value))
-        for name in ("pool hours", "pool swaps")
+        for name in ("proved hours", "proved swaps")
         for value in store.items(name).values()
     )
 

@@ -152,7 +152,7 @@ class TornStore(Store):
     torn = False
 
     def put_many(self, namespace: str, values: dict[str, object], *, now: float) -> None:  # type: ignore[override]
-        if self.torn and namespace == "pool hours":
+        if self.torn and namespace == "proved hours":
             raise KilledError
         super().put_many(namespace, values, now=now)
 
@@ -196,9 +196,9 @@ async def test_lost_swaps_take_the_memory_back_to_before_them(live_world: LiveWo
             at = await header(live, head - back)
             found = await read_hours(live.client, DEVNET, ONE, WEEK, memory=memory(store), head=at)
         newest = hour_of(found[POOL].recent[-1].time)
-        for key in [*store.items("pool swaps")]:
+        for key in [*store.items("proved swaps")]:
             if key.endswith(f"/{newest}"):
-                store.put("pool swaps", key, "damaged", now=0.0)
+                store.put("proved swaps", key, "damaged", now=0.0)
         kept = memory(store).load(POOL, TERMS[POOL])
         assert kept is None or kept.last.number < head
         again = await read_hours(live.client, DEVNET, ONE, WEEK, memory=memory(store))
@@ -240,14 +240,14 @@ async def test_swaps_of_a_day_are_kept_one_by_one_and_older_ones_let_go(
         half = next(n for n, time in enumerate(live.times) if time > head.timestamp - 2 * DAY)
         earlier = await header(live, half)
         await read_hours(live.client, DEVNET, ONE, WEEK, memory=memory(store), head=earlier)
-        early = {int(key.rsplit("/", 1)[1]) for key in store.items("pool swaps")}
+        early = {int(key.rsplit("/", 1)[1]) for key in store.items("proved swaps")}
         found = (await read_hours(live.client, DEVNET, ONE, WEEK, memory=memory(store)))[POOL]
-        late = {int(key.rsplit("/", 1)[1]) for key in store.items("pool swaps")}
+        late = {int(key.rsplit("/", 1)[1]) for key in store.items("proved swaps")}
         assert early
         assert min(late) >= found.recent_since == hour_of(head.timestamp - DAY - HOUR)
         assert all(one.time > head.timestamp - DAY for one in found.last_day())
         assert forget_hours(store, before=1.0) == 1
-        assert not store.items("pool swaps")
+        assert not store.items("proved swaps")
 
 
 def test_rates_are_of_the_liquidity_each_swap_met() -> None:

@@ -14,6 +14,7 @@ from chain.contracts.pool_key import PoolKey
 from chain.history.events import FeeTerms, LogPlace, ModifyLiquidityEvent
 from chain.history.hour_reader import HourMemory
 from chain.history.hours import HourRow, KeptHours, Landmark, RecentSwap
+from chain.history.log_proof import LogProof, PoolMark
 from chain.math.fees import FeeGrowth, ProtocolFee
 from chain.positions.change_reader import ChangeMemory, PastChanges
 from chain.positions.circumstances import ChangeCircumstances
@@ -62,22 +63,30 @@ def test_hours(store: Store) -> None:
     row = HourRow(hour, WIDE - 3, WIDE - 3, WIDE, 1, WIDE, 0.25, 1e-30, 0.5, 2, 1)
     last = Landmark(9, HASH, hour + 9)
     kept_hours = KeptHours(
-        hour, True, last, (Landmark(7, SENT, hour + 5),), (row,), (swap, later), hour
+        hour,
+        True,
+        last,
+        (Landmark(7, SENT, hour + 5),),
+        (row,),
+        (swap, later),
+        hour,
+        LogProof(9, PoolMark(WIDE, 2**255, 7), 0.5, 1e-30),
     )
     terms = FeeTerms(500, ProtocolFee(0, 0))
     memory = HourMemory(store, BASE, lambda: NOW)
     memory.save({KEY.pool_id: kept_hours}, hour)
 
-    assert kept(store, "pool hours") == {
+    assert kept(store, "proved hours") == {
         "since": hour,
         "whole": True,
         "last": [9, HASH, hour + 9],
         "landmarks": [[7, SENT, hour + 5]],
         "rows": [[hour, WIDE - 3, WIDE - 3, WIDE, 1, WIDE, 0.25, 1e-30, 0.5, 2, 1]],
         "swaps_since": hour,
+        "proof": [9, [WIDE, 2**255, 7], 0.5, 1e-30],
     }
     assert memory.load(KEY.pool_id, terms) == kept_hours
-    spoil(store, "pool hours", "true", "null")
+    spoil(store, "proved hours", "true", "null")
     assert memory.load(KEY.pool_id, terms) is None
 
 

@@ -11,7 +11,7 @@ from chain.contracts import abi
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
 from chain.history.events import MODIFY_LIQUIDITY, SWAP
-from chain.math.ticks import sqrt_price_at_tick
+from chain.math.ticks import tick_at_sqrt_price
 from chain.positions import custody
 from chain.positions.holdings import APPROVAL_FOR_ALL, TRANSFER
 from chain.positions.identity import identify, layout_of
@@ -48,8 +48,6 @@ _FEES = {
     abi.selector("getOperatorFee(uint256)"),
     abi.selector("gasEstimateL1Component(address,bool,bytes)"),
 }
-_FEE_GROWTH = 10**30
-"""Of a swap, for each unit of liquidity."""
 _STRANGER = "0x" + "57" * 20
 _FIRST_IDS = 100
 """Opened in the first block."""
@@ -88,10 +86,8 @@ class VirtualChain:
         self._manager = contracts.position_manager
         self._pool_manager = contracts.pool_manager
         self._market = VirtualMarket(self.swaps_a_day, self.network.block_seconds)
-        pool = layout_of(self.identity(1), self._manager).pool
-        slot0 = sqrt_price_at_tick(TICK) | TICK % (1 << 24) << 160 | 500 << 208
-        self._words = {pool.slot0: slot0, pool.liquidity: LIQUIDITY}
-        self._fees_slot = pool.fee_growth_global0
+        self._pool = layout_of(self.identity(1), self._manager).pool
+        self._words = {self._pool.liquidity: LIQUIDITY}
         self._moves: dict[int, list[TransferFact]] = {}
         self._allowed: dict[tuple[Address, Address], int] = {}
 
@@ -307,9 +303,14 @@ class VirtualChain:
         return True, b"".join((_word(_WORD), _word(len(words)), *map(_word, words)))
 
     def _stored(self, slot: int, at: int) -> int:
-        """A word of the PoolManager; every swap pays a fee."""
-        if slot == self._fees_slot:
-            return _FEE_GROWTH * self._market.swaps_until(at)
+        """A word of the PoolManager: every swap moves the price and pays a fee."""
+        if slot == self._pool.slot0:
+            root = self._market.root(at)
+            return root | tick_at_sqrt_price(root) % (1 << 24) << 160 | 500 << 208
+        if slot == self._pool.fee_growth_global0:
+            return self._market.growth(at)[0]
+        if slot == self._pool.fee_growth_global1:
+            return self._market.growth(at)[1]
         return self._words.get(slot, 0)
 
     def _info(self, owner: Address | None) -> bytes:

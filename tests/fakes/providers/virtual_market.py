@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ LIQUIDITY = 10**18
 _ROOT = sqrt_price_at_tick(TICK)
 _DAY = 86_400
 _FEE = 500
+_CYCLE = 4_096
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,25 @@ class VirtualMarket:
 
     def swaps_until(self, block: int) -> int:
         """How many there were from the chain's beginning to the end of this block."""
-        return math.ceil((block + 1) * self.swaps_a_day * self.block_seconds / _DAY)
+        if not self.swaps_a_day:
+            return 0
+        blocks_a_swap = _DAY / self.block_seconds / self.swaps_a_day
+        count = max(int((block + 1) / blocks_a_swap) - 2, 0)
+        while int(count * blocks_a_swap) <= block:
+            count += 1
+        return count
+
+    def root(self, block: int) -> int:
+        """The square root of the price at the end of a block."""
+        count = self.swaps_until(block)
+        return _root_after(count - 1) if count else _ROOT
+
+    def growth(self, block: int) -> tuple[int, int]:
+        """What all swaps up to a block paid for a unit of liquidity, as the contract keeps it."""
+        cycles, rest = divmod(self.swaps_until(block), _CYCLE)
+        sums = _growth_in_a_cycle()
+        whole, part = sums[-1], sums[rest]
+        return cycles * whole[0] + part[0], cycles * whole[1] + part[1]
 
     def logs(
         self, first: int, last: int, pool_id: str, manager: str
@@ -78,8 +96,34 @@ def log_of(address: str, topics: list[str], data: str, block: int, place: int) -
     }
 
 
+def _noise(number: int) -> int:
+    """Swaps repeat after a cycle, so that anybody can tell what all of them paid."""
+    text = str(number % _CYCLE).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=4).digest(), "big")
+
+
+def _root_after(number: int) -> int:
+    return _ROOT + _ROOT * (_noise(number) % 4_001 - 2_000) // 1_000_000
+
+
+@lru_cache(maxsize=1)
+def _growth_in_a_cycle() -> list[tuple[int, int]]:
+    """After so many swaps of a cycle, by how far each moves the price."""
+    sums, fixed = [(0, 0)], 1 << 128
+    part = _FEE / (1_000_000 - _FEE)
+    for number in range(_CYCLE):
+        start, end = (_root_after(one) / 2**96 for one in (number - 1, number))
+        growth0, growth1 = sums[-1]
+        if _noise(number) % 2:
+            growth0 += int(part * abs(1 / end - 1 / start) * fixed)
+        else:
+            growth1 += int(part * abs(end - start) * fixed)
+        sums.append((growth0, growth1))
+    return sums
+
+
 def _swap_data(number: int) -> str:
-    noise = int.from_bytes(hashlib.blake2b(str(number).encode(), digest_size=4).digest(), "big")
+    noise = _noise(number)
     paid = 10**15 + noise
     amounts = (
         (-paid, paid * _ROOT * _ROOT >> 192)

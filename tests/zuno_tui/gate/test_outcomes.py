@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -99,8 +100,10 @@ def _breaks(desk: Desk, target: str) -> Callable[[Call], Answer | None]:
         code = desk.ask("eth_getCode", target, "latest")
         desk.ask("anvil_setCode", target, "0x5f5ffd")
         sent = desk.ask(call["method"], *call["params"])
-        desk.ask("anvil_setCode", target, code)
         desk.ask("evm_mine")
+        while desk.ask("eth_getTransactionReceipt", sent) is None:
+            time.sleep(0.01)
+        desk.ask("anvil_setCode", target, code)
         return {"result": sent}
 
     return answer

@@ -1,0 +1,101 @@
+"""Whether logs tell all: a pool's swaps must end at its price and pay what its fees grew by.
+
+An endpoint that leaves logs out, now and then or always, looks like a quiet pool. What the contract
+itself keeps tells the two apart: the price moves by swaps alone, and `feeGrowthGlobal` by swaps and
+donations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chain.contracts.pool_key import DYNAMIC_FEE, PoolId
+from chain.contracts.storage import decode_slot0, pool_slots
+from chain.read.block_reader import OneBlock, read_slots
+
+if TYPE_CHECKING:
+    from chain.contracts.networks import Network
+    from chain.history.events import FeeTerms
+    from chain.rpc.client import RpcClient
+    from chain.rpc.records import BlockRef
+
+_WRAP = 1 << 256
+_FIXED = float(1 << 128)
+_TOLERANCE = 0.0001
+"""Of what the fees grew by: how far swaps moved the price tells it to a hundred thousandth. A swap
+that is left out of a steady move is not noticed; what it paid is counted with the next one."""
+
+
+class PoolMark(Struct, frozen=True, array_like=True):
+    """What the contract keeps of a pool at a block."""
+
+    sqrt_price_x96: int
+    growth0: int
+    growth1: int
+
+
+class LogProof(Struct, frozen=True, array_like=True):
+    """The last block at which a pool's swaps were held against its state, and what came since."""
+
+    block: int
+    mark: PoolMark
+    counted0: float = 0.0
+    """What the swaps since then paid for a unit of liquidity, by how far each moved the price; so
+    is `counted1`."""
+    counted1: float = 0.0
+
+    def with_swaps(self, growth0: float, growth1: float) -> LogProof:
+        return replace(self, counted0=self.counted0 + growth0, counted1=self.counted1 + growth1)
+
+
+async def read_marks(
+    client: RpcClient, network: Network, pools: Iterable[PoolId], at: BlockRef
+) -> dict[PoolId, PoolMark]:
+    slots = {pool: pool_slots(pool) for pool in pools}
+    wanted = [
+        slot
+        for one in slots.values()
+        for slot in (one.slot0, one.fee_growth_global0, one.fee_growth_global1)
+    ]
+    words = (await read_slots(OneBlock(client, network, at), network, wanted)).words
+    return {pool: _mark(words, pool) for pool in slots}
+
+
+def _mark(words: Mapping[int, int], pool: PoolId) -> PoolMark:
+    slots = pool_slots(pool)
+    return PoolMark(
+        decode_slot0(words[slots.slot0]).sqrt_price_x96,
+        words[slots.fee_growth_global0],
+        words[slots.fee_growth_global1],
+    )
+
+
+def price_fault(last_price: int | None, mark: PoolMark) -> str:
+    """Why the last price that swaps tell cannot be the last; empty where it is."""
+    if last_price is None or last_price == mark.sqrt_price_x96:
+        return ""
+    return "the swaps that it gives do not end at the pool's price"
+
+
+def growth_fault(proof: LogProof | None, mark: PoolMark, terms: FeeTerms) -> str:
+    """Why swaps since the proof cannot be all; empty where they are, or nothing can be said."""
+    if proof is None or not _is_comparable(terms):
+        return ""
+    grown0 = ((mark.growth0 - proof.mark.growth0) % _WRAP) / _FIXED
+    grown1 = ((mark.growth1 - proof.mark.growth1) % _WRAP) / _FIXED
+    if _fits(grown0, proof.counted0) and _fits(grown1, proof.counted1):
+        return ""
+    return "the fees of the swaps that it gives are not those that the pool was paid"
+
+
+def _fits(grown: float, told: float) -> bool:
+    return abs(grown - told) <= _TOLERANCE * max(grown, told)
+
+
+def _is_comparable(terms: FeeTerms) -> bool:
+    """A changing fee does not tell which part of it was the protocol's at the time."""
+    return terms.key_fee != DYNAMIC_FEE or not any(terms.protocol_fee)

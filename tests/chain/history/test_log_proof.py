@@ -1,0 +1,137 @@
+"""An endpoint that leaves logs out: what it says is not kept and colours no later read."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from chain.base.store import Store
+from chain.base.units import DAY
+from chain.devnet.world.pools import POOLS
+from chain.history.events import FeeTerms
+from chain.history.hour_reader import HourMemory, read_hours
+from chain.math.fees import ProtocolFee
+from chain.rpc.errors import LogsLeftOut
+from tests.chain.history.conftest import DEVNET, LiveWorld
+from tests.chain.history.test_hours import header
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from chain.history.hours import PoolHours
+    from chain.rpc.client import RpcClient
+    from chain.rpc.records import Log
+    from chain.rpc.requests import Request
+
+    LiveWorlds = Callable[..., AbstractAsyncContextManager[LiveWorld]]
+
+WEEK = 8 * DAY
+TERMS = {pool.key.pool_id: FeeTerms(pool.key.fee, ProtocolFee(0, 0)) for pool in POOLS}
+
+Logs = tuple["Log", ...]
+
+
+def empty(_logs: Logs, _random: random.Random) -> Logs:
+    return ()
+
+
+def capped(logs: Logs, _random: random.Random) -> Logs:
+    return logs[:6]
+
+
+def newest(logs: Logs, _random: random.Random) -> Logs:
+    return logs[-6:]
+
+
+def sometimes(logs: Logs, chance: random.Random) -> Logs:
+    return () if chance.random() < 0.3 else logs
+
+
+def late(logs: Logs, _random: random.Random) -> Logs:
+    """The last blocks' are not there yet."""
+    last = max((log.block_number for log in logs), default=0)
+    return tuple(log for log in logs if log.block_number < last - 4)
+
+
+def sieve(logs: Logs, chance: random.Random) -> Logs:
+    return tuple(log for log in logs if chance.random() < 0.8)
+
+
+OMISSIONS = (empty, capped, newest, sometimes, late, sieve)
+
+
+@dataclass
+class Omitting:
+    """A client whose endpoint answers every call for logs with fewer than there are."""
+
+    client: RpcClient
+    omit: Callable[[Logs, random.Random], Logs]
+    chance: random.Random = field(default_factory=lambda: random.Random(7))
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.client, name)
+
+    async def settle(self, requests: Sequence[Request[object]]) -> list[object]:
+        outcomes = await self.client.settle(requests)
+        return [
+            self.omit(outcome, self.chance)
+            if request.method == "eth_getLogs" and isinstance(outcome, tuple)
+            else outcome
+            for request, outcome in zip(requests, outcomes, strict=True)
+        ]
+
+
+def memory(store: Store) -> HourMemory:
+    return HourMemory(store, DEVNET, clock=lambda: 0.0)
+
+
+def all_alike(found: Mapping[str, PoolHours], fresh: Mapping[str, PoolHours]) -> bool:
+    """Whether they tell of the same earnings, up to the same price."""
+    told, expected = ({pool: _earned(one) for pool, one in all_.items()} for all_ in (found, fresh))
+    return told.keys() == expected.keys() and all(
+        told[pool] == pytest.approx(expected[pool], rel=2e-4) for pool in expected
+    )
+
+
+def _earned(hours: PoolHours) -> tuple[float, float, float]:
+    rows = hours.rows
+    return (
+        sum(row.growth0 for row in rows),
+        sum(row.growth1 for row in rows),
+        float(rows[-1].close if rows else 0),
+    )
+
+
+@pytest.mark.parametrize("widest", [None, 20])
+@pytest.mark.parametrize("omit", OMISSIONS, ids=lambda omit: omit.__name__)
+async def test_what_is_left_out_is_noticed_and_forgotten(
+    live_world: LiveWorlds, omit: Callable[[Logs, random.Random], Logs], widest: int | None
+) -> None:
+    async with live_world(widest) as live:
+        fresh = await read_hours(live.client, DEVNET, TERMS, WEEK, memory=memory(Store.in_memory()))
+        store = Store.in_memory()
+        liar = cast("RpcClient", Omitting(live.client, omit))
+        for _ in range(2):
+            with suppress(LogsLeftOut):
+                found = await read_hours(liar, DEVNET, TERMS, WEEK, memory=memory(store))
+                assert all_alike(found, fresh), "nothing was left out that time"
+        found = await read_hours(live.client, DEVNET, TERMS, WEEK, memory=memory(store))
+        assert all_alike(found, fresh)
+
+
+async def test_what_was_proved_before_is_not_read_again(live_world: LiveWorlds) -> None:
+    async with live_world() as live:
+        store, head = Store.in_memory(), live.chain.head.number
+        earlier = await header(live, head - 30)
+        await read_hours(live.client, DEVNET, TERMS, WEEK, memory=memory(store), head=earlier)
+        liar = cast("RpcClient", Omitting(live.client, empty))
+        with pytest.raises(LogsLeftOut):
+            await read_hours(liar, DEVNET, TERMS, WEEK, memory=memory(store))
+        live.log_ranges.clear()
+        await read_hours(live.client, DEVNET, TERMS, WEEK, memory=memory(store))
+        assert max(live.log_ranges) <= 30
