@@ -12,7 +12,7 @@ _SPAN = re.compile(r"F(\d+)(?:–F(\d+))?")
 
 
 def _rows() -> list[list[str]]:
-    page = (ROOT / "docs" / "trade-desk.md").read_text("utf-8").partition("## What is held")[2]
+    page = (Path(__file__).parent / "requirements.md").read_text("utf-8")
     lines = [line for line in page.splitlines() if line.startswith("| F")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
