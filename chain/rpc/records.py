@@ -98,6 +98,14 @@ class Transaction(Struct, frozen=True):
     transaction_index: int | None
 
 
+class SpentNonce(Struct, frozen=True):
+    """Who sent a transaction of a block, and with which nonce."""
+
+    hash: Hash
+    sender: Address
+    nonce: int
+
+
 class FeeHistory(Struct, frozen=True):
     oldest_block: int
     base_fees: tuple[int, ...]
@@ -218,6 +226,19 @@ def transaction(value: object) -> Transaction:
         block_number=_optional(given, "blockNumber", small_quantity),
         block_hash=_optional(given, "blockHash", hash32),
         transaction_index=_optional(given, "transactionIndex", small_quantity),
+    )
+
+
+def spent_nonces(value: object) -> tuple[SpentNonce, ...]:
+    """Of a block with its transactions."""
+    sent = map(fields, _field(fields(value), "transactions", items))
+    return tuple(
+        SpentNonce(
+            hash=_field(one, "hash", hash32),
+            sender=_field(one, "from", address),
+            nonce=_field(one, "nonce", small_quantity),
+        )
+        for one in sent
     )
 
 

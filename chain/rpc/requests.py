@@ -19,6 +19,7 @@ from chain.rpc.records import (
     Log,
     LogFilter,
     Receipt,
+    SpentNonce,
     StateOverride,
     Transaction,
 )
@@ -179,6 +180,15 @@ def storage(address: Address, slot: int | Hash, at: BlockRef = "latest") -> Requ
     place = hex(slot) if isinstance(slot, int) else slot
     return Request(
         "eth_getStorageAt", (address, place, state_block(at)), values.word, block_param=2
+    )
+
+
+def spent_nonces(number: int) -> Request[tuple[SpentNonce, ...] | None]:
+    """Of every transaction of a block; None when the node knows no such block."""
+    return Request(
+        "eth_getBlockByNumber",
+        (hex(number), True),
+        lambda value: None if value is None else records.spent_nonces(value),
     )
 
 

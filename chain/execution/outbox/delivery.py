@@ -11,7 +11,14 @@ from msgspec import Struct
 from chain.base.errors import Failure
 from chain.contracts.addresses import keccak, recovered_address
 from chain.execution.outbox.journal import OutboxError
-from chain.execution.outbox.lookup import ONE_ENDPOINT, Evidence, NonceState, Sighting, find_verdict
+from chain.execution.outbox.lookup import (
+    ONE_ENDPOINT,
+    Evidence,
+    NonceState,
+    Sighting,
+    find_spender,
+    find_verdict,
+)
 from chain.execution.outbox.records import Dispatch, Doubt, EndCode, Inclusion, PlanStep, StepState
 from chain.execution.outbox.rules import check_not_over
 from chain.rpc import requests
@@ -230,15 +237,9 @@ async def observe(
     """
     found, seen = await find_verdict(reads, evidence, dispatch, step)
     if found in _DOUBTS:
-        doubt, code = _DOUBTS[found]
-        # What ended a plan is not doubted again because it is looked at again.
-        if dispatch.ended is None and not _lasted(step, doubt, evidence, now):
-            step = outbox.mark_unclear(step, doubt, now=now)
-            return Observed(step, NonceState.UNCLEAR, seen)
-        if found is NonceState.OTHER_CHAIN and evidence.embedded:
-            code = EndCode.CHAIN_RESTARTED
-        step = _ended(outbox, step, found, code, now=now)
-        return Observed(step, found, seen)
+        return await _doubted(
+            outbox, reads, dispatch, Observed(step, found, seen), now=now, evidence=evidence
+        )
     match found:
         case NonceState.INCLUDED | NonceState.FINAL:
             step = _included(outbox, step, seen, now=now)
@@ -259,6 +260,38 @@ async def observe(
         case _:
             pass
     return Observed(step, found, seen)
+
+
+async def _doubted(
+    outbox: Outbox,
+    reads: Reader,
+    dispatch: Dispatch,
+    observed: Observed,
+    *,
+    now: float,
+    evidence: Evidence,
+) -> Observed:
+    """A sign that a plan is over: believed once it lasted, a nonce as spent once who spent it is
+    seen."""
+    step, found, seen = observed.step, observed.standing, observed.seen
+    doubt, code = _DOUBTS[found]
+    # What ended a plan is not doubted again because it is looked at again.
+    if dispatch.ended is None:
+        if not _lasted(step, doubt, evidence, now):
+            step = outbox.mark_unclear(step, doubt, now=now)
+            return Observed(step, NonceState.UNCLEAR, seen)
+        if code is EndCode.NONCE_SPENT:
+            after, head = dispatch.anchor.number, seen.head.number
+            spender = await find_spender(reads, step, after=after, head=head)
+            if spender is None:
+                step = outbox.mark_unclear(step, doubt, now=now)
+                return Observed(step, NonceState.UNCLEAR, seen)
+            if step.version_of(spender.hash) is not None:
+                # It is in a block after all; its receipt is still to come.
+                return Observed(_sent(outbox, step, now=now), NonceState.PENDING, seen)
+    if found is NonceState.OTHER_CHAIN and evidence.embedded:
+        code = EndCode.CHAIN_RESTARTED
+    return Observed(_ended(outbox, step, found, code, now=now), found, seen)
 
 
 def _lasted(step: PlanStep, doubt: Doubt, evidence: Evidence, now: float) -> bool:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from chain.rpc import requests
 from chain.rpc.errors import Malformed, RpcError, RpcRefused, StatePruned
-from chain.rpc.records import Block, Receipt, Transaction
+from chain.rpc.records import Block, Receipt, SpentNonce, Transaction
 
 if TYPE_CHECKING:
     from chain.execution.outbox.records import Dispatch, PlanStep
@@ -148,6 +148,26 @@ async def _look_again(
         if receipt is not None:
             return receipt, there
     return None, there
+
+
+async def find_spender(
+    reads: Reader, step: PlanStep, *, after: int, head: int
+) -> SpentNonce | None:
+    """The transaction that a step's nonce went to, in whichever block the wallet's count passed it.
+
+    None where the endpoint cannot tell: it has no state of these blocks, or not the block.
+    """
+    sender, nonce = step.transaction.sender, step.transaction.nonce
+    low, high = after, head
+    try:
+        while low < high:
+            middle = (low + high) // 2
+            passed = await reads.ask(requests.transaction_count(sender, middle)) > nonce
+            low, high = (low, middle) if passed else (middle + 1, high)
+        spent = await reads.ask(requests.spent_nonces(high))
+    except RpcError:
+        return None
+    return next((one for one in spent or () if (one.sender, one.nonce) == (sender, nonce)), None)
 
 
 async def _confirmed(reads: Reader, receipt: Receipt, final_number: int) -> int:

@@ -138,6 +138,13 @@ def hides_transactions(request: Request[Any], outcome: Any) -> Any:
     return None if request.method in hidden else outcome
 
 
+def names_another(request: Request[Any], outcome: Any) -> Any:
+    """Shows another transaction where the wallet's own is."""
+    if request.method == "eth_getBlockByNumber" and request.params[1] is True:
+        return tuple(replace(one, hash=MADE) for one in outcome)
+    return hides_transactions(request, outcome)
+
+
 def silent(_request: Request[Any], _outcome: Any) -> Any:
     return Unreachable("is away", endpoint="the node")
 
@@ -271,7 +278,7 @@ async def test_a_nonce_taken_is_believed_after_ten_seconds_of_two(bench: Bench) 
         told.append((step.state, bench.waits.now))
 
     bench.approved(bench.plan())
-    sender = replace(witnessed(bench, hides_transactions, hides_transactions), changed=noted)
+    sender = replace(witnessed(bench, names_another, names_another), changed=noted)
     dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
     assert dispatch.ended is not None
     assert dispatch.ended.code is EndCode.NONCE_SPENT
@@ -290,7 +297,26 @@ async def test_what_is_in_a_block_was_not_replaced_however_late_its_receipt(benc
     assert dispatch.steps[0].state is StepState.INCLUDED
 
 
-@pytest.mark.parametrize("ways", [(hides_transactions,) * 2, (hides_transactions,) * 3])
+async def test_a_nonce_is_spent_elsewhere_only_where_that_other_transaction_is_seen(
+    bench: Bench,
+) -> None:
+    bench.approved(bench.plan())
+    blind = witnessed(bench, hides_transactions, hides_transactions)
+    dispatch = await blind.apply("hash", bench.signer, at=bench.waits.now)
+    assert dispatch.ended is None, "its block shows that it is in there itself"
+
+    def shows_no_block(request: Request[Any], outcome: Any) -> Any:
+        if request.method == "eth_getBlockByNumber" and request.params[1] is True:
+            return None
+        return hides_transactions(request, outcome)
+
+    unsure = witnessed(bench, shows_no_block, shows_no_block)
+    dispatch = await unsure.resume("hash", 0)
+    assert dispatch.ended is None
+    assert dispatch.steps[0].state is StepState.UNCLEAR
+
+
+@pytest.mark.parametrize("ways", [(names_another,) * 2, (names_another,) * 3])
 async def test_an_end_that_was_concluded_wrongly_is_lifted_when_the_receipt_comes(
     bench: Bench, ways: tuple[Told, ...]
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Anchor, Dispatch, PlanStep
-from chain.rpc.records import Block, Receipt
+from chain.rpc.records import Block, Receipt, SpentNonce
 from tests.chain.execution.outbox_kit import planned, signed_by, transfer
 
 if TYPE_CHECKING:
@@ -73,6 +73,10 @@ class Node:
     """The receipt when it is asked for again."""
     pooled: object = None
     receipts_asked: int = 0
+    spent: object = field(
+        default_factory=lambda: (SpentNonce("0x" + "ee" * 32, DEMO_WALLET.address, NONCE),)
+    )
+    """What the wallet sent in any block, as its transactions tell."""
     knows_head: bool = True
     """Whether whoever is asked again has the newest block, too."""
 
@@ -82,12 +86,15 @@ class Node:
                 return self.head
             case "eth_getBlockByNumber", "finalized":
                 return self.finalized
+            case "eth_getBlockByNumber", str() if params[1] is True:
+                return self.spent
             case "eth_getBlockByNumber", str(number):
                 return self.blocks.get(int(number, 16))
             case "eth_getBlockByHash", _:
                 return self.head if self.knows_head else None
             case "eth_getTransactionCount", _:
-                return self.nonce if params[1] == "latest" else self.final_nonce
+                recent = params[1] == "latest" or int(str(params[1]), 16) > HEAD - 10
+                return self.nonce if recent else self.final_nonce
             case "eth_getTransactionReceipt", _:
                 self.receipts_asked += 1
                 return self.receipt if self.receipts_asked == 1 else self.later
