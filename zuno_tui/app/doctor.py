@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from chain.base.home import HomeError
 from chain.base.http import HttpClient, HttpError, HttpLimits
@@ -24,6 +25,7 @@ from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.present.output import OutputColumn, table
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import debate_settings
+from zuno_tui.settings.plain_http import is_plain
 
 if TYPE_CHECKING:
     from agents.model.settings import ModelSettings
@@ -340,10 +342,24 @@ def _home_check(session: Session) -> Check:
     return Check("home", CheckState.WELL, str(session.home.root))
 
 
+def _host(url: str) -> str:
+    return urlsplit(url).hostname or "an endpoint"
+
+
 def _settings_checks(session: Session) -> list[Check]:
     """One for each name that is old or unknown; none where all are understood."""
     settings = session.settings
     old = [Check("settings", CheckState.CAUTION, words) for words in settings.renamed]
+    old += [
+        Check(
+            "settings",
+            CheckState.CAUTION,
+            f"{_host(url)} is read over plain http: whoever is on the line may change its answers",
+            "Write an address that begins with https, or have a second endpoint agree",
+        )
+        for url in settings.endpoints_for(session.network)
+        if is_plain(url)
+    ]
     unknown = [
         Check(
             "settings",

@@ -22,6 +22,7 @@ from zuno_tui.settings.check import (
     checked,
     without_unknown,
 )
+from zuno_tui.settings.plain_http import refuse_plain
 from zuno_tui.settings.renamed import with_new_names
 from zuno_tui.settings.schema import (
     DemoTable,
@@ -217,6 +218,8 @@ def load_settings(path: Path, environment: Mapping[str, str], flags: Flags) -> S
     if network := flags.network or told(environment, "network"):
         settings = replace(settings, network=network)
     settings = _from_environment(settings, environment)
+    if settings.coingecko_key is not None:
+        refuse_plain(settings.coingecko_url, "coingecko.url", "its key")
     return _from_flags(settings, flags)
 
 

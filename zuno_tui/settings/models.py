@@ -13,6 +13,7 @@ from agents.model.settings import PROVIDERS, ModelLimits, ModelSettings, RoleMod
 from chain.base.redaction import SecretStruct
 from zuno_tui.settings.check import SettingsError, checked
 from zuno_tui.settings.load import VARIABLES, told
+from zuno_tui.settings.plain_http import refuse_plain
 from zuno_tui.settings.schema import (
     KEY_VARIABLE,
     KEYRING,
@@ -87,6 +88,8 @@ def role_choice(
     settings = ModelSettings(api_key="", base_url=server.base_url, model=name)
     values = {"name": SetValue(name, said), "server": server.value}
     settings, values["key"] = _with_key(settings, _key_place(table, own), server, environment)
+    if settings.keyring_name or settings.api_key not in ("", _NO_KEY):
+        refuse_plain(settings.base_url or "", f"base_url of {place}", "the model's key")
     for field, shown in (
         ("temperature", "the server's own"),
         ("max_tokens", f"{settings.max_tokens:,}"),

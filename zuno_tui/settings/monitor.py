@@ -20,6 +20,7 @@ from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from chain.base.units import HOUR
 from zuno_tui.settings.check import SettingsError, checked
 from zuno_tui.settings.load import VARIABLES, told
+from zuno_tui.settings.plain_http import refuse_plain
 from zuno_tui.settings.schema import (
     HOURS,
     Interval,
@@ -76,11 +77,13 @@ def _telegram(table: TelegramTable) -> TelegramSettings | None:
             f"Set [telegram] {missing}, or ZUNO_TELEGRAM_{missing.upper()}.",
             f"telegram.{missing}",
         )
+    url = (table.url or TELEGRAM_URL).strip()
+    refuse_plain(url, "telegram.url", "the bot's token")
     return TelegramSettings(
         token=table.token.strip(),
         chat=str(table.chat).strip(),
         also=tuple(str(chat).strip() for chat in table.answer_to),
-        url=(table.url or TELEGRAM_URL).strip(),
+        url=url,
         pace=_pace(table, FOR_PEOPLE),
     )
 

@@ -141,9 +141,9 @@ def test_a_provider_brings_its_url_and_looks_for_its_own_key(tmp_path: Path, nam
 
 
 def test_no_providers_key_is_sent_to_a_server_that_the_file_names(tmp_path: Path) -> None:
-    text = '[model]\nbase_url = "http://box.example/v1"\nname = "one"\n'
+    text = '[model]\nbase_url = "https://box.example/v1"\nname = "one"\n'
     alone = model_of(tmp_path, text).of(SCOUT)
-    assert (alone.base_url, alone.api_key) == ("http://box.example/v1", "none")
+    assert (alone.base_url, alone.api_key) == ("https://box.example/v1", "none")
     assert model_of(tmp_path, text, ZUNO_MODEL_KEY="sk-box-1").of(SCOUT).api_key == "sk-box-1"
     named = text + 'key = "env:BOX"\n'
     assert chosen(tmp_path, named).model is None
@@ -235,7 +235,7 @@ def test_a_limit_in_dollars_needs_the_price_of_every_model_that_is_asked(tmp_pat
 
 
 def test_the_key_and_the_url_are_in_no_repr(tmp_path: Path) -> None:
-    told = chosen(tmp_path, OPENAI_API_KEY=f" {KEY}\n", OPENAI_BASE_URL="http://h/CANARY")
+    told = chosen(tmp_path, OPENAI_API_KEY=f" {KEY}\n", OPENAI_BASE_URL="https://h/CANARY")
     assert told.model is not None
     assert told.model.default.api_key == KEY
     assert KEY not in repr(told)

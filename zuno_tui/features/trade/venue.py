@@ -22,6 +22,7 @@ from zuno_tui.app.session import Session, say
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.output import print_json, print_lines
 from zuno_tui.settings import SettingsError
+from zuno_tui.settings.plain_http import refuse_plain
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -82,6 +83,8 @@ async def open_venue(session: Session) -> AsyncIterator[OpenVenue]:
     address = exchange_address(session)
     # Asked for before anything is opened: without keys there is nothing to open.
     keys = None if table.venue == "paper" else venue_keys(table.venue)
+    if keys is not None:
+        refuse_plain(address.base_url, "trade.url", "the account's key")
     terms = PaperTerms(start_usd=table.paper_usd or PaperTerms().start_usd)
     async with BinancePublic(address) as market:
         venue: PaperVenue | BinanceVenue | UpbitVenue
