@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from chain.base.clean_text import clean_text
+from chain.base.clean_text import quoted
 from chain.base.errors import Failure, ZunoError
 from chain.exchange.orders.order import OrderProgress, OrderState, VenueOrder
 from chain.exchange.orders.venue import OrderUnansweredError
@@ -117,7 +117,6 @@ def _rebased(urls: object, base_url: str) -> object:
 _LOOKS = 3
 """How often an order is asked for that was sent and not answered."""
 BETWEEN_LOOKS = 0.5
-_WORDS = 160
 _REASONS = {
     "DDoSProtection": "the venue was asked too often and lets nobody in for a while",
     "InvalidNonce": "this machine's clock is off",
@@ -217,9 +216,9 @@ class CcxtAsking:
         return isinstance(error, unsaid) and not isinstance(error, told)
 
     def _sentence(self, error: Exception) -> str:
-        """Why, and what the venue said: clean, short and without anything of a request."""
-        said = clean_text(str(error).removeprefix(f"{self._client.id} "), limit=_WORDS)
-        said = said.partition("signature=")[0]
+        """Why, and what the venue said: quoted, short and without anything of a request."""
+        words = str(error).removeprefix(f"{self._client.id} ").partition("signature=")[0]
+        said = quoted(words) or "without a reason"
         for kind, words in _REASONS.items():
             if isinstance(error, getattr(self._errors, kind)):
                 return f"{words} ({said})"

@@ -6,13 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
-from chain.base.clean_text import clean_text
+from chain.base.clean_text import quoted
 from chain.base.errors import error_kind
 from chain.exchange.orders.ccxt_client import ccxt_errors, open_client
 from chain.exchange.public.market import VenueAnswer, VenueReading
 from chain.prices.market_http import MarketError
 
-_WORDS = 120
 _PATIENCE = 5.0
 _HOUR = 3600
 _FUNDING_HOURS = 8
@@ -54,7 +53,7 @@ class OtherVenues:
         except MarketError as error:
             return error
         except self._errors.BaseError as error:
-            said = clean_text(str(error), limit=_WORDS)
+            said = quoted(str(error)) or "without a reason"
             return MarketError(f"{title} answers {error_kind(error)} ({said})")
 
 
