@@ -11,12 +11,13 @@ from random import Random
 from subprocess import PIPE, Popen
 from typing import TYPE_CHECKING, NamedTuple
 
+from chain.base.units import PIPS
 from chain.contracts import abi
 from chain.contracts.addresses import keccak
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.storage import EXTSLOAD
-from chain.history.events import SWAP
+from chain.history.events import INITIALIZE, SWAP
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.holdings import TRANSFER
 from chain.positions.identity import identify, layout_of
@@ -35,6 +36,7 @@ _START = 1_800_000_000
 _BLOCK_SECONDS = 12
 _NO_BLOOM = "0x" + "00" * 256
 _SWAPS_A_BLOCK = 5
+_POOL_LIQUIDITY = 10**20
 
 
 class Node(NamedTuple):
@@ -73,7 +75,19 @@ class _World:
         self.pools = [self._pool_key(number) for number in range(POOLS)]
         self.ticks = dict.fromkeys((key.pool_id for key in self.pools), 0)
         self.slots0: dict[str, bytes] = {}
+        self.growth_slots: dict[str, tuple[int, int]] = {}
         self.positions = [self._position(number) for number in range(1, count + 1)]
+        for index, key in enumerate(self.pools):
+            self._open(key, index)
+
+    def _open(self, key: PoolKey, index: int) -> None:
+        """The log of a pool's beginning, at the price of tick 0."""
+        words = ("0x" + one[2:].rjust(64, "0") for one in (key.currency0, key.currency1))
+        types = ("uint24", "int24", "address", "uint160", "int24")
+        data = abi.encode(types, (key.fee, key.tick_spacing, key.hooks, sqrt_price_at_tick(0), 0))
+        topics = [INITIALIZE, key.pool_id, *words]
+        manager = self.network.contracts.pool_manager
+        self.logs.append(self._log(manager, topics, "0x" + data.hex(), _MINTED_IN, index))
 
     def _pool_key(self, number: int) -> PoolKey:
         stable = self.network.stable or ""
@@ -89,12 +103,15 @@ class _World:
         liquidity = random.randint(10**12, 10**18)
         self.slots0[one.pool_id] = layout.pool.slot0.to_bytes(32, "big")
         self._put(layout.pool.slot0, _slot0(self.ticks[one.pool_id], key.fee))
-        self._put(layout.pool.fee_growth_global0, growth)
-        self._put(layout.pool.fee_growth_global1, growth)
-        self._put(layout.pool.liquidity, 10**20)
+        self.growth_slots[one.pool_id] = (
+            layout.pool.fee_growth_global0,
+            layout.pool.fee_growth_global1,
+        )
+        self._put(layout.pool.liquidity, _POOL_LIQUIDITY)
         self._put(layout.position.liquidity, liquidity)
-        self._put(layout.position.fee_growth_inside0_last, random.randint(0, growth))
-        self._put(layout.position.fee_growth_inside1_last, random.randint(0, growth))
+        # Fees grew before the pool's own count began: the difference counts, modulo 2^256.
+        self._put(layout.position.fee_growth_inside0_last, -random.randint(0, growth) % 2**256)
+        self._put(layout.position.fee_growth_inside1_last, -random.randint(0, growth) % 2**256)
         prefix = bytes.fromhex(one.pool_id[2:])[:25]
         info = int.from_bytes(prefix, "big") << 56
         info |= (one.tick_upper % 2**24) << 32 | (one.tick_lower % 2**24) << 8
@@ -110,14 +127,29 @@ class _World:
         self.head += 1
         for index in range(_SWAPS_A_BLOCK):
             key = self.random.choice(self.pools)
-            tick = self.ticks[key.pool_id] = self.ticks[key.pool_id] + self.random.randint(-40, 40)
+            before = self.ticks[key.pool_id]
+            tick = self.ticks[key.pool_id] = before + self.random.randint(-40, 40)
             self.words[self.slots0[key.pool_id]] = _slot0(tick, key.fee).to_bytes(32, "big")
             types = ("int128", "int128", "uint160", "uint128", "int24", "uint24")
-            values = (-1, 1, sqrt_price_at_tick(tick), 10**20, tick, key.fee)
+            amounts = self._swap(key, before, tick)
+            values = (*amounts, sqrt_price_at_tick(tick), _POOL_LIQUIDITY, tick, key.fee)
             topics = [SWAP, key.pool_id, "0x" + "00" * 32]
             data = "0x" + abi.encode(types, values).hex()
             manager = self.network.contracts.pool_manager
             self.logs.append(self._log(manager, topics, data, self.head, index))
+
+    def _swap(self, key: PoolKey, before: int, after: int) -> tuple[int, int]:
+        """What was paid and got for the move; its fee goes to everybody in range."""
+        start, end = (sqrt_price_at_tick(tick) / 2**96 for tick in (before, after))
+        moved0, moved1 = 1 / end - 1 / start, end - start
+        slot0, slot1 = self.growth_slots.get(key.pool_id, (0, 0))
+        slot, moved = (slot0, moved0) if moved0 > 0 else (slot1, moved1)
+        grown = round(moved * key.fee / (PIPS - key.fee) * 2**128)
+        self._put(slot, _integer(self.words.get(slot.to_bytes(32, "big"), bytes(32))) + grown)
+        paid = round(moved * _POOL_LIQUIDITY * PIPS / (PIPS - key.fee))
+        if moved0 > 0:
+            return -paid, round(-moved1 * _POOL_LIQUIDITY)
+        return round(-moved0 * _POOL_LIQUIDITY), -max(paid, 1)
 
     def block(self, number: int) -> dict[str, object]:
         return {

@@ -34,7 +34,7 @@ from chain.positions.overview import Sources, price_words, read_values
 from chain.read.block_reader import OneBlock, sound_answers
 from chain.read.gas import Weight, read_gas_cost
 from chain.rpc import requests
-from chain.rpc.errors import LogsTooNarrow, RpcError, RpcRefused, StaleHead
+from chain.rpc.errors import LogsLeftOut, LogsTooNarrow, RpcError, RpcRefused, StaleHead
 from chain.tokens.token import listed_token
 
 if TYPE_CHECKING:
@@ -298,7 +298,7 @@ class WatchReader:
         # A rule that lacks it stays silent; what is certain must not wait for it.
         try:
             self._volatilities |= await self._read_volatilities(unknown, head, now)
-        except (LogsTooNarrow, RpcRefused):
+        except (LogsLeftOut, LogsTooNarrow, RpcRefused):
             self._unmeasured |= unknown.keys()
         except RpcError:
             return

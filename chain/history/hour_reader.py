@@ -34,7 +34,14 @@ from chain.history.hours import (
     recent_since,
     recent_swap,
 )
-from chain.history.log_proof import LogProof, PoolMark, growth_fault, price_fault, read_marks
+from chain.history.log_proof import (
+    LogProof,
+    PoolMark,
+    growth_fault,
+    price_fault,
+    read_beginnings,
+    read_marks,
+)
 from chain.read.block_reader import EventError
 from chain.read.logs import ScanProgress, scan_logs
 from chain.rpc import requests
@@ -54,6 +61,7 @@ _ROWS, _SWAPS = "proved hours", "proved swaps"
 _UNPROVED = ("pool hours", "pool swaps")
 """What was kept before swaps were held against the pool's state: it is not believed any more."""
 _ATTEMPTS = 3
+_NOT_OPENED = PoolMark(0, 0, 0)
 
 
 class _StoredHours(Struct, frozen=True):
@@ -294,6 +302,8 @@ class _HourReader:
         self._memory = memory
         self._headers: dict[int, Block] = {}
         self._exact_left = _MOST_EXACT_BY_CLOCK[network.clock]
+        self._fresh: frozenset[PoolId] = frozenset()
+        """Pools of which nothing was remembered."""
 
     async def begin(self, seconds: int) -> dict[PoolId, KeptHours]:
         """What is remembered and still of this chain, or an empty beginning."""
@@ -301,6 +311,7 @@ class _HourReader:
         confirmed = await self._confirmed()
         usable = {pool: one for pool, one in confirmed.items() if _covers(one, since)}
         fresh = [pool for pool in self._terms if pool not in usable]
+        self._fresh = frozenset(fresh)
         if not fresh:
             return usable
         start = await first_block_since(self._client, self._network, since, self.head)
@@ -322,15 +333,21 @@ class _HourReader:
 
     async def _proofs_at(self, pools: Sequence[PoolId], block: int) -> dict[PoolId, LogProof]:
         """Of the pools as they were when reading begins; none where a node has no past state."""
-        nothing_yet = dict.fromkeys(pools, LogProof(block, PoolMark(0, 0, 0)))
-        if block < self._network.first_block:
-            return nothing_yet
+        marks: dict[PoolId, PoolMark] = {}
         try:
-            marks = await read_marks(self._client, self._network, pools, block)
+            if block >= self._network.first_block:
+                marks = await read_marks(self._client, self._network, pools, block)
         except RpcError:
             return {}
         except AbiError:
-            return nothing_yet  # there was no Uniswap
+            pass  # there was no Uniswap yet
+        later = [pool for pool in pools if pool not in marks or not marks[pool].sqrt_price_x96]
+        if later:
+            first = max(block + 1, self._network.first_block)
+            begun = await read_beginnings(
+                self._client, self._network, later, first, self.head.number
+            )
+            marks |= {pool: begun.get(pool, _NOT_OPENED) for pool in later}
         return {pool: LogProof(block, mark) for pool, mark in marks.items()}
 
     async def prove(
@@ -357,6 +374,8 @@ class _HourReader:
         return {pool: fault for pool, fault in faults.items() if fault}
 
     async def _fault(self, pool: PoolId, kept: KeptHours, mark: PoolMark) -> str:
+        if kept.proof is not None and kept.proof.mark == _NOT_OPENED and mark.sqrt_price_x96:
+            return "it does not give the log of the pool's beginning"
         fault = price_fault(kept.last_price, mark)
         if fault or kept.proof is None:
             return fault
@@ -378,7 +397,8 @@ class _HourReader:
     def _take_back(self, pool: PoolId, begun: KeptHours) -> None:
         """To what was proved before; what was begun and never proved is forgotten."""
         proof = begun.proof
-        if proof is not None and proof.block == begun.last.number:
+        proved = proof is not None and proof.block == begun.last.number
+        if proved and pool not in self._fresh:
             # Its oldest swaps may have been let go of meanwhile.
             self._memory.save({pool: begun}, 0)
         else:

@@ -289,12 +289,13 @@ class KeptHours(Struct, frozen=True):
         if self.proof is None or not swaps:
             return self.proof
         growth0, growth1 = sum(row.growth0 for row in rows), sum(row.growth1 for row in rows)
-        if not before.sqrt_price_x96 and self.proof.mark.sqrt_price_x96:
-            # The proof knows where the first swap began.
-            began = PoolMoment(self.proof.mark.sqrt_price_x96, before.liquidity)
-            known, guessed = paid_fees(swaps[0], terms, began), paid_fees(swaps[0], terms, before)
-            growth0 += known.growth0 - guessed.growth0
-            growth1 += known.growth1 - guessed.growth1
+        if before.sqrt_price_x96:
+            return self.proof.with_swaps(growth0, growth1)
+        # The proof knows where the first swap began.
+        began = PoolMoment(self.proof.mark.sqrt_price_x96, before.liquidity)
+        known, guessed = paid_fees(swaps[0], terms, began), paid_fees(swaps[0], terms, before)
+        growth0 += known.growth0 - guessed.growth0
+        growth1 += known.growth1 - guessed.growth1
         return self.proof.with_swaps(growth0, growth1)
 
     def rolled_back(self, last: Landmark, terms: FeeTerms) -> KeptHours | None:

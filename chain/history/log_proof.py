@@ -7,7 +7,7 @@ donations.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -15,7 +15,9 @@ from msgspec.structs import replace
 
 from chain.contracts.pool_key import DYNAMIC_FEE, PoolId
 from chain.contracts.storage import decode_slot0, pool_slots
+from chain.history.events import INITIALIZE, initialize_event
 from chain.read.block_reader import OneBlock, read_slots
+from chain.read.logs import scan_logs
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Network
@@ -72,6 +74,17 @@ def _mark(words: Mapping[int, int], pool: PoolId) -> PoolMark:
         words[slots.fee_growth_global0],
         words[slots.fee_growth_global1],
     )
+
+
+async def read_beginnings(
+    client: RpcClient, network: Network, pools: Sequence[PoolId], first: int, last: int
+) -> dict[PoolId, PoolMark]:
+    """Of pools that were opened in these blocks: at which price, with nothing paid yet."""
+    logs = scan_logs(
+        client, network.contracts.pool_manager, [(INITIALIZE, tuple(pools))], first, last
+    )
+    opened = [initialize_event(log) async for part in logs for log in part.logs]
+    return {one.key.pool_id: PoolMark(one.sqrt_price_x96, 0, 0) for one in opened}
 
 
 def price_fault(last_price: int | None, mark: PoolMark) -> str:

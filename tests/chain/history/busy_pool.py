@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 POOL = "0x" + "ab" * 32
 BEGAN = 1_760_000_000
 _MASK = (1 << 64) - 1
+_BEFORE = PoolMark(1 << 96, 0, 0)
 _SENDER = "0x" + "00" * 31 + "01"
 
 
@@ -34,7 +35,7 @@ class BusyNode:
         self.calls_at_once = 10
         self.limited = False
         self.labels = ("node",)
-        self._marks = [PoolMark(1 << 96, 0, 0)]
+        self._marks: list[PoolMark] = []
 
     def learn_log_range(self, known: KnownRange) -> None:
         self.log_range = known
@@ -68,7 +69,7 @@ class BusyNode:
     def mark(self, number: int) -> PoolMark:
         """The price after the last swap up to a block, and what the moves up to it have paid."""
         while len(self._marks) <= number:
-            before = self._marks[-1]
+            before = self._marks[-1] if self._marks else _BEFORE
             root, growth0, growth1 = before.sqrt_price_x96, before.growth0, before.growth1
             for log in self.logs_of(len(self._marks)):
                 swap = swap_event(log)
@@ -80,7 +81,7 @@ class BusyNode:
                     growth1 += int(part * abs(end - start))
                 root = swap.sqrt_price_x96
             self._marks.append(PoolMark(root, growth0, growth1))
-        return self._marks[max(number, 0)]
+        return self._marks[number] if number >= 0 else _BEFORE
 
     async def settle(self, requests: Sequence[Request[object]]) -> list[object]:
         return [self._answer(one) for one in requests]

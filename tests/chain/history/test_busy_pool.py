@@ -43,7 +43,13 @@ def state(monkeypatch: pytest.MonkeyPatch) -> None:
         number = at if isinstance(at, int) else int(at, 16)
         return {pool: client.mark(number) for pool in pools}
 
+    async def begun(
+        client: BusyNode, _network: object, pools: Iterable[str], _first: int, _last: int
+    ) -> dict[str, PoolMark]:
+        return {pool: client.mark(-1) for pool in pools}
+
     monkeypatch.setattr(hour_reader, "read_marks", told)
+    monkeypatch.setattr(hour_reader, "read_beginnings", begun)
 
 
 async def read(node: BusyNode, store: Store, seen: list[ScanProgress] | None = None) -> PoolHours:
