@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from chain.base.errors import error_kind
 from zuno_tui.gate.apply import InterruptedApplyError
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.failures import foreseen
@@ -22,7 +23,7 @@ def may_have_sent() -> Iterator[None]:
         if foreseen(error) is not None:
             raise
         raise InterruptedApplyError(
-            f"Unexpected error ({type(error).__name__}), and it may "
+            f"Unexpected error ({error_kind(error)}), and it may "
             "have signed and sent before. See where things stand: zuno outbox"
         ) from error
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from agents.bus.envelope import FailureCause
 from agents.bus.run import Listener
 from agents.lp.payloads import FlowCreateStart, FlowStart
+from chain.base.errors import error_kind
 from zuno_tui.app.debate_setup import Debating, debate
 from zuno_tui.app.range import read_price
 from zuno_tui.app.session import Session, say
@@ -82,7 +83,7 @@ def _tell_crash(role: Role, error: Exception) -> None:
     if os.environ.get("ZUNO_DEBUG"):
         traceback.print_exception(error)
     else:
-        say(f"{role} stopped with {type(error).__name__}. ZUNO_DEBUG=1 shows where.")
+        say(f"{role} stopped with {error_kind(error)}. ZUNO_DEBUG=1 shows where.")
 
 
 def run_recommend(arguments: Namespace) -> int:

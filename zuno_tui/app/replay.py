@@ -20,6 +20,7 @@ from agents.bus.replay import (
     read_record,
 )
 from agents.lp.debate import LP_FLOW, replay_debate
+from chain.base.errors import error_kind
 from zuno_tui.app.session import Session, say
 from zuno_tui.catalog.feature import PlanFlow, RunAgain, feature_of_flow
 from zuno_tui.present.exit_codes import DONE, FAILED
@@ -58,7 +59,7 @@ async def replayed(home: Home, path: Path) -> Replayed:
     except (ValueError, TypeError, LookupError) as error:
         if dict(record.versions) == running:
             raise RecordBrokenError(
-                f"{path.name} cannot be run again ({type(error).__name__}): what it holds was "
+                f"{path.name} cannot be run again ({error_kind(error)}): what it holds was "
                 "never written by this version of zuno."
             ) from error
     report = None if ended is None else ended.report

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
 from agents.model.speaking import SILENCE
+from chain.base.errors import error_kind
 from zuno_tui.desk.cleaning import clean_in_place
 from zuno_tui.desk.events import DebateChanged, ProseHeard, Said, ThinkingHeard, TurnEnded
 from zuno_tui.desk.judging import judge_earlier, shown_plan
@@ -119,7 +120,7 @@ class DebateHearing:
             self._desk_context.tell(Said(f"The agents run {places.words}", tone))
 
     def on_crash(self, role: Role, error: Exception) -> None:
-        self._desk_context.tell(Said(f"{role} stopped with {type(error).__name__}.", "bad"))
+        self._desk_context.tell(Said(f"{role} stopped with {error_kind(error)}.", "bad"))
 
     def end(self, words: str) -> None:
         self._view = replace(self._view, ended=words)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chain.base.errors import error_kind
 from chain.base.store import StoreError
 from chain.rpc.errors import RpcError
 from zuno_tui.desk.events import Event, Said
@@ -35,9 +36,9 @@ def fault_words(error: Exception) -> str:
     if told is not None:
         return one_line(told[1])
     if isinstance(error, OSError):
-        return f"The disk or the network failed: {error.strerror or type(error).__name__}."
+        return f"The disk or the network failed: {error.strerror or error_kind(error)}."
     # Frames and kinds only: the words of an unknown error may hold a URL with its key.
-    _LOG.error("unforeseen %s", type(error).__name__, exc_info=error)
+    _LOG.error("unforeseen %s", error_kind(error), exc_info=error)
     return f"{unforeseen(error)} The log knows more: locate"
 
 

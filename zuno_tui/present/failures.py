@@ -7,7 +7,7 @@ import sys
 import traceback
 
 from chain.base.clean_text import quoted
-from chain.base.errors import Failure, ZunoError
+from chain.base.errors import Failure, ZunoError, error_kind
 from zuno_tui.present.exit_codes import FAILED, NETWORK, REFUSED, USAGE
 
 _EXIT_CODES = {
@@ -35,6 +35,6 @@ def foreseen(error: Exception) -> tuple[int, str] | None:
 
 
 def unforeseen(error: Exception) -> str:
-    name, words = type(error).__name__, quoted(str(error))
+    name, words = error_kind(error), quoted(str(error))
     said = f"{name}: {words}" if words else name
     return f"Unexpected error ({said})."

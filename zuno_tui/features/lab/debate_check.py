@@ -32,6 +32,7 @@ from agents.scorecard.debate_check import (
     debate_check,
 )
 from agents.scorecard.score import ScoreStore
+from chain.base.errors import error_kind
 from chain.base.redaction import Redactor
 from chain.base.units import UNKNOWN, percent
 from zuno_tui.app.debate_setup import debate_limits, live_model, with_keys
@@ -330,7 +331,7 @@ def _usable(path: Path) -> _Usable | SkippedRecord:
     except RecordBrokenError as error:
         return SkippedRecord(path.name, str(error))
     except (ValidationError, OSError) as error:
-        reason = f"what it holds cannot be read by this version ({type(error).__name__})"
+        reason = f"what it holds cannot be read by this version ({error_kind(error)})"
         return SkippedRecord(path.name, reason)
     if record.flow not in (None, "lp"):
         return SkippedRecord(path.name, "it is of another flow")

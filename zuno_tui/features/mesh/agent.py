@@ -29,6 +29,7 @@ from agents.mesh.transport import AgentTransport
 from agents.model.budget import Budget
 from agents.model.connection import ModelConnections
 from agents.monitor.heartbeat import Supervisor
+from chain.base.errors import error_kind
 from chain.base.home import Home
 from chain.base.locks import locked_if_free
 from chain.base.store import Store
@@ -250,7 +251,7 @@ def _log_message(way: str, envelope: Envelope, peer: Peer) -> None:
 
 def _log_crash(role: Role, error: Exception) -> None:
     # The error's text may hold a URL or a key: only its kind is written down.
-    _log({"event": "crashed", "role": role, "error": type(error).__name__})
+    _log({"event": "crashed", "role": role, "error": error_kind(error)})
 
 
 def _log(line: dict[str, object]) -> None:

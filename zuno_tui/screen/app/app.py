@@ -25,6 +25,7 @@ from textual.reactive import Reactive
 from textual.scrollbar import ScrollBar, ScrollBarRender
 
 from chain.base.clean_text import DROP, clean_text
+from chain.base.errors import error_kind
 from zuno_tui.desk.events import AlertRaised, Event, QuitAsked
 from zuno_tui.screen.last_seen import LastSeen
 from zuno_tui.screen.screens.desk import DeskScreen
@@ -125,7 +126,7 @@ def crash_page(error: BaseException, log: Path | None) -> str:
     """Names the kind of the fault alone: its words may hold what must not be on a screen."""
     where = "" if log is None else f"  Where it happened is written in {log}\n"
     return (
-        f"\nzuno met a fault of its own ({type(error).__name__}) and closed the desk.\n\n"
+        f"\nzuno met a fault of its own ({error_kind(error)}) and closed the desk.\n\n"
         "  Your positions are as they were: nothing is signed without the word you type.\n"
         "  What was sent before is in the outbox, and goes on:  zuno outbox\n"
         f"{where}"

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from chain.base.clean_text import DROP
+from chain.base.errors import error_kind
 from chain.base.home import FILE_MODE
 from chain.base.redaction import LIKE_A_KEY
 
@@ -82,7 +83,7 @@ class _Discreet(logging.Formatter):
 def _causes(error: BaseException) -> list[str]:
     """The chain of causes, each by its kind and its frames."""
     lines = [] if error.__cause__ is None else [*_causes(error.__cause__), "led to"]
-    lines.append(type(error).__name__)
+    lines.append(error_kind(error))
     frames = traceback.extract_tb(error.__traceback__)
     lines += [f"  {frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
     return lines
