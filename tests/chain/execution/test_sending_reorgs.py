@@ -111,4 +111,6 @@ async def test_the_embedded_chain_rolled_back_while_a_plan_waits_ends_it_at_once
     dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
     assert dispatch.ended is not None
     assert dispatch.ended.code in (EndCode.CHAIN_RESTARTED, EndCode.STEP_GONE)
-    assert all(step.settled or step.state is StepState.DROPPED for step in dispatch.steps)
+    # The node may mine again what it took back before anybody looks.
+    over = (StepState.DROPPED, StepState.INCLUDED)
+    assert all(step.settled or step.state in over for step in dispatch.steps)
