@@ -283,7 +283,7 @@ async def read_hours(
         faults = await reader.prove(begun, kept)
         if not faults:
             return {pool: one.hours(pool, reader.head) for pool, one in kept.items()}
-    raise LogsLeftOut(next(iter(faults.values())), endpoint=client.endpoints[0].label)
+    raise LogsLeftOut(next(iter(faults.values())), endpoint=" or ".join(client.labels))
 
 
 class _HourReader:
@@ -345,7 +345,12 @@ class _HourReader:
         if later:
             first = max(block + 1, self._network.first_block)
             begun = await read_beginnings(
-                self._client, self._network, later, first, self.head.number
+                self._client,
+                self._network,
+                later,
+                first,
+                self.head.number,
+                most_calls=_MOST_CALLS,
             )
             marks |= {pool: begun.get(pool, _NOT_OPENED) for pool in later}
         return {pool: LogProof(block, mark) for pool, mark in marks.items()}

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from chain.rpc.records import Block
 
 _ROOT_ONE = float(1 << 96)
+_MOST_ROUNDED = 3
+"""Units by which the fee of one swap is rounded up at most: one, and one for each tick it crosses;
+few swaps cross more than two."""
 
 
 class RecentSwap(Struct, frozen=True):
@@ -289,14 +292,15 @@ class KeptHours(Struct, frozen=True):
         if self.proof is None or not swaps:
             return self.proof
         growth0, growth1 = sum(row.growth0 for row in rows), sum(row.growth1 for row in rows)
+        rounded = sum(_MOST_ROUNDED / swap.liquidity for swap in swaps if swap.liquidity)
         if before.sqrt_price_x96:
-            return self.proof.with_swaps(growth0, growth1)
+            return self.proof.with_swaps(growth0, growth1, rounded)
         # The proof knows where the first swap began.
         began = PoolMoment(self.proof.mark.sqrt_price_x96, before.liquidity)
         known, guessed = paid_fees(swaps[0], terms, began), paid_fees(swaps[0], terms, before)
         growth0 += known.growth0 - guessed.growth0
         growth1 += known.growth1 - guessed.growth1
-        return self.proof.with_swaps(growth0, growth1)
+        return self.proof.with_swaps(growth0, growth1, rounded)
 
     def rolled_back(self, last: Landmark, terms: FeeTerms) -> KeptHours | None:
         """What was known at an earlier block; None where its hour is no longer kept by swaps."""

@@ -36,15 +36,13 @@ from zuno_tui.gate.basis import (
 )
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
+from zuno_tui.settings.plain_http import THIS_MACHINE
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Network
     from chain.positions.overview import Sources
     from chain.rpc.records import Block
     from zuno_tui.settings import Settings
-
-
-_THIS_MACHINE = frozenset(("127.0.0.1", "::1", "localhost"))
 
 
 def evidence_of(network: Network, connections: Connections) -> Evidence:
@@ -129,7 +127,7 @@ def _witness_host(url: str) -> str:
     """
     parts = urlsplit(url)
     host = (parts.hostname or "").rstrip(".")
-    return parts.netloc.rpartition("@")[2] if host in _THIS_MACHINE else host
+    return parts.netloc.rpartition("@")[2] if host in THIS_MACHINE else host
 
 
 async def refuse_silent_route(route: Route) -> None:

@@ -6,14 +6,14 @@ from urllib.parse import urlsplit
 
 from zuno_tui.settings.check import SettingsError
 
-_THIS_MACHINE = frozenset(("127.0.0.1", "::1", "localhost"))
+THIS_MACHINE = frozenset(("127.0.0.1", "::1", "localhost"))
 
 
 def is_plain(url: str) -> bool:
     """Whether it leaves this machine unencrypted."""
     parts = urlsplit(url.strip())
     host = (parts.hostname or "").rstrip(".")
-    return parts.scheme in ("http", "ws") and host not in _THIS_MACHINE
+    return parts.scheme in ("http", "ws") and host not in THIS_MACHINE
 
 
 def refuse_plain(url: str, place: str, secret: str) -> None:

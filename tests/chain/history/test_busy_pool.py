@@ -44,7 +44,12 @@ def state(monkeypatch: pytest.MonkeyPatch) -> None:
         return {pool: client.mark(number) for pool in pools}
 
     async def begun(
-        client: BusyNode, _network: object, pools: Iterable[str], _first: int, _last: int
+        client: BusyNode,
+        _network: object,
+        pools: Iterable[str],
+        _first: int,
+        _last: int,
+        **_: object,
     ) -> dict[str, PoolMark]:
         return {pool: client.mark(-1) for pool in pools}
 

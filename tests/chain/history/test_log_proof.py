@@ -15,6 +15,7 @@ from chain.base.units import DAY
 from chain.devnet.world.pools import POOLS
 from chain.history.events import FeeTerms
 from chain.history.hour_reader import HourMemory, read_hours
+from chain.history.log_proof import LogProof, PoolMark, growth_fault
 from chain.math.fees import ProtocolFee
 from chain.rpc.errors import LogsLeftOut
 from tests.chain.history.conftest import DEVNET, LiveWorld
@@ -139,3 +140,25 @@ async def test_what_was_proved_before_is_not_read_again(live_world: LiveWorlds) 
         live.log_ranges.clear()
         await read_hours(live.client, DEVNET, TERMS, WEEK, memory=memory(store))
         assert max(live.log_ranges) <= 30
+
+
+def _proof_of(*, told: int, fee_units: int, liquidity: int) -> LogProof:
+    """After so many like swaps of which some were told, each of a fee rounded up to a unit."""
+    exact = (fee_units - 0.5) / liquidity
+    return LogProof(1, PoolMark(1, 0, 0)).with_swaps(exact * told, 0.0, 3 * told / liquidity)
+
+
+@pytest.mark.parametrize("fee_units", [1, 30, 5_000])
+def test_fees_of_a_few_units_are_no_fault_and_half_of_many_is(fee_units: int) -> None:
+    """A coin of six or eight decimals pays a small swap's fee in very few units."""
+    terms, liquidity = FeeTerms(500, ProtocolFee(0, 0)), 10**9
+    mark = PoolMark(1, 1_000 * fee_units * (1 << 128) // liquidity, 0)
+    whole = _proof_of(told=1_000, fee_units=fee_units, liquidity=liquidity)
+    half = _proof_of(told=500, fee_units=fee_units, liquidity=liquidity)
+    assert growth_fault(whole, mark, terms) == ""
+    assert bool(growth_fault(half, mark, terms)) is (fee_units > 3)
+
+
+def test_a_jump_over_prices_where_nobody_provides_is_no_fault() -> None:
+    proof = LogProof(1, PoolMark(1, 0, 0)).with_swaps(2.0, 0.0, 0.0)
+    assert growth_fault(proof, PoolMark(1, 1 << 128, 0), FeeTerms(500, ProtocolFee(0, 0))) == ""

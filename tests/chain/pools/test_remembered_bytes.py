@@ -70,7 +70,7 @@ def test_hours(store: Store) -> None:
         (row,),
         (swap, later),
         hour,
-        LogProof(9, PoolMark(WIDE, 2**255, 7), 0.5, 1e-30),
+        LogProof(9, PoolMark(WIDE, 2**255, 7), 0.5, 1e-30, 0.25),
     )
     terms = FeeTerms(500, ProtocolFee(0, 0))
     memory = HourMemory(store, BASE, lambda: NOW)
@@ -83,7 +83,7 @@ def test_hours(store: Store) -> None:
         "landmarks": [[7, SENT, hour + 5]],
         "rows": [[hour, WIDE - 3, WIDE - 3, WIDE, 1, WIDE, 0.25, 1e-30, 0.5, 2, 1]],
         "swaps_since": hour,
-        "proof": [9, [WIDE, 2**255, 7], 0.5, 1e-30],
+        "proof": [9, [WIDE, 2**255, 7], 0.5, 1e-30, 0.25],
     }
     assert memory.load(KEY.pool_id, terms) == kept_hours
     spoil(store, "proved hours", "true", "null")
