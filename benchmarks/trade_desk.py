@@ -16,6 +16,7 @@ from agents.trade.flow import TRADE_FLOW, hold_desk
 from agents.trade.observe.observer import MarketObserver
 from agents.trade.terms import Objective, TradeMode
 from chain.base.redaction import Redactor
+from chain.devnet.defaults import control_url
 from chain.devnet.launch import devnet_process
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 
@@ -42,7 +43,7 @@ QUESTION = DeskQuestion(
         maker_fee=0.0002,
         taker_fee=0.0005,
     ),
-    settings=DeskSettings(binance_usd=2_000.0, account_leverage=2.0),
+    settings=DeskSettings(order_usd=2_000.0, account_leverage=2.0),
 )
 
 
@@ -69,7 +70,7 @@ def run() -> Iterator[str]:
 
 
 async def _observed(url: str) -> tuple[DeskObservation, float]:
-    async with BinancePublic(ExchangeAddress(url)) as market:
+    async with BinancePublic(ExchangeAddress(control_url(url))) as market:
         eyes = MarketObserver(market, sample_seconds=0)
         await eyes.look(QUESTION)
         start = time.perf_counter()
@@ -95,8 +96,8 @@ async def _argued(seen: DeskObservation) -> list[RunTime]:
             ambient=Ambient(time.time, lambda: REQUEST),
             request_id=REQUEST,
         )
-        if ended.plan is None:
-            raise AssertionError(ended.failure)
+        if ended.plan is None or ended.plan.by_failure:
+            raise AssertionError(ended.failure or "the market could not be read")
         if number:  # the first warms up
             clock, processor = time.perf_counter() - start, time.process_time() - worked
             times.append(RunTime(clock * 1000, processor * 1000))

@@ -28,6 +28,7 @@ EXTRAS = {
         FEATURES / "lab" / "backtest.py",
         FEATURES / "lab" / "calibrate.py",
     ),
+    "mcp": (FEATURES / "mcp",),
     "mesh": (ROOT / "agents" / "mesh",),
 }
 """What only these files import is an extra of its own."""

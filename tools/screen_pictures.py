@@ -8,8 +8,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,12 +17,18 @@ from msgspec import Struct
 from rich.color import ColorSystem
 
 from chain.base.home import Home
+from chain.contracts.delegation import delegated_code
+from chain.devnet.json_rpc import NodeClient
 from chain.devnet.launch import DevnetReady, running_devnet
 from tools.screen_drawing import save_picture
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.intents import Apply, Approve, Inspect, Recommend
 from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.thread import DeskThread
+from zuno_tui.features.orders.intents import OrderClose
+from zuno_tui.features.orders.screen import OrderConfirmScreen
+from zuno_tui.features.trade.intents import Hedge
+from zuno_tui.features.trade.screen import TradeScreen
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.screens.confirm import ConfirmScreen
 from zuno_tui.screen.screens.position import PositionScreen
@@ -111,6 +117,13 @@ async def _take_all() -> None:
             await desk.zoomed("4", "plan")
             await desk.inspected("position")
             await desk.asked_to_sign("confirmation")
+            await desk.hedged("hedge")
+        with _lent(devnet):
+            async with _sitting(devnet, _USUAL) as desk:
+                await desk.debate()
+                await desk.asked_to_sign("one-transaction")
+            async with _sitting(devnet, _USUAL) as desk:
+                await desk.ordered("order")
         for name, size, theme in (
             ("narrow", _SMALL, DEFAULT),
             ("light", _USUAL, "zuno-light"),
@@ -120,6 +133,16 @@ async def _take_all() -> None:
                 await desk.debate()
                 await desk.pilot.press("1")
                 desk.take(name)
+
+
+@contextmanager
+def _lent(devnet: DevnetReady) -> Iterator[None]:
+    """The wallet as it is once its account is delegated."""
+    code = delegated_code(str(devnet.contracts.delegate))
+    with NodeClient(devnet.url) as node:
+        node.ask("anvil_setCode", devnet.wallet, "0x" + code.hex())
+        yield
+        node.ask("anvil_setCode", devnet.wallet, "0x")
 
 
 class _Sitting(Struct, frozen=True):
@@ -149,6 +172,22 @@ class _Sitting(Struct, frozen=True):
         self.take(name)
         await self.pilot.press("escape")
 
+    async def ordered(self, name: str) -> None:
+        await self._until(self._all_is_told, "positions")
+        self.app.link.ask(OrderClose(_EARNING, ("below", "2900")))
+        await self._until(lambda: isinstance(self.app.screen, OrderConfirmScreen), "the order")
+        await self.pilot.pause(0.5)
+        self.take(name)
+        await self.pilot.press("escape")
+
+    async def hedged(self, name: str) -> None:
+        self.app.link.ask(Hedge(_EARNING))
+        await self._until(lambda: isinstance(self.app.screen, TradeScreen), "the trade desk")
+        await self._until(lambda: self._shows("next: approve"), "its plan")
+        await self.pilot.pause(0.5)
+        self.take(name)
+        await self.pilot.press("escape")
+
     async def asked_to_sign(self, name: str) -> None:
         """The page before the signature; nothing is typed on it."""
         self.app.link.ask(Approve())
@@ -157,6 +196,7 @@ class _Sitting(Struct, frozen=True):
         await self._until(lambda: isinstance(self.app.screen, ConfirmScreen), "the confirmation")
         await self.pilot.pause(0.5)
         self.take(name)
+        await self.pilot.press("escape")
 
     def take(self, name: str) -> None:
         save_picture(shown_strips(self.app), FOLDER / f"{name}.png")

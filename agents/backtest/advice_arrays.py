@@ -12,6 +12,8 @@ from agents.numbers.advice import (
     COST_MULTIPLE,
     DEAD_BAND,
     EDGE_PERSISTENCE,
+    ENTER_OVER,
+    HIGH_EDGE_PERSISTENCE,
     HORIZON_DAYS,
     LEAST_WEEKLY_LOSS,
     MOST_HALF_WIDTH_SIGMAS,
@@ -40,6 +42,7 @@ class AdviceArrays(NamedTuple):
     worth: Floats
     hold_net: Floats
     exit_cost: Floats
+    week_again: Floats
     has_move: Flags
     move_half_width: Floats
     move_net: Floats
@@ -54,7 +57,7 @@ def advise_all(asked: AdviceArrays, lines: AdviceLines = DEAD_BAND) -> npt.NDArr
     # Whatever is compared with NaN is false, so that the unknown never acts.
     with np.errstate(invalid="ignore", divide="ignore"):
         free = ~(asked.hours_since_action < lines.hours_between)
-        loss = -asked.hold_net
+        loss = -asked.week_again
         leaves = (
             asked.inside
             & (asked.edge_7d < min(lines.leave_under, 1.0))
@@ -82,15 +85,17 @@ def advise_all(asked: AdviceArrays, lines: AdviceLines = DEAD_BAND) -> npt.NDArr
 def expected_edges(edge_7d: Floats) -> Floats:
     """ρ̂ of each: this week's edge drawn towards the usual one."""
     with np.errstate(divide="ignore"):
-        return np.exp(USUAL_LOG_EDGE + EDGE_PERSISTENCE * (np.log(edge_7d) - USUAL_LOG_EDGE))
+        beyond = np.maximum(0.0, np.log(edge_7d / ENTER_OVER))
+        believed = EDGE_PERSISTENCE * (np.log(edge_7d) - beyond - USUAL_LOG_EDGE)
+    expected: Floats = np.exp(USUAL_LOG_EDGE + believed + HIGH_EDGE_PERSISTENCE * beyond)
+    return expected
 
 
 def expected_nets(
-    expected: Floats, sigma: Floats, full_range_worth: Floats, days: Floats, others_share: Floats
+    edge: Floats, risk: Floats, full_range_worth: Floats, days: Floats, others_share: Floats
 ) -> Floats:
-    """Fees − LVR to expect of each, by its expected edge."""
-    risk = sigma * sigma / 8 * full_range_worth * days
-    return (expected * others_share - 1) * risk
+    """Fees − LVR of each, if the pool pays this edge; `risk` is LVR a day of a dollar."""
+    return (edge * others_share - 1) * (risk * full_range_worth * days)
 
 
 def horizons(half_width: Floats, sigma: Floats) -> Floats:

@@ -91,7 +91,8 @@ def by_advice(terms: BacktestTerms, advisor: Advisor) -> Decider:
         inside = _inside(moment, holdings)
         move = _candidate(moment, tokens, present, terms, advisor)
         days = np.where(inside, HORIZON_DAYS, move.days)
-        staying = _staying_net(moment, holdings, terms, days)
+        staying = _staying_net(moment, holdings, terms, days, moment.expected_edge)
+        again = _staying_net(moment, holdings, terms, days, moment.edge)
         allowed = np.ones_like(inside)
         if advisor.critic:
             allowed = _keeps_floors(moment, move, staying / days, terms, advisor)
@@ -103,6 +104,7 @@ def by_advice(terms: BacktestTerms, advisor: Advisor) -> Decider:
                 present * terms.token1_usd,
                 staying,
                 np.full_like(present, terms.gas_usd),
+                again,
                 allowed,
                 move.half_width,
                 move.net,
@@ -132,12 +134,12 @@ def by_recentring(terms: BacktestTerms, advisor: Advisor) -> Decider:
 def by_chance(
     terms: BacktestTerms, advisor: Advisor, like: npt.NDArray[np.int8], seed: int
 ) -> Decider:
-    """In every window the same actions in the same order, at moments that were drawn."""
-    random = np.random.default_rng(seed)
-    drawn = np.zeros_like(like)
-    for row, actions in zip(drawn, like, strict=True):
-        taken = actions[actions != HOLD]
-        row[np.sort(random.choice(len(row), len(taken), replace=False))] = taken
+    """In every window what another one did, at the same hours: as often in the pool, as little.
+
+    Moments drawn at random would stay longer in a pool that loses than advice that leaves early.
+    """
+    shift = int(np.random.default_rng(seed).integers(1, max(2, len(like))))
+    drawn = np.roll(like, shift, axis=0)
 
     def decide(moment: Moment, _: WindowHoldings) -> Decided:
         known = np.isfinite(moment.sigma)
@@ -154,14 +156,14 @@ def _inside(moment: Moment, holdings: WindowHoldings) -> Flags:
 
 
 def _staying_net(
-    moment: Moment, holdings: WindowHoldings, terms: BacktestTerms, days: Floats
+    moment: Moment, holdings: WindowHoldings, terms: BacktestTerms, days: Floats, edge: Floats
 ) -> Floats:
-    """Fees − LVR of the next days where it is, in range or coming back to it."""
+    """Fees − LVR of the next days where it is, in range or coming back to it, at this edge."""
     held = holdings.held
     own = held.liquidity * moment.root_price * (2 * terms.token1_usd)
     below, above = moment.log_price - held.lower, held.upper - moment.log_price
     inside = days * times_in_range(below, above, moment.sigma, days)
-    return expected_nets(moment.expected_edge, moment.sigma, own, inside, _others(moment, own))
+    return expected_nets(edge, moment.risk, own, inside, _others(moment, own))
 
 
 def _others(moment: Moment, own: Floats) -> Floats:
@@ -186,7 +188,7 @@ def _candidate(
     others = _others(moment, own)
     half = (edges[1] - edges[0]) / 2
     days = horizons(half, moment.sigma)
-    net = expected_nets(moment.expected_edge, moment.sigma, own, days, others)
+    net = expected_nets(moment.expected_edge, moment.risk, own, days, others)
     return _Candidate(edges, half, days, net, cost, own, others)
 
 
@@ -195,7 +197,7 @@ def _keeps_floors(
 ) -> Flags:
     """What the Critic asks beside the buffer: gas over a day's fees, and an early break-even."""
     rules = advisor.rules
-    risk = moment.sigma**2 / 8 * move.full_range_worth
+    risk = moment.risk * move.full_range_worth
     fees = moment.expected_edge * move.others_share * risk
     with np.errstate(divide="ignore", invalid="ignore"):
         life = (move.half_width / moment.sigma) ** 2 * _centred_median_days()
@@ -236,15 +238,16 @@ def walk_all(
     wide = snapped(opening.log_price, reach, terms.tick_spacing)
     everywhere = (np.full_like(opening.price, -np.inf), np.full_like(opening.price, np.inf))
     advice = walk(track, terms, own, by_advice(terms, advisor))
-    chance = by_chance(terms, advisor, advice.actions, PLACEBO_SEED)
     runs = {
         PolicyName.ADVICE: advice,
         PolicyName.NEVER: walk(track, terms, own),
         PolicyName.WIDE: walk(track, terms, wide),
         PolicyName.FULL_RANGE: walk(track, terms, everywhere),
         PolicyName.RECENTRE: walk(track, terms, own, by_recentring(terms, advisor)),
-        PolicyName.PLACEBO: walk(track, terms, own, chance),
     }
+    if len(track.starts) > 1:
+        chance = by_chance(terms, advisor, advice.actions, PLACEBO_SEED)
+        runs[PolicyName.PLACEBO] = walk(track, terms, own, chance)
     if ablate:
         alone = replace(advisor, critic=False)
         eager = replace(advisor, lines=WITHOUT_DEAD_BAND)

@@ -93,6 +93,8 @@ class BarHours(NamedTuple):
     """σ² = ½(σ²₂₄ₕ + σ²₇d) of hourly closes, a day's log return; NaN is unknown."""
     edge: Floats
     """ρ₇: fees over liquidity against an eighth of the squared hourly returns; NaN is unknown."""
+    risk: Floats
+    """What arbitrage takes a day of a dollar of full-range worth, Σr²/8 of seven days."""
     liquidity_usd: Floats
     """Of all providers, the mean of seven days; NaN is unknown."""
 
@@ -135,14 +137,15 @@ def _estimated(bars: PoolBars, last_bar: Indices, broken: Flags) -> BarHours:
     with np.errstate(divide="ignore", invalid="ignore"):
         day = DAY_HOURS * _trailing(squares, DAY_HOURS) / day_hours
         sigma = np.sqrt((day + DAY_HOURS * week_squares / week_hours) / 2)
+        risk = DAY_HOURS * week_squares / week_hours / 8
         edge = 8 * _trailing(rates, WEEK_HOURS) / week_squares
         liquidity = _trailing(_by_hour(bars.liquidity_usd, last_bar), WEEK_HOURS) / _trailing(
             np.diff(last_bar, prepend=-1).astype(float), WEEK_HOURS
         )
-    for figures in (sigma, edge, liquidity):
+    for figures in (sigma, edge, risk, liquidity):
         figures[~enough] = np.nan
     edge[week_squares < _NO_MOVEMENT] = np.nan
-    return BarHours(last_bar, broken, sigma, edge, liquidity)
+    return BarHours(last_bar, broken, sigma, edge, risk, liquidity)
 
 
 def _by_hour(values: Floats, last_bar: Indices) -> Floats:

@@ -149,7 +149,7 @@ class BacktestTerms(Struct, frozen=True):
     slippage_bp: float = 5
     """Of what is swapped, beside the pool's fee: impact, and minting at the moved price."""
     every_hours: int = 4
-    window_hours: int = 168
+    window_hours: int = 672
     token1_usd: float = 1.0
 
     @property
@@ -182,6 +182,8 @@ class Moment(NamedTuple):
     sigma: Floats
     edge: Floats
     expected_edge: Floats
+    risk: Floats
+    """LVR a day of a dollar of full-range worth."""
     liquidity_usd: Floats
 
 
@@ -257,6 +259,7 @@ def moment_at(track: Track, place: int, hour: int) -> Moment:
         track.hours.sigma[at],
         edge,
         expected_edges(edge),
+        track.hours.risk[at],
         track.hours.liquidity_usd[at],
     )
 

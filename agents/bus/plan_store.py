@@ -61,10 +61,14 @@ def plan_of(document: PlanDocument, flow: str, kind: type[PlanT], again: str) ->
     try:
         return kind.model_validate(plan_fields(document, flow), strict=False)
     except ValidationError as error:
+        missing = any(fault["type"] == "missing" for fault in error.errors())
+        beyond = any(fault["type"] == "extra_forbidden" for fault in error.errors())
+        who = "an older zuno wrote it" if missing else "a newer zuno wrote it, or it was changed"
+        if not missing and not beyond:
+            who = "it was changed"
         raise DamagedPlanError(
-            f"The file of {plan_name(document)} does not hold a plan that this zuno can read "
-            f"({error.error_count()} faults): another version wrote it, or it was changed. "
-            f"Ask for a new plan: {again}"
+            f"{plan_name(document)} cannot be read by this zuno: {who}. Its record can still be "
+            f"replayed by the zuno that wrote it. Ask for a new plan: {again}"
         ) from None
 
 

@@ -7,7 +7,9 @@ rewritten from its start has another one.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from chain.base.redaction import Redactor
 
+_RELEASE = re.compile(r"\d{1,4}(\.\d{1,4}){1,3}")
 _HEAD_LINES = 8
 _HEAD_BYTES = 16_384
 _TAIL_BYTES = (65_536, 1 << 20)
@@ -78,6 +81,19 @@ _NO_RULES = frozenset(("observe", "__pycache__"))
 
 
 @cache
+def writing_versions(folder: Path) -> tuple[str, ...]:
+    """The releases that wrote the records of a home, as their first lines say, the oldest first."""
+    found = set()
+    for path in folder.glob("*.jsonl"):
+        with path.open("rb") as lines, suppress(strict_json.InvalidJsonError):
+            named = strict_json.loads(lines.readline(_HEAD_BYTES))
+            for name in ("body", "versions", ZUNO):
+                named = named.get(name) if isinstance(named, dict) else None
+            if isinstance(named, str) and _RELEASE.fullmatch(named):
+                found.add(named)
+    return tuple(sorted(found, key=lambda one: tuple(map(int, one.split(".")))))
+
+
 def running_versions(flow_package: str) -> dict[str, str]:
     """The release, and a hash over the code and prompts that the outcome of a flow depends on."""
     found = sha256()

@@ -17,6 +17,8 @@ class BusLimits(Struct, frozen=True):
     """From the first thing an agent found out or passed on, until the flow ends."""
     reading_seconds: float = 0.0
     """Until that first thing is said, before the deadline's clock starts."""
+    reading_advice: str = ""
+    """What a person may do where it is not said in time."""
     finishing_seconds: float = 15.0
     """Of the deadline, what is kept for code to finish when models are no longer waited for."""
     quiet_seconds: float = 5.0

@@ -16,7 +16,13 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from agents.numbers.edges import Edges
-from agents.numbers.survival import HOURS_PER_DAY, SIGMA_SCATTER, buffer_hours, mixed_survival
+from agents.numbers.survival import (
+    HOURS_PER_DAY,
+    SIGMA_SCATTER,
+    WEEK_PARTS,
+    buffer_hours,
+    mixed_survival,
+)
 from chain.base.table_file import TableError, read_timed_table
 from chain.base.units import HOUR
 
@@ -188,12 +194,24 @@ def width_reliability(width_percent: int, said: Floats, stayed: Flags) -> WidthR
 
 DAY_HOURS = 24
 WEEK_HOURS = 168
+MONTH_HOURS = 720
 
 
 def estimated_sigmas(bars: HourlyBars) -> Floats:
     """σ of every hour by the two windows before it; not a number where a gap is in the way."""
     day, week = (_realised(bars, hours, behind=True) for hours in (DAY_HOURS, WEEK_HOURS))
     return np.sqrt((day * day + week * week) / 2)
+
+
+def week_sigmas(bars: HourlyBars) -> Floats:
+    """σ for the seven days after every hour, with the month before it; not a number without one."""
+    windows = [
+        _realised(bars, hours, behind=True) for hours in (DAY_HOURS, WEEK_HOURS, MONTH_HOURS)
+    ]
+    total = np.zeros(len(bars))
+    for part, sigma in zip(WEEK_PARTS, windows, strict=True):
+        total += part * sigma * sigma
+    return np.sqrt(total)
 
 
 def realised_sigmas(bars: HourlyBars) -> Floats:
@@ -291,7 +309,7 @@ class Calibration(Struct, frozen=True):
     """What v would be by these very windows."""
     day: HorizonReliability
     week: HorizonReliability | None
-    """None where no window has 7 days after it without a gap."""
+    """None where no window has 30 days before it and 7 after it without a gap."""
     buffers: tuple[BufferReliability, ...]
     begins: float
     ends: float
@@ -303,6 +321,8 @@ class _Moments(NamedTuple):
 
     starts: Integers
     sigmas: Floats
+    week_sigmas: Floats
+    """Not a number where the month before is not known."""
     followable: Integers
 
 
@@ -324,7 +344,9 @@ def calibrate(
     sigmas = estimated_sigmas(bars)
     # A price that did not move at all gives no volatility, so the card would take another source.
     usable = (bars.ends >= begin) & (bars.hours_after >= DAY_HOURS) & (sigmas > 0)
-    moments = _Moments(np.flatnonzero(usable), sigmas[usable], bars.hours_after[usable])
+    moments = _Moments(
+        np.flatnonzero(usable), sigmas[usable], week_sigmas(bars)[usable], bars.hours_after[usable]
+    )
     if not len(moments.starts):
         raise TableError(
             f"No hour of this period has {WEEK_HOURS} hours before it and {DAY_HOURS} after it "
@@ -332,13 +354,13 @@ def calibrate(
         )
     table = CentredSurvival(scatter)
     followed = [_follow(bars, moments, table, log1p(width / 100)) for width in WIDTHS]
-    day = _horizon(moments, table, followed, DAY_HOURS)
+    whole_week = (moments.followable >= WEEK_HOURS) & (moments.week_sigmas > 0)
     return Calibration(
         scatter=scatter,
         fitted_scatter=_fitted_scatter(realised_sigmas(bars)[usable] / moments.sigmas),
-        day=day,
-        week=_horizon(moments, table, followed, WEEK_HOURS)
-        if (moments.followable >= WEEK_HOURS).any()
+        day=_horizon(moments.sigmas, moments.followable >= DAY_HOURS, table, followed, DAY_HOURS),
+        week=_horizon(moments.week_sigmas, whole_week, table, followed, WEEK_HOURS)
+        if whole_week.any()
         else None,
         buffers=tuple(map(_buffer, WIDTHS, followed)),
         begins=float(bars.ends[moments.starts[0]]),
@@ -358,10 +380,9 @@ def _follow(
 
 
 def _horizon(
-    moments: _Moments, table: CentredSurvival, followed: list[_Followed], hours: int
+    sigmas: Floats, whole: Flags, table: CentredSurvival, followed: list[_Followed], hours: int
 ) -> HorizonReliability:
-    whole = moments.followable >= hours
-    said = [table.chances(each.half_width, moments.sigmas[whole], hours) for each in followed]
+    said = [table.chances(each.half_width, sigmas[whole], hours) for each in followed]
     stayed = [(each.exits[whole] == 0) | (each.exits[whole] > hours) for each in followed]
     pooled = binned(np.concatenate(said), np.concatenate(stayed))
     return HorizonReliability(

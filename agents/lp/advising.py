@@ -16,11 +16,19 @@ from agents.numbers.advice import (
     AdvisedMove,
     advise,
 )
-from agents.numbers.edges import TICK_LOG, TickRange, edges_of
+from agents.numbers.edges import TICK_LOG, Edges, TickRange, edges_of
 from agents.numbers.fees import position_value
-from agents.numbers.outlook import HOURS_PER_WEEK, PoolMarket, horizon_hours, net_over
+from agents.numbers.outlook import (
+    HOURS_PER_WEEK,
+    PoolMarket,
+    horizon_hours,
+    net_over,
+    week_again,
+)
 from agents.numbers.profiles import AS_OBSERVED, PROFILES, MarketMultiples
+from agents.numbers.regime import daily_ticks
 from agents.numbers.rules import JudgmentVerdict, judge_move
+from agents.numbers.survival import buffer_hours
 from chain.base.once_per_object import once_per_object
 
 if TYPE_CHECKING:
@@ -133,13 +141,16 @@ def _week(evaluation: EvaluationContext, market: PoolMarket) -> AdviceInputs:
         )
     edges = edges_of(market.price, current)
     unit1 = market.unit1_value
+    week = net_over(market, held, HOURS_PER_WEEK)
     return AdviceInputs(
         inside=edges.inside,
         half_width=_half_width(current),
         edge_7d=market.edge_7d,
         worth=None if unit1 is None else position_value(held.liquidity, market.price, edges, unit1),
-        hold_net=net_over(market, held, HOURS_PER_WEEK).total,
+        hold_net=week.total,
         exit_cost=exit_cost(evaluation.gas),
+        week_again=week_again(market, week),
+        thin=_is_thin(evaluation, market, edges),
         dangerous=bool(evaluation.dangers),
     )
 
@@ -155,6 +166,11 @@ def _market(evaluation: EvaluationContext, changed: MarketMultiples) -> PoolMark
     return evaluation.market.changed(volatility=changed.volatility, fees=changed.fees)
 
 
+def _is_thin(evaluation: EvaluationContext, market: PoolMarket, edges: Edges) -> bool:
+    floor = PROFILES[evaluation.profile].buffer_floor_hours
+    return edges.inside and buffer_hours(edges, daily_ticks(market.daily_sigma)) < floor
+
+
 def _capital_worth(evaluation: EvaluationContext) -> float | None:
     unit1 = evaluation.market.unit1_value
     return None if unit1 is None else evaluation.worth1(evaluation.available) * unit1
@@ -165,7 +181,14 @@ def _half_width(ticks: TickRange) -> float:
     return ticks.width * TICK_LOG / 2
 
 
-_ARGUABLE = frozenset((AdviceReason.IN_RANGE, AdviceReason.IN_DEAD_BAND, AdviceReason.NO_CANDIDATE))
+_ARGUABLE = frozenset(
+    (
+        AdviceReason.IN_RANGE,
+        AdviceReason.IN_DEAD_BAND,
+        AdviceReason.THIN_BUFFER,
+        AdviceReason.NO_CANDIDATE,
+    )
+)
 """Where the pool pays, or nearly: there is something to be said for staying and for moving."""
 
 

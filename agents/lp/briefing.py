@@ -23,7 +23,9 @@ from agents.lp.facts import (
     PricePathFacts,
     path_steps,
 )
-from agents.lp.payloads import STRATEGIST, Debate, DebateRound, Objection
+from agents.lp.judge import recomputed, replay_opinion, walked_paths
+from agents.lp.payloads import CRITIC, SCOUT, STRATEGIST, Debate, DebateRound, Objection
+from agents.lp.propose import may_win
 from agents.model.brief import Brief
 from agents.model.numerals import Unit
 from agents.model.reply_text import StructuredReply
@@ -269,8 +271,7 @@ def _record(brief: Brief, record: AdviceRecord) -> str:
 
 AXES = {
     Tiebreak.STRESSED_BUFFER: "the largest buffer at twice the volatility",
-    Tiebreak.BUFFER_AND_YIELD: "the largest buffer times fees, a buffer beyond twice the floor "
-    "counting no more",
+    Tiebreak.BUFFER_AND_YIELD: "the largest buffer × fees (buffer capped at twice the floor)",
     Tiebreak.YIELD: "the highest fees",
 }
 _UNITS = {
@@ -298,13 +299,18 @@ def briefed(
         describe_bounds(brief, facts)
     if debate is not None:
         describe_table(brief, debate)
+        if context.role == CRITIC:
+            describe_replays(brief, debate)
         describe_speeches(brief, debate)
     return brief
 
 
 def asked_model(context: HandlerContext[DebateServices], facts: Context) -> Model | None:
-    """Who is asked: nobody where the rule has decided before anybody could argue."""
-    return None if settled(facts) is not None else context.services.model
+    """Who is asked: nobody where the rule decides alone, and Scout alone where no range can win."""
+    model = context.services.model
+    if model is None or settled(facts) is not None:
+        return None
+    return model if context.role == SCOUT or may_win(facts) else None
 
 
 def describe_market(brief: Brief, context: Context) -> None:
@@ -373,16 +379,42 @@ def describe_candidate(brief: Brief, name: str, candidate: Candidate, debate: De
         f"{brief.number(candidate.buffer_hours.at_3x, Unit.HOURS)}; stays a day with "
         f"{brief.number(candidate.survival.day, Unit.FRACTION)}, a week with "
         f"{brief.number(candidate.survival.week, Unit.FRACTION)}; fees a day "
-        f"{brief.number(candidate.fee_yield_24h, Unit.USD)}, LVR a day "
+        f"{brief.number(candidate.fee_yield_24h, Unit.USD)}, eight days in ten between "
+        f"{brief.number(candidate.fee_low_24h, Unit.USD)} and "
+        f"{brief.number(candidate.fee_high_24h, Unit.USD)}, LVR a day "
         f"{brief.number(candidate.lvr_24h, Unit.USD)}, cost "
         f"{brief.number(candidate.cost_usd, Unit.USD)}, {swap}, break-even "
-        f"{brief.number(candidate.break_even_hours, Unit.HOURS)}; nets "
+        f"{_break_even(brief, candidate)}; nets "
         f"{brief.number(candidate.net_7d, Unit.USD)} in a week{_against(brief, candidate, debate)}."
     )
     judgment = candidate.judgment
     if judgment is not None:
         harder = "" if judgment.verdict is judgment.by_rules else ", harder than the rules"
         brief.say(f"  judged {judgment.verdict.value}{harder}")
+
+
+def _break_even(brief: Brief, candidate: Candidate) -> str:
+    """Never is not unknown."""
+    if not candidate.breaks_even:
+        return "never"
+    return brief.number(candidate.break_even_hours, Unit.HOURS)
+
+
+def describe_replays(brief: Brief, debate: Debate) -> None:
+    """What the candidates would have earned in the swaps that were: the Critic's second method."""
+    for move in recomputed(debate):
+        shape = move.candidate.shape
+        evaluation = evaluation_of(debate.context, 0 if shape is None else shape.pool_index)
+        replay = replay_opinion(evaluation, move, walked_paths(evaluation))
+        for span, found in (("day", replay.day), ("week", replay.week)):
+            if found is not None:
+                letter = option_letter(move.candidate.index or 0)
+                brief.say(
+                    f"Candidate {letter}, taken along the last {span}'s swaps: fees "
+                    f"{brief.number(found.fees_usd, Unit.USD)}, LVR "
+                    f"{brief.number(found.lvr_usd, Unit.USD)}, "
+                    f"{brief.number(found.in_range_share, Unit.FRACTION)} of the way inside."
+                )
 
 
 def describe_speeches(brief: Brief, debate: Debate) -> None:

@@ -13,7 +13,7 @@ from agents.lp.advising import (
     standing_advice,
     still_permitted,
 )
-from agents.lp.evaluation import Evaluated, exit_candidate
+from agents.lp.evaluation import Evaluated, exit_candidate, hold_candidate
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
 from agents.lp.facts import CreateContext, MarketContext, ObservedPool
 from agents.lp.judge import JudgedCandidate, JudgedRound, judged_round
@@ -24,6 +24,7 @@ from agents.lp.plan import (
     Plan,
     PlanPoolFacts,
     Rejected,
+    ShapeChoice,
     plan_identity,
 )
 from agents.lp.propose import candidates_of, shapes_by_rules
@@ -36,10 +37,11 @@ from agents.numbers.rules import (
     JudgmentVerdict,
     PlanVerdict,
     arbiter_choice,
-    best_accepted,
     move_verdict,
     stay_verdict,
 )
+from chain.base.once_per_object import once_per_object
+from chain.base.units import usd
 
 if TYPE_CHECKING:
     from agents.lp.payloads import Debate, DebateRound
@@ -103,22 +105,68 @@ _ALL_VETOED = "every move was vetoed"
 _UNKNOWN = {AdviceReason.EDGE_UNKNOWN, AdviceReason.WORTH_UNKNOWN, AdviceReason.MOVE_UNKNOWN}
 
 
-def by_critic(context: Context, judged: JudgedRound) -> JudgedCandidate | None:
-    """The accepted move the profile's tiebreak prefers, of those the rule permits."""
-    chosen = best_accepted(PROFILES[context.profile], _permitted(context, judged))
+def chosen_move(
+    context: Context, judged: JudgedRound, own: Candidate | None = None
+) -> JudgedCandidate | None:
+    """Of what may be chosen what the Critic accepts, then what the profile's tiebreak prefers."""
+    moves = eligible(context, judged, own)
+    there = [
+        JudgedMove(index, move.evaluated.numbers, _heard(move.judgment.verdict))
+        for index, move in enumerate(judged.moves)
+        if move in moves
+    ]
+    chosen = arbiter_choice(PROFILES[context.profile], there)
     return None if chosen is None else judged.moves[chosen.index]
 
 
-def by_arbiter(context: Context, judged: JudgedRound) -> JudgedCandidate | None:
-    """The best by score among those not vetoed and permitted by the rule, ties by the profile."""
-    chosen = arbiter_choice(PROFILES[context.profile], _permitted(context, judged))
-    return None if chosen is None else judged.moves[chosen.index]
+def _heard(verdict: JudgmentVerdict) -> JudgmentVerdict:
+    """A model's veto puts a move behind the others; it takes none of them away."""
+    return JudgmentVerdict.REVISE if verdict is JudgmentVerdict.VETO else verdict
+
+
+def eligible(
+    context: Context, judged: JudgedRound, own: Candidate | None = None
+) -> tuple[JudgedCandidate, ...]:
+    """What may be chosen whatever a model says: what the rules accept, else what they revise.
+
+    Where the rules alone would make a move, nothing that nets less than it, and nothing that breaks
+    a floor which it keeps.
+    """
+    permitted = [move for move in judged.moves if is_permitted(context, move)]
+    accepted = [move for move in permitted if move.judgment.by_rules is JudgmentVerdict.ACCEPT]
+    left = accepted or permitted
+    stands = next((move for move in left if own and is_same_range(move.candidate, own)), None)
+    if stands is None:
+        return tuple(left)
+    return tuple(move for move in left if move is stands or _is_no_worse(move, stands))
+
+
+def own_move(debate: Debate) -> Candidate | None:
+    """The move that the rules alone would make, where somebody else has spoken, too."""
+    if _is_own_range(debate) or all(_is_by_rules(turn) for turn in debate.rounds):
+        return None
+    return rules_alone(debate.context, debate.max_rounds).move
+
+
+def is_same_range(one: Candidate, other: Candidate) -> bool:
+    return (one.pool_id, one.tick_lower, one.tick_upper) == (
+        *(other.pool_id, other.tick_lower, other.tick_upper),
+    )
+
+
+def _is_no_worse(move: JudgedCandidate, own: JudgedCandidate) -> bool:
+    net, least = move.evaluated.candidate.net_7d, own.evaluated.candidate.net_7d
+    if least is not None and (net is None or net < least):
+        return False
+    kept = {found.rule for found in own.judgment.findings if found.verdict == "accept"}
+    broken = {found.rule for found in move.judgment.findings if found.verdict != "accept"}
+    return kept.isdisjoint(broken)
 
 
 def is_permitted(context: Context, move: JudgedCandidate) -> bool:
     """Whether no floor vetoes a move and the rule lets it win over HOLD and EXIT."""
     return (
-        move.judgment.verdict is not JudgmentVerdict.VETO
+        move.judgment.by_rules is not JudgmentVerdict.VETO
         and move_advice(context, _evaluation(context, move), move.evaluated).permits
     )
 
@@ -173,6 +221,7 @@ class RulesOutcome(NamedTuple):
 
     choice: Choice
     move: Candidate | None
+    shape: ShapeChoice | None = None
 
 
 def _rules_outcome(debate: Debate, judged: JudgedRound) -> RulesOutcome:
@@ -192,11 +241,11 @@ def _is_own_range(debate: Debate) -> bool:
 
 def outcome_by_rules(context: Context, judged: JudgedRound) -> RulesOutcome:
     """What the rules choose among moves that they have judged."""
-    chosen = by_critic(context, judged) or by_arbiter(context, judged)
+    chosen = chosen_move(context, judged)
     choice = _choice(context, judged, chosen)
     if chosen is None or choice.kind != "move":
         return RulesOutcome(choice, None)
-    return RulesOutcome(choice, _shapeless(chosen))
+    return RulesOutcome(choice, _shapeless(chosen), chosen.evaluated.candidate.shape)
 
 
 def _shapeless(move: JudgedCandidate) -> Candidate:
@@ -213,6 +262,19 @@ def _is_by_rules(one: DebateRound) -> bool:
 
 def rules_alone(context: Context, max_rounds: int) -> RulesOutcome:
     """What comes out when nobody argues: the same rounds by the deterministic path."""
+    known = _outcomes(context)
+    if max_rounds not in known:
+        known[max_rounds] = _rules_alone(context, max_rounds)
+    return known[max_rounds]
+
+
+@once_per_object
+def _outcomes(_context: Context) -> dict[int, RulesOutcome]:
+    """Those that were asked for, by the number of rounds."""
+    return {}
+
+
+def _rules_alone(context: Context, max_rounds: int) -> RulesOutcome:
     rounds: list[DebateRound] = []
     judged = JudgedRound((), Decision.VETO_ALL, ())
     for number in range(1, max_rounds + 1):
@@ -240,8 +302,17 @@ def _choice(context: Context, judged: JudgedRound, chosen: JudgedCandidate | Non
         kind="move",
         index=chosen.evaluated.candidate.index,
         codes=told.advice.reasons,
-        reasons=(move_words(told), chosen.judgment.reason),
+        reasons=(move_words(told), *_objected(chosen)),
     )
+
+
+def _objected(chosen: JudgedCandidate) -> tuple[str, ...]:
+    """What is held against the move that wins, by whom."""
+    judgment = chosen.judgment
+    if judgment.verdict is judgment.by_rules:
+        return (judgment.reason,)
+    # The rules' plan stays, and the person hears who would not make it.
+    return (f"the Critic would {judgment.verdict.value} it all the same: {judgment.reason}",)
 
 
 def _hold(context: Context, judged: JudgedRound, standing: Advice) -> Choice:
@@ -253,6 +324,8 @@ def _hold(context: Context, judged: JudgedRound, standing: Advice) -> Choice:
         words = _standing_words(context, standing)
         if standing.exit_beside:
             words = (*words, *_beside(context, judged))
+        if standing.reasons[0] is AdviceReason.THIN_BUFFER:
+            words = (*words, *_rather_now(context, judged))
         return _held(standing.reasons, *words)
     best = arbiter_choice(PROFILES[context.profile], _moves(judged))
     if best is None or best.verdict is JudgmentVerdict.VETO:
@@ -266,13 +339,32 @@ def _hold(context: Context, judged: JudgedRound, standing: Advice) -> Choice:
     return _held(told.advice.reasons, *words)
 
 
+def _rather_now(context: Context, judged: JudgedRound) -> Iterator[str]:
+    """What a move would bring, for whoever would rather not wait until the range is left."""
+    moves = [move for move in judged.moves if move.judgment.by_rules is not JudgmentVerdict.VETO]
+    known = [move.candidate for move in moves if move.candidate.net_7d is not None]
+    best = max(known, key=lambda move: move.net_7d or 0.0, default=None)
+    if best is None:
+        return
+    yield (
+        f"option {option_letter(best.index or 0)} would center it now: it costs "
+        f"{usd(best.cost_usd)} and nets {usd(best.net_7d)} in 7 days, "
+        f"{usd(hold_candidate(context).net_7d)} as it is"
+    )
+
+
 def _held(codes: tuple[AdviceReason, ...], *reasons: str) -> Choice:
     return Choice(kind="hold", index=None, codes=codes, reasons=reasons)
 
 
 def _standing_words(context: Context, standing: Advice) -> tuple[str, ...]:
     inside = isinstance(context, MarketContext) and _is_inside(context)
-    return standing_words(standing, inside=inside, since=hours_since_action(context))
+    words = standing_words(standing, inside=inside, since=hours_since_action(context))
+    why = context.sources.get("edge of 7 d", "").removeprefix("unknown: ")
+    if standing.reasons[0] is AdviceReason.EDGE_UNKNOWN and why:
+        step = ": set another, zuno --network NAME --rpc URL" if "endpoint" in why else ""
+        return (*words, f"it is unknown because {why}{step}")
+    return words
 
 
 def _beside(context: Context, judged: JudgedRound) -> tuple[str, ...]:
@@ -308,11 +400,12 @@ def _verdict(
             # Only a hook the person allowed gets this far.
             or observed.pool.hook_danger == "dangerous"
         )
-        return move_verdict(chosen.judgment.verdict, cautious=doubts)
+        harder = chosen.judgment.verdict is not chosen.judgment.by_rules
+        return move_verdict(chosen.judgment.by_rules, cautious=doubts or harder)
     if choice.kind == "exit":
         return stay_verdict((), cautious=cautious)
     return stay_verdict(
-        [move.judgment.verdict for move in judged.moves],
+        [move.judgment.by_rules for move in judged.moves],
         cautious=cautious or _is_thin(context) or not _UNKNOWN.isdisjoint(choice.codes),
     )
 
@@ -365,13 +458,9 @@ def _pool(context: Context, pool_id: str) -> ObservedPool:
     return next(pool for pool in context.surveyed_pools if pool.pool.pool_id == pool_id)
 
 
-def _permitted(context: Context, judged: JudgedRound) -> list[JudgedMove]:
-    return [move for move in _moves(judged) if is_permitted(context, judged.moves[move.index])]
-
-
 def _moves(judged: JudgedRound) -> list[JudgedMove]:
     return [
-        JudgedMove(index, move.evaluated.numbers, move.judgment.verdict)
+        JudgedMove(index, move.evaluated.numbers, move.judgment.by_rules)
         for index, move in enumerate(judged.moves)
     ]
 

@@ -10,7 +10,7 @@ from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
 from agents.lp.advice_words import option_letter
 from agents.lp.advising import decided_by_rule, settled
 from agents.lp.briefing import CandidateOpinion, CriticReply, asked_model, briefed
-from agents.lp.conclude import by_critic, plan_of
+from agents.lp.conclude import chosen_move, is_same_range, own_move, plan_of
 from agents.lp.judge import JudgedRound, NumbersDifferError, Opinion, judged_round, recomputed
 from agents.lp.payloads import (
     ARBITER,
@@ -19,6 +19,7 @@ from agents.lp.payloads import (
     Critique,
     Deadlock,
     DebateKind,
+    DebateRound,
     PlanReady,
     Proposal,
 )
@@ -51,16 +52,20 @@ async def critic(
     number = proposal.latest.number
     brief = briefed(context, proposal.context, proposal.memory, proposal)
     reply = None
+    repeated = _is_repeated(proposal)
     if number == 1:
         yield thought(number, "standing", standing_sentence(proposal))
-    if moves:
+    if repeated:
+        yield thought(number, "repeated", "The revision changes nothing, so the debate ends here.")
+    elif moves:
         model = asked_model(context, proposal.context)
         spoken = await ask(context, model, brief, CriticReply)
         if spoken.silence:
             yield thought(number, "silence", spoken.silence)
         reply = spoken.reply
     said = {} if reply is None else _strictest_said(reply)
-    judged = judged_round(proposal.context, moves, _opinions(said, brief))
+    opinions = standing_opinions(proposal.rounds[-2]) if repeated else _opinions(said, brief)
+    judged = judged_round(proposal.context, moves, opinions)
     open_to_argument = settled(proposal.context) is None
     table = checks_table(proposal, judged)
     if reply is None:
@@ -82,12 +87,30 @@ async def critic(
     over = not open_to_argument or (
         context.services.model is None and decided_by_rule(proposal.context)
     )
-    if judged.decision is Decision.ACCEPT or not judged.moves or over:
-        plan = plan_of(debate, judged, by_critic(debate.context, judged), decided_by="critic")
+    if judged.decision is Decision.ACCEPT or not judged.moves or over or repeated:
+        chosen = chosen_move(debate.context, judged, own_move(debate))
+        plan = plan_of(debate, judged, chosen, decided_by="critic")
         yield thought(number, "closing", closing_sentence(debate.context, plan, judged))
         yield Outgoing(DebateKind.PLAN_READY, CLI, PlanReady(plan=plan))
     else:
         yield _handed_on(debate)
+
+
+def _is_repeated(proposal: Proposal) -> bool:
+    """Whether what is proposed is what was judged before, range for range."""
+    if len(proposal.rounds) < 2 or proposal.latest.proposed_by == "rules":
+        return False
+    before, now = proposal.rounds[-2].candidates, proposal.latest.candidates
+    return len(before) == len(now) and all(map(is_same_range, before, now))
+
+
+def standing_opinions(judged: DebateRound) -> dict[int, Opinion]:
+    """What was said of candidates stands; the rules are applied again beneath it."""
+    return {
+        index: Opinion(candidate.judgment.verdict, candidate.judgment.reason)
+        for index, candidate in enumerate(judged.candidates)
+        if candidate.judgment is not None
+    }
 
 
 def _handed_on(debate: Critique) -> Outgoing:

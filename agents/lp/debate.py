@@ -28,15 +28,14 @@ from agents.lp import FLOW
 from agents.lp.advice_words import move_words, option_letter
 from agents.lp.advising import move_advice, settled
 from agents.lp.briefing import AXES, ArbiterReply, ScoutReply, asked_model, briefed
-from agents.lp.conclude import by_arbiter, is_permitted, plan_of
-from agents.lp.critic import critic
+from agents.lp.conclude import chosen_move, eligible, is_permitted, own_move, plan_of
+from agents.lp.critic import critic, standing_opinions
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import CreateContext, MarketContext, ObservedPool
 from agents.lp.judge import (
     JudgedCandidate,
     JudgedRound,
     NumbersDifferError,
-    Opinion,
     judged_round,
     recomputed,
 )
@@ -162,8 +161,9 @@ def _findings(seen: MarketContext | CreateContext) -> Iterator[Outgoing]:
     yield thought(
         0,
         "market",
-        f"Block {seen.block:,}: {_place(seen)}. Volatility is {percent(market.sigma)} a day "
-        f"({market.sigma_source}{assumed}), the pool's fees of 24 h are "
+        f"Block {seen.block:,}: {_place(seen)}. Odds count with "
+        f"{percent(market.sigma)} volatility a day ({market.sigma_source}{assumed}), the "
+        f"pool's fees of 24 h are "
         f"{usd(market.fees_24h_usd)}, {gas}.",
     )
     yield from _hook(seen.observed, "The")
@@ -196,7 +196,7 @@ def _summary(seen: MarketContext | CreateContext) -> str:
         return f"{many} {line} its risk, from where on a pool is entered."
     observed, position = seen.observed, seen.position
     inside = position.tick_lower <= observed.pool.tick < position.tick_upper
-    place = "inside its range" if inside else "outside its range, where it earns nothing"
+    place = "inside its range" if inside else "outside its range: no fees now"
     state = f"The price is {place}." if position.liquidity else "The position is empty."
     reason = observed.regime_reason.rstrip(".")
     reason = f"{reason[:1].lower()}{reason[1:]}"
@@ -213,8 +213,9 @@ async def arbiter(
         moves = recomputed(deadlock)
     except NumbersDifferError as error:
         raise StageFailedError(f"The Arbiter refuses the debate. {error}") from None
-    judged = judged_round(deadlock.context, moves, _standing(deadlock))
-    choice = by_arbiter(deadlock.context, judged)
+    judged = judged_round(deadlock.context, moves, standing_opinions(deadlock.latest))
+    own = own_move(deadlock)
+    choice = chosen_move(deadlock.context, judged, own)
     number = len(deadlock.rounds)
     brief = briefed(context, deadlock.context, deadlock.memory, deadlock)
     reply = None
@@ -228,31 +229,14 @@ async def arbiter(
         yield thought(number, "decision", _by_rules(deadlock, choice))
     else:
         yield model_thought(number, "decision", reply.rationale, brief)
-        named = _named(deadlock.context, judged, reply.chosen_index)
-        if named is None:
+        named = next(iter(judged.moves[reply.chosen_index :]), None)
+        if named in eligible(deadlock.context, judged, own):
+            choice = named
+        else:
             yield thought(number, "floor", _overruled(deadlock.context, judged, reply.chosen_index))
-        choice = named or choice
     plan = plan_of(deadlock, judged, choice, decided_by="arbiter")
     yield thought(number, "closing", closing_sentence(deadlock.context, plan, judged))
     yield Outgoing(DebateKind.PLAN_READY, CLI, PlanReady(plan=plan))
-
-
-def _standing(deadlock: Deadlock) -> dict[int, Opinion]:
-    """What the Critic said stands; the rules are applied again beneath it."""
-    return {
-        index: Opinion(candidate.judgment.verdict, candidate.judgment.reason)
-        for index, candidate in enumerate(deadlock.latest.candidates)
-        if candidate.judgment is not None
-    }
-
-
-def _named(
-    context: MarketContext | CreateContext, judged: JudgedRound, index: int
-) -> JudgedCandidate | None:
-    if index >= len(judged.moves):
-        return None
-    move = judged.moves[index]
-    return move if is_permitted(context, move) else None
 
 
 def _overruled(context: MarketContext | CreateContext, judged: JudgedRound, index: int) -> str:
@@ -261,8 +245,10 @@ def _overruled(context: MarketContext | CreateContext, judged: JudgedRound, inde
     if index >= len(judged.moves):
         return f"Overruled: there is no {letter}, so the rules choose."
     move = judged.moves[index]
-    if move.judgment.verdict is JudgmentVerdict.VETO:
-        return f"Overruled: {letter} is vetoed, {move.judgment.reason}."
+    if move.judgment.by_rules is JudgmentVerdict.VETO:
+        return f"Overruled: the rules veto {letter}, {move.judgment.reason}."
+    if is_permitted(context, move):
+        return f"Overruled: {letter} nets less or keeps fewer floors than what the rules choose."
     shape = move.evaluated.candidate.shape
     evaluation = evaluation_of(context, 0 if shape is None else shape.pool_index)
     words = move_words(move_advice(context, evaluation, move.evaluated))

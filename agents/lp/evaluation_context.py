@@ -31,13 +31,15 @@ from agents.numbers.shapes import (
     rebalance_base,
     snapped_range,
 )
+from agents.numbers.survival import week_sigma
 from chain.base.once_per_object import once_per_object
 from chain.contracts.networks import NATIVE
 from chain.math.liquidity import Amounts
-from chain.math.ticks import nearest_usable_tick
+from chain.math.ticks import nearest_usable_tick, usable_ticks
 
 if TYPE_CHECKING:
     from agents.lp.plan import OwnRange, ShapeChoice
+    from agents.numbers.profiles import RiskProfile
     from chain.contracts.pool_key import PoolKey
 
 
@@ -58,6 +60,7 @@ class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
     others_liquidity: int
     """Active liquidity without the person's own position."""
     allowed_hooks: tuple[str, ...]
+    profile: RiskProfile
 
     @property
     def in_range(self) -> bool:
@@ -99,6 +102,8 @@ class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
         pool = self.observed.pool
         if choice.own_range is not None:
             return own_ticks(choice.own_range, pool)
+        if choice.full_range:
+            return TickRange(*usable_ticks(pool.tick_spacing))
         shape = Shape(choice.width_multiplier, choice.center_offset_ticks)
         half = self.base_half_width * choice.width_multiplier
         shift = exposure_offset(
@@ -165,6 +170,7 @@ def _held_ground(context: MarketContext) -> EvaluationContext:
         capital_is_currency0=position.amount0 > 0,
         others_liquidity=others,
         allowed_hooks=context.allowed_hooks,
+        profile=context.profile,
     )
 
 
@@ -186,6 +192,7 @@ def _capital_ground(context: CreateContext, pool_index: int) -> EvaluationContex
         capital_is_currency0=tokens[0] == pool.currency0,
         others_liquidity=pool.liquidity,
         allowed_hooks=context.allowed_hooks,
+        profile=context.profile,
     )
 
 
@@ -223,6 +230,9 @@ def _market(observed: ObservedPool, own: int, others: int) -> PoolMarket:
         unit1_value=unit1,
         fee_low_factor=market.fee_low_factor,
         fee_high_factor=market.fee_high_factor,
+        week_low_factor=market.week_low_factor,
+        week_high_factor=market.week_high_factor,
+        week_sigma=week_sigma(market.sigma_24h, market.sigma_7d, market.sigma_30d),
     )
 
 

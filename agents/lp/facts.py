@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import ClassVar, Literal, TypeAlias
 
 from agents.bus.envelope import Measure, Payload, Units
-from agents.numbers.fees import FITTED
+from agents.numbers.fees import UNKNOWN_SPREAD
 from agents.numbers.outlook import PathStep
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime
+from agents.numbers.rounding import significant
 from agents.numbers.shapes import ExposureBias
 from chain.contracts.pool_key import PoolKey
 from chain.math.fees import unpack_protocol_fee
@@ -107,6 +108,8 @@ class MarketFacts(Payload):
     sigma_24h: Measure | None
     """This, the week's and the path's efficiency are by one source: market or swaps, as `sigma`."""
     sigma_7d: Measure | None
+    sigma_30d: Measure | None = None
+    """Where it is known a chance to stay seven days is given, too."""
     path_efficiency: Measure | None
     fees_24h_usd: Measure | None
     """What all liquidity providers of the pool earned, the protocol's share left out."""
@@ -119,10 +122,13 @@ class MarketFacts(Payload):
     """The same of the week, for one day of it."""
     edge_7d: Measure | None = None
     """What the pool paid over what arbitrage took from everyone in range, of the same 7 days."""
-    fee_low_factor: Measure = FITTED.low
+    fee_low_factor: Measure = significant(UNKNOWN_SPREAD.low)
     """A day's fees are less than this times what is expected one time in ten."""
-    fee_high_factor: Measure = FITTED.high
+    fee_high_factor: Measure = significant(UNKNOWN_SPREAD.high)
     """And more than this times it one time in ten."""
+    week_low_factor: Measure = significant(UNKNOWN_SPREAD.week_low)
+    week_high_factor: Measure = significant(UNKNOWN_SPREAD.week_high)
+    """The same of a week's fees."""
 
 
 ReplayStep: TypeAlias = tuple[int, int, int, int, int, int]

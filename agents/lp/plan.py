@@ -55,6 +55,8 @@ class ShapeChoice(Payload):
     exposure: ExposureBias = ExposureBias.NEUTRAL
     own_range: OwnRange | None = Field(default=None, exclude_if=lambda own: own is None)
     """Instead of a form: what the person named. No model can."""
+    full_range: bool = Field(default=False, exclude_if=lambda full: not full)
+    """Instead of a form: every price there is. The rules propose it where a pool does not pay."""
 
 
 class PrepAction(Payload):
@@ -83,7 +85,8 @@ class BufferHours(Payload):
 
 class Survival(Payload):
     day: Measure = Field(validation_alias="24h", serialization_alias="24h")
-    week: Measure = Field(validation_alias="7d", serialization_alias="7d")
+    week: Measure | None = Field(default=None, validation_alias="7d", serialization_alias="7d")
+    """None until volatility is known over 30 days."""
 
 
 class RuleFinding(Payload):

@@ -14,7 +14,7 @@ from agents.bus.run import FlowOutcome, Listener, RemoteAgents, run_flow
 from agents.bus.worker import HandlerContext, Outgoing
 from agents.lp import FLOW
 from agents.lp.advising import standing_advice
-from agents.lp.conclude import by_arbiter, by_critic, is_permitted, plan_of
+from agents.lp.conclude import chosen_move, is_permitted, own_move, plan_of
 from agents.lp.critic import critic, with_judgment
 from agents.lp.debate import replay_debate
 from agents.lp.evaluation import evaluate
@@ -141,7 +141,7 @@ def stricter_plan(proposal: Proposal, plan: Plan, second: CriticJudged, name: st
     if not stricter:
         return None
     judged = judged_round(proposal.context, recomputed(proposal), merged)
-    chosen = by_critic(proposal.context, judged) or by_arbiter(proposal.context, judged)
+    chosen = chosen_move(proposal.context, judged, own_move(proposal))
     debate = with_judgment(proposal, judged, f"{name} is stricter than the first Critic.", ())
     return plan_of(debate, judged, chosen, decided_by=plan.decided_by)
 
@@ -178,6 +178,7 @@ _GAS_ROOM = 4.0
 _MARKET_FIGURES = (
     *("sigma", "sigma_24h", "sigma_7d", "fees_24h_usd", "implied_sigma_24h", "implied_sigma_7d"),
     *("fee_rate_24h", "fee_rate_7d", "edge_7d", "fee_low_factor", "fee_high_factor"),
+    *("sigma_30d", "week_low_factor", "week_high_factor"),
 )
 _OWN_FIELDS = ("token_id", "owner", "tick_lower", "tick_upper", "liquidity", "has_subscriber")
 _POOL_FIELDS = (

@@ -10,7 +10,7 @@ from agents.bus.envelope import SpokenCell, SpokenRow, SpokenTable
 from agents.lp.advice_words import edge_figure, edge_words, option_letter
 from agents.lp.advising import MoveAdvice, hours_since_action, move_advice, settled, standing_advice
 from agents.lp.briefing import AXES
-from agents.lp.conclude import by_critic, is_permitted, outcome_by_rules
+from agents.lp.conclude import chosen_move, is_permitted, outcome_by_rules
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import CreateContext, MarketContext, ObservedPool
 from agents.numbers.advice import ENTER_OVER, HOURS_BETWEEN_ACTIONS, LEAVE_UNDER, AdviceReason
@@ -18,7 +18,7 @@ from agents.numbers.edges import TICK_LOG, price_tick
 from agents.numbers.outlook import HOURS_PER_WEEK
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rules import JudgmentVerdict, Rule
-from chain.base.units import PIPS, UNKNOWN, hours, percent, usd
+from chain.base.units import PIPS, UNKNOWN, hours, percent, times_words, usd
 from chain.contracts.networks import UnknownNetworkError, network_named
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
@@ -88,7 +88,6 @@ _CHECKS = {
 """A column for each rule that has a figure; the price's place and the hook are told by verdicts."""
 
 
-_LARGE = 100
 _HARDLY = 0.0001
 """Of the price: a smaller move of it is none to speak of."""
 _RULE_NAMES = {
@@ -198,7 +197,7 @@ def _figure(rule: Rule, found: RuleFinding, candidate: Candidate) -> str:
         hopeless = rule is Rule.GAS_YIELD and found.verdict is JudgmentVerdict.VETO
         return "no fees" if hopeless else UNKNOWN
     if rule is Rule.GAS_YIELD:
-        return f"{value:.2g} ×" if value < _LARGE else f"{value:,.0f} ×"
+        return times_words(value)
     if rule is Rule.OWN_SWAP:
         return f"{100 * value:.2g} %" if value > _HARDLY else f"<{100 * _HARDLY:g} %"
     return usd(value) if rule is Rule.REPLAY else hours(value)
@@ -260,20 +259,21 @@ def listed(names: Sequence[str]) -> str:
 
 
 _SHORTLY = {
-    AdviceReason.DANGER: "the hook can keep what is inside",
-    AdviceReason.EDGE_UNKNOWN: "what the pool pays is not known",
-    AdviceReason.WORTH_UNKNOWN: "its worth is not known",
-    AdviceReason.MOVE_UNKNOWN: "what a move brings is not known",
+    AdviceReason.DANGER: "the hook can lock your tokens",
+    AdviceReason.EDGE_UNKNOWN: "what the pool pays is unknown",
+    AdviceReason.WORTH_UNKNOWN: "its worth is unknown",
+    AdviceReason.MOVE_UNKNOWN: "what a move brings is unknown",
     AdviceReason.STAYING_LOSES: "staying loses too much",
-    AdviceReason.LOSES_LITTLE: "it loses too little to be left",
+    AdviceReason.LOSES_LITTLE: "it loses too little to pay for closing",
     AdviceReason.WIDE_RANGE: "it is wide enough to stay",
-    AdviceReason.IN_RANGE: "what is in range and paid is not moved, even where that would net more",
+    AdviceReason.IN_RANGE: "it is in range and earning: it is never moved just for yield",
     AdviceReason.OUT_OF_RANGE: "the pool does not pay for coming back",
+    AdviceReason.THIN_BUFFER: "its buffer is thin, but waiting costs nothing",
     AdviceReason.ACTED_RECENTLY: "a day passes between two actions",
-    AdviceReason.IN_DEAD_BAND: "the pool pays too little to enter and too much to leave",
-    AdviceReason.NO_CANDIDATE: "a floor forbids each of them",
+    AdviceReason.IN_DEAD_BAND: "the pool pays too little to enter and too much to close",
+    AdviceReason.NO_CANDIDATE: "each breaks a floor of your profile",
     AdviceReason.GAIN_UNDER_COST: "none gains twice what it costs",
-    AdviceReason.WORSE_THAN_EXIT: "leaving is cheaper",
+    AdviceReason.WORSE_THAN_EXIT: "closing is cheaper",
 }
 
 
@@ -337,7 +337,7 @@ def closing_sentence(context: Context, plan: Plan, judged: JudgedRound) -> str:
 
 def _tiebreak_words(context: Context, plan: Plan, judged: JudgedRound) -> str:
     """Why this of several moves that may be made, where the profile's own axis chose it."""
-    chosen = by_critic(context, judged)
+    chosen = chosen_move(context, judged)
     if chosen is None or chosen.evaluated.candidate.index != plan.choice.index:
         return ""
     others = [
@@ -360,7 +360,7 @@ def settled_sentence(context: Context, codes: tuple[AdviceReason, ...], *, asked
         why = "there is nothing to move"
     if not isinstance(context, MarketContext):
         why = "no pool here is both safe and paid enough to enter"
-    return f"The rule decides before anybody argues{unasked}: {why}."
+    return f"The rule decides without a debate{unasked}: {why}."
 
 
 def _plan_words(context: Context, plan: Plan) -> str:
@@ -373,9 +373,9 @@ def _plan_words(context: Context, plan: Plan) -> str:
 def _hold_words(context: MarketContext, hold: Candidate) -> str:
     net = f"nets about {usd(hold.net_7d)} in 7 days"
     if hold.net_7d is None:
-        net = "nets nobody knows how much"
+        net = "nets an unknown amount"
     if not context.position.liquidity:
-        return "HOLD is an empty position that earns nothing"
+        return "HOLD is an empty position: no fees"
     if evaluation_of(context).in_range:
         buffer = hours(None if hold.buffer_hours is None else hold.buffer_hours.at_1x)
         return f"HOLD is in range with a buffer of {buffer} and {net}"
@@ -388,7 +388,7 @@ def _line_words(context: MarketContext) -> str:
     advice = standing_advice(context, evaluation)
     match advice.reasons[0]:
         case AdviceReason.DANGER:
-            return "A hook that can keep what is inside is left at any price."
+            return "A hook that can lock your tokens: close at any price."
         case AdviceReason.ACTED_RECENTLY:
             since = hours(hours_since_action(context))
             return f"It was made or moved {since} ago; {HOURS_BETWEEN_ACTIONS:g} h must pass."
@@ -396,5 +396,5 @@ def _line_words(context: MarketContext) -> str:
     if advice.edge_7d is None:
         pays = "What the pool pays over its risk is unknown"
     if evaluation.in_range:
-        return f"{pays}; it is left under {LEAVE_UNDER:g} ×."
-    return f"{pays}; it is entered again over {ENTER_OVER:g} ×."
+        return f"{pays}; we close below {LEAVE_UNDER:g} ×."
+    return f"{pays}; we enter again above {ENTER_OVER:g} ×."

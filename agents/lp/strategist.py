@@ -9,6 +9,7 @@ from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
 from agents.lp.advice_words import option_letter
 from agents.lp.advising import settled
 from agents.lp.briefing import StrategistReply, asked_model, briefed
+from agents.lp.conclude import rules_alone
 from agents.lp.evaluation import exit_candidate, hold_candidate
 from agents.lp.facts import CreateContext, MarketContext
 from agents.lp.judge import judged_round
@@ -64,7 +65,9 @@ async def strategist(
         saying = thought(number, tag, rationale, table=proposal_table(debate.context, moves))
         answering = list(_answers_by_rules(number, answers))
     else:
-        moves = candidates_of(debate.context, _chosen(debate.context, spoken.reply))
+        moves = candidates_of(
+            debate.context, _beside_the_rules(debate, _chosen(debate.context, spoken.reply))
+        )
         said = _answers_by_point(debate, spoken.reply)
         rationale = brief.plain(spoken.reply.rationale)
         answers = tuple(
@@ -96,6 +99,14 @@ async def strategist(
         CRITIC,
         debate.model_copy(update={"rounds": (*debate.rounds, this_round)}),
     )
+
+
+def _beside_the_rules(debate: Proposal, chosen: tuple[ShapeChoice, ...]) -> tuple[ShapeChoice, ...]:
+    """The rules' own choice first, then a model's shapes, then what else the rules propose."""
+    own = rules_alone(debate.context, debate.max_rounds).shape
+    rest = shapes_by_rules(debate.context, debate.rounds)
+    first = rest[:1] if own is None else (own,)
+    return (*first, *chosen, *rest)
 
 
 def _opened(heard: ContextObserved) -> Proposal:

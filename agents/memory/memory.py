@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -15,9 +14,6 @@ from msgspec import Struct
 from chain.base.home import FOLDER_MODE, append_line
 from chain.base.locks import locked
 from chain.base.sqlite import open_database, transaction
-
-if TYPE_CHECKING:
-    from agents.memory.embedding import Embedder
 
 _WORDS_TABLE = (
     "CREATE VIRTUAL TABLE IF NOT EXISTS memory USING fts5"
@@ -84,6 +80,22 @@ class LexicalIndex:
             raise IndexUnavailableError("the index cannot be read") from error
         return tuple(Match(*row) for row in rows)
 
+    def texts(self, text: str, channels: Sequence[str], most: int) -> tuple[tuple[str, str], ...]:
+        """Of these channels the ids and texts that are most alike."""
+        found = [
+            (match.score, match.memory_id)
+            for channel in channels
+            for match in self.search(text, channel, most)
+        ]
+        names = [name for _, name in sorted(found, reverse=True)[:most]]
+        rows = (
+            self._connection.execute(
+                "SELECT memory_id, text FROM memory WHERE memory_id = ?", (name,)
+            ).fetchone()
+            for name in names
+        )
+        return tuple((row[0], row[1]) for row in rows if row is not None)
+
 
 CHANNEL = "SYSTEM_POST_MORTEM"
 """What a post-mortem is filed under; news and the like are never found there."""
@@ -129,6 +141,8 @@ class TradeSetup(Struct, frozen=True):
     """Each expert and what it said, like `macro BEARISH`."""
     win_pct: float | None
     """The odds the plan told; None for a hedge."""
+    fair_pct: float | None = None
+    """How often a price without drift would have won it."""
 
     @property
     def words(self) -> str:
@@ -152,6 +166,8 @@ class PostMortem(Struct, frozen=True):
     decision: str = ""
     regime: str = ""
     """Both empty in lines of an older form."""
+    fair_pct: float | None = None
+    """None in lines of an older form, and of hedges."""
 
     @property
     def text(self) -> str:
@@ -170,6 +186,7 @@ def written(setup: TradeSetup, ended: EndedTrade) -> PostMortem:
         won=ended.won,
         pnl_pct=ended.pnl_pct,
         win_pct=setup.win_pct,
+        fair_pct=setup.fair_pct,
         decision=setup.decision,
         regime=setup.regime,
     )
@@ -188,62 +205,6 @@ def _constraint(setup: TradeSetup, ended: EndedTrade) -> str:
     return f"{where} did not pay: ask what has changed before repeating it"
 
 
-_TABLE = (
-    "CREATE TABLE IF NOT EXISTS vectors"
-    "(memory_id TEXT PRIMARY KEY, channel TEXT NOT NULL, model TEXT NOT NULL, vector BLOB NOT NULL)"
-)
-
-
-class SemanticIndex:
-    def __init__(self, path: Path, embedder: Embedder) -> None:
-        self._embedder = embedder
-        try:
-            self._connection = open_database(path)
-            self._connection.execute(_TABLE)
-        except (sqlite3.Error, OSError) as error:
-            raise IndexUnavailableError(f"the index {path.name} cannot be opened") from error
-
-    def close(self) -> None:
-        self._connection.close()
-
-    def add(self, memory_id: str, channel: str, text: str) -> None:
-        """The same id again replaces what was there."""
-        row = (memory_id, channel, self._embedder.name, self._embedder.embed(text).tobytes())
-        try:
-            with transaction(self._connection):
-                self._connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)", row)
-        except sqlite3.Error as error:
-            raise IndexUnavailableError("the index cannot be written") from error
-
-    def known(self, channel: str) -> frozenset[str]:
-        """Ids whose vectors are of the model that is there now."""
-        return frozenset(memory_id for memory_id, _ in self._rows(channel))
-
-    def search(self, text: str, channel: str, most: int) -> tuple[Match, ...]:
-        """Of one channel alone, the most alike first; age plays no part."""
-        import numpy as np
-
-        rows = self._rows(channel)
-        if not rows:
-            return ()
-        vectors = np.stack([np.frombuffer(vector, dtype=np.float32) for _, vector in rows])
-        scores = vectors @ self._embedder.embed(text)
-        found = [
-            Match(memory_id, float(score))
-            for (memory_id, _), score in zip(rows, scores, strict=True)
-        ]
-        return tuple(sorted(found, key=lambda one: (-one.score, one.memory_id))[:most])
-
-    def _rows(self, channel: str) -> list[tuple[str, bytes]]:
-        try:
-            return self._connection.execute(
-                "SELECT memory_id, vector FROM vectors WHERE channel = ? AND model = ?",
-                (channel, self._embedder.name),
-            ).fetchall()
-        except sqlite3.Error as error:
-            raise IndexUnavailableError("the index cannot be read") from error
-
-
 _NEWEST = 3
 _LINES = "post-mortems.jsonl"
 _INDEX = "index.db"
@@ -258,8 +219,7 @@ class Recalled(NamedTuple):
 class TradeMemory:
     """One folder; every process on a home may write, one at a time."""
 
-    def __init__(self, folder: Path, embedder: Embedder | None = None) -> None:
-        """With an embedder what is alike is found by meaning, else by words."""
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
         folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         self._index: LexicalIndex | None
@@ -267,20 +227,10 @@ class TradeMemory:
             self._index = LexicalIndex(folder / _INDEX)
         except IndexUnavailableError:
             self._index = None
-        self._meanings: SemanticIndex | None = None
-        if embedder is not None and self._index is not None:
-            with suppress(IndexUnavailableError):
-                self._meanings = SemanticIndex(folder / _INDEX, embedder)
 
     def close(self) -> None:
-        if self._meanings is not None:
-            self._meanings.close()
         if self._index is not None:
             self._index.close()
-
-    @property
-    def has_index(self) -> bool:
-        return self._index is not None
 
     def keep(self, trade: PostMortem) -> bool:
         """Whether it was new; the same trade is kept once."""
@@ -302,6 +252,14 @@ class TradeMemory:
         if channel == CHANNEL:
             raise ValueError("only trades that have ended make post-mortems")
         self._usable_index().add(memory_id, channel, text)
+
+    def texts_like(
+        self, situation: str, channels: Sequence[str], but: Collection[str], most: int = 3
+    ) -> tuple[str, ...]:
+        """What was filed and fits the situation, without these; raises IndexUnavailableError."""
+        wanted = most + len(but)
+        found = self._usable_index().texts(situation, channels, wanted)
+        return tuple(text for memory_id, text in found if memory_id not in but)[:most]
 
     def _usable_index(self) -> LexicalIndex:
         if self._index is None:
@@ -326,7 +284,7 @@ class TradeMemory:
         """Those most alike, however old; without an index the newest of the symbol."""
         by_id = {trade.memory_id: trade for trade in self.all()}
         try:
-            matches = self._matches(setup, by_id, most)
+            matches = self._usable_index().search(setup, CHANNEL, most)
         except IndexUnavailableError:
             return self._newest(symbol)
         return tuple(
@@ -334,14 +292,6 @@ class TradeMemory:
             for match in matches
             if match.memory_id in by_id
         )
-
-    def _matches(self, setup: str, by_id: Mapping[str, PostMortem], most: int) -> tuple[Match, ...]:
-        if self._meanings is None:
-            return self._usable_index().search(setup, CHANNEL, most)
-        # Those from before there was a model for meanings, or from another one.
-        for memory_id in by_id.keys() - self._meanings.known(CHANNEL):
-            self._meanings.add(memory_id, CHANNEL, by_id[memory_id].text)
-        return self._meanings.search(setup, CHANNEL, most)
 
     def _newest(self, symbol: str) -> tuple[Recalled, ...]:
         of_symbol = [trade for trade in self.all() if trade.symbol == symbol]

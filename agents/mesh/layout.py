@@ -145,10 +145,18 @@ def checked_hosts(pairs: Sequence[str]) -> dict[str, str]:
     hosts = {}
     for pair in pairs:
         name, mark, host = pair.partition("=")
-        if not mark or not name or urlsplit(f"//{_bracketed(host)}").hostname != host.lower():
+        if not mark or not name or not _is_host(host):
             raise MeshFileError(f"{pair!r} names no machine. Write it like: scout=10.0.0.2")
         hosts[name] = host
     return hosts
+
+
+def _is_host(text: str) -> bool:
+    try:
+        named = urlsplit(f"//{_bracketed(text)}").hostname
+    except ValueError:
+        return False
+    return named == text.lower() and not any(letter.isspace() for letter in text)
 
 
 def _listens_at(plan: MeshPlan, index: int) -> int:

@@ -7,11 +7,10 @@ import base64
 import binascii
 import re
 import ssl
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -90,9 +89,6 @@ def _checksum(data: bytes) -> bytes:
     return binascii.crc_hqx(data, 0).to_bytes(2, "little")
 
 
-Secret = TypeVar("Secret", str, bytes)
-
-
 def wants_tls(member: Member) -> bool:
     named = member.authority is not None or member.certificate is not None
     return named or member.url.startswith("tls://")
@@ -108,32 +104,47 @@ def identity_of(member: Member) -> NatsIdentity | None:
         raise EngineError(str(error)) from None
 
 
-def access_options(
-    member: Member, identity: NatsIdentity | None, is_over_tls: Callable[[], bool]
-) -> dict[str, Any]:
-    """What `Client.connect` takes; nothing secret leaves before TLS where TLS is wanted."""
+_WITHOUT_TLS = "the server speaks without TLS"
+
+
+def client_of(member: Member) -> Client:
+    """A client that says nothing, at the first connect or any later one, to whom lacks TLS."""
+    from nats.aio.client import Client
+    from nats.errors import Error
+
+    if not wants_tls(member):
+        return Client()
+
+    class TlsClient(Client):
+        def _connect_command(self) -> bytes:
+            # What is made here is the first that is written, after whatever became of TLS. One of
+            # the library's own errors is a failed attempt; any other would end its reconnecting.
+            if not self._server_info.get("tls_required"):
+                if self._transport is not None:
+                    self._transport.close()  # type: ignore[no-untyped-call]
+                raise Error(f"nats: {_WITHOUT_TLS}")
+            command: bytes = super()._connect_command()
+            return command
+
+    return TlsClient()
+
+
+def access_options(member: Member, identity: NatsIdentity | None) -> dict[str, Any]:
+    """What `Client.connect` takes."""
     place = urlsplit(member.url)
     host = f"[{place.hostname}]" if ":" in (place.hostname or "") else place.hostname
     port = "" if place.port is None else f":{place.port}"
     options: dict[str, Any] = {"servers": [f"{place.scheme}://{host}{port}"]}
-    tls = wants_tls(member)
-
-    def told(secret: Secret) -> Secret:
-        if tls and not is_over_tls():
-            raise EngineError(
-                "The NATS server speaks without TLS, and this member's settings ask for it. "
-                "Nothing secret was sent."
-            )
-        return secret
-
     if identity is not None:
-        options["signature_cb"] = lambda nonce: told(identity.sign(nonce))
+        options["signature_cb"] = identity.sign
         if (jwt := identity.jwt) is not None:
-            options["user_jwt_cb"] = lambda: told(jwt)
+            options["user_jwt_cb"] = lambda: jwt
     elif place.username is not None:
-        user, password = unquote(place.username), unquote(place.password or "")
-        options |= {"user": lambda: told(user), "password": lambda: told(password)}
-    if tls:
+        options |= {
+            "user": unquote(place.username),
+            "password": unquote(place.password or ""),
+        }
+    if wants_tls(member):
         options["tls"] = _tls_context(member)
     return options
 
@@ -152,7 +163,8 @@ def _tls_context(member: Member) -> ssl.SSLContext:
 
 def is_final(error: BaseException, *, says_who: bool) -> bool:
     """Whether trying again would end the same way."""
-    return isinstance(error, ssl.SSLError) or _is_refusal(error, says_who=says_who)
+    plain = isinstance(error, ssl.SSLError) or _WITHOUT_TLS in str(error)
+    return plain or _is_refusal(error, says_who=says_who)
 
 
 def _is_refusal(error: BaseException, *, says_who: bool) -> bool:
@@ -172,6 +184,11 @@ def trouble_words(error: BaseException, *, says_who: bool = False) -> str:
             f"The NATS server ends the TLS connection ({error.reason or 'no reason given'}). Where "
             "it asks for a certificate, name certificate and certificate_key in member.json."
         )
+    if _WITHOUT_TLS in str(error):
+        return (
+            "The NATS server speaks without TLS, and this member's settings ask for it. "
+            "Nothing was sent."
+        )
     if _is_refusal(error, says_who=says_who):
         return (
             "The NATS server does not let this member in: its name and password, nkey, credentials "
@@ -179,9 +196,9 @@ def trouble_words(error: BaseException, *, says_who: bool = False) -> str:
         )
     if isinstance(error, ConnectionRefusedError):
         return "The NATS server cannot be reached: nothing listens there."
-    if isinstance(error, asyncio.TimeoutError):
-        return "The NATS server does not answer in time."
-    return f"The NATS server cannot be used ({error_kind(error)})."
+    late = isinstance(error, asyncio.TimeoutError)
+    what = "does not answer in time" if late else f"cannot be used ({error_kind(error)})"
+    return f"The NATS server {what}."
 
 
 OPENING_SECONDS = 5.0
@@ -222,12 +239,11 @@ class NatsEngine:
 
     async def open(self) -> None:
         try:
-            from nats.aio.client import Client
+            client = self._client = client_of(self._member)
         except ModuleNotFoundError:
             raise EngineError(
                 'NATS needs a package that is not installed: pip install "zuno-tui[mesh]"'
             ) from None
-        client = self._client = Client()
         try:
             async with asyncio.timeout(self._patience):
                 await self._connect(client)
@@ -247,11 +263,8 @@ class NatsEngine:
             # `connect` would take a seed only with another package, to find out just this.
             client._public_nkey = identity.public
 
-        def is_over_tls() -> bool:
-            return bool(client._server_info.get("tls_required"))
-
         connecting = asyncio.ensure_future(
-            client.connect(**access_options(self._member, identity, is_over_tls), **self._options())
+            client.connect(**access_options(self._member, identity), **self._options())
         )
         refused = asyncio.ensure_future(self._refused.wait())
         try:
@@ -262,10 +275,6 @@ class NatsEngine:
         finally:
             for task in (connecting, refused):
                 task.cancel()
-        if wants_tls(self._member) and not is_over_tls():
-            raise EngineError(
-                "The NATS server speaks without TLS, and this member's settings ask for it."
-            )
         self.broken = ""
 
     async def send(self, peer: Peer, data: bytes, *, keep: bool) -> None:

@@ -26,6 +26,8 @@ KEY_FILE = "key.pem"
 _HEX_KEY = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
 _NAME = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
 _MOST_BYTES = 1 << 20
+MESH_VERSION = 1
+"""Of both files. It is not written while it is the first, which every version before reads."""
 
 
 class Engine(StrEnum):
@@ -56,11 +58,12 @@ class Peer(Struct, frozen=True, forbid_unknown_fields=True):
         return bytes.fromhex(self.key)
 
 
-class PeerBook(Struct, frozen=True, forbid_unknown_fields=True):
+class PeerBook(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Everybody on one mesh."""
 
     mesh: _NAME
     peers: tuple[Peer, ...]
+    version: int = 1
 
     def by_key(self, public: bytes) -> Peer | None:
         key = public.hex()
@@ -77,7 +80,7 @@ class PeerBook(Struct, frozen=True, forbid_unknown_fields=True):
         return self.of_role(CLI)
 
 
-class Member(SecretStruct, frozen=True, forbid_unknown_fields=True):
+class Member(SecretStruct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How one peer reaches the others."""
 
     name: _NAME
@@ -93,6 +96,7 @@ class Member(SecretStruct, frozen=True, forbid_unknown_fields=True):
     certificate: str | None = None
     """A file with this member's own, for a server that asks for one."""
     certificate_key: str | None = None
+    version: int = 1
 
 
 def checked_book(book: PeerBook) -> PeerBook:
@@ -118,6 +122,10 @@ def read_member(folder: Path) -> Member:
 Document = TypeVar("Document", PeerBook, Member)
 
 
+class _Versioned(Struct, frozen=True):
+    version: int = 1
+
+
 def _read(path: Path, kind: type[Document]) -> Document:
     try:
         data = path.read_bytes()
@@ -128,6 +136,10 @@ def _read(path: Path, kind: type[Document]) -> Document:
     if len(data) > _MOST_BYTES:
         raise MeshFileError(f"{path} has more than {_MOST_BYTES:,} bytes.")
     try:
+        if msgspec.json.decode(data, type=_Versioned).version > MESH_VERSION:
+            raise MeshFileError(
+                f"{path} was written by a newer zuno. Update zuno to use this mesh."
+            )
         return msgspec.json.decode(data, type=kind)
     except msgspec.DecodeError as error:
         told = clean_text(str(error), limit=200)

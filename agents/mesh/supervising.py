@@ -51,6 +51,11 @@ async def supervise(
     await asyncio.gather(*keeping, return_exceptions=True)
 
 
+def next_wait(wait: float, ran: float) -> float:
+    """Seconds before the next start, by those before the last one and by how long it ran."""
+    return _FIRST_WAIT if ran > _HEALTHY_SECONDS else min(_LONGEST_WAIT, wait * 2)
+
+
 async def _keep(program: Program, stop: asyncio.Event, tell: Callable[[str], None]) -> None:
     wait = _FIRST_WAIT
     while not stop.is_set():
@@ -59,7 +64,7 @@ async def _keep(program: Program, stop: asyncio.Event, tell: Callable[[str], Non
         if stop.is_set():
             return
         ran = asyncio.get_running_loop().time() - began
-        wait = _FIRST_WAIT if ran > _HEALTHY_SECONDS else min(_LONGEST_WAIT, wait * 2)
+        wait = next_wait(wait, ran)
         tell(f"{program.name} ended with {code}; it is started again in {wait:g} s.")
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), wait)

@@ -109,6 +109,9 @@ class ClaimLedger(Struct):
                 harmless,
             )
             bound |= self._bound(passage)
+        for numeral in numerals:
+            if numeral not in bound and numeral not in harmless:
+                bound[numeral] = self._only_fact(numeral)
         matched = sum(self._supported(numeral, ids) for numeral, ids in bound.items())
         flags = [
             flag
@@ -116,6 +119,20 @@ class ClaimLedger(Struct):
             if (flag := self._flag(numeral, bound.get(numeral, ()), harmless)) is not None
         ]
         return ClaimReport(matched, len(numerals) - matched - len(flags), tuple(flags))
+
+    def _only_fact(self, numeral: WrittenNumber) -> tuple[str, ...]:
+        """The one fact that a number without an id is, as the prompt wrote it; none where several
+        are, for then nobody knows which was meant, or where it could be anything."""
+        if numeral.unit is None and len(numeral.value.normalize().as_tuple().digits) < DIGITS + 1:
+            return ()
+        same = {
+            (quantity.shown, quantity.unit): name
+            for name, quantity in self.quantities.items()
+            if self._could_mean(numeral, name)
+            and abs(numeral.value) == abs(quantity.shown)
+            and not numeral.value < 0 < quantity.shown
+        }
+        return tuple(same.values()) if len(same) == 1 else ()
 
     def _flag(
         self, numeral: WrittenNumber, ids: tuple[str, ...], harmless: AbstractSet[WrittenNumber]

@@ -29,7 +29,7 @@ _NAMES: Mapping[str, re.Pattern[str]] = {
     "max_completion_tokens": re.compile(r"max_completion_tokens"),
     "max_tokens": re.compile(r"max_tokens|max_output_tokens|max tokens"),
     "system": re.compile(
-        r"system (role|prompt|message|instruction)|developer instruction|role.{0,12}system"
+        r"system (role|prompt|message|instruction)|developer instruction|role.{0,40}system"
         r"|only user and assistant roles|roles must alternate"
     ),
     "stream": re.compile(r"\bstream(ing)?\b(?!_options)"),
@@ -46,6 +46,8 @@ _UNKNOWN_MODEL = re.compile(
     r"|invalid model"
 )
 _NUMBER = re.compile(r"(?<![\w.])\d{3,7}(?![\w.])")
+_NO_HANDLER = re.compile(r"no endpoints? found that (can handle|support)")
+"""OpenRouter's way to say that none of its providers takes all of the request, HTTP 404."""
 # These alone speak of the request without naming a part of it.
 _VAGUE = frozenset((400, 415, 422))
 _SPEAKING = _VAGUE | {404, 405, 413, 500, 501}
@@ -76,7 +78,7 @@ def read_refusal(
     if _OVERFLOW.search(words) and not (about_limit and "must be less" in words):
         return RequestRefusal(frozenset(), overflow=True)
     most = _most_tokens(words, asked_tokens) if about_limit else None
-    vague = status in _VAGUE
+    vague = status in _VAGUE or _NO_HANDLER.search(words) is not None
     return RequestRefusal(named, most_tokens=most, vague=vague) if named or vague else None
 
 
@@ -97,6 +99,10 @@ _NOT_READY = 503
 _LOADING_SECONDS = 5.0
 # Waiting does not fill an empty account.
 _NO_CREDIT = re.compile(r"insufficient_quota|credit balance|exceeded your current quota")
+_RETRY_IN = re.compile(r"retry in (\d+(?:\.\d+)?) ?s|retrydelay\W{1,5}(\d+(?:\.\d+)?)s")
+"""Gemini calls its limit a minute a quota, too, and says when it is free again."""
+_NO_CHAT = re.compile(r"v1/responses|responses api|not a chat model")
+_BAD_KEY = re.compile(r"api.?key.{0,20}(not valid|invalid|expired)|invalid.{0,12}api.?key")
 _LOADING = re.compile(r"loading|starting up|warming up")
 _FIRST_SERVER_ERROR = 500
 _MOST_WORDS = 20_000
@@ -200,12 +206,11 @@ class ModelFaults:
             return learnable
         words = body[:_MOST_WORDS].lower()
         loading = status == _NOT_READY and bool(_LOADING.search(words))
-        if status == _TOO_MANY_REQUESTS and _NO_CREDIT.search(words):
-            return self.refused(status, hint="the account")
-        if status == _NOT_FOUND and not says_unknown_model(words):
-            return self.refused(
-                status, hint="the URL, which often ends in /v1, or the model's name"
-            )
+        told = _RETRY_IN.search(words)
+        busy = status == _TOO_MANY_REQUESTS and told is not None
+        hint = "" if busy else _blamed(status, words)
+        if hint:
+            return self.refused(status, hint=hint)
         if status == _TOO_MANY_REQUESTS:
             reason, sentence = Unavailability.RATE_LIMITED, "The model's endpoint asks us to wait."
         elif loading:
@@ -216,6 +221,8 @@ class ModelFaults:
         else:
             return self.refused(status)
         asked = _wait(error.response.headers, self._clock())
+        if asked is None and told is not None:
+            asked = float(told[1] or told[2])
         wait = _LOADING_SECONDS if loading and asked is None else asked
         return TryLaterError(ModelUnavailable(reason, sentence), wait, loading=loading)
 
@@ -245,6 +252,19 @@ class ModelFaults:
         return ModelUnavailable(
             Unavailability.TOO_LARGE, f"The model wrote more than {most:,} bytes."
         )
+
+
+def _blamed(status: int, words: str) -> str:
+    """What the endpoint does not accept, where its words say so; nothing where they do not."""
+    if status == _TOO_MANY_REQUESTS and _NO_CREDIT.search(words):
+        return "the account"
+    if _BAD_KEY.search(words):
+        return "the key"
+    if _NO_CHAT.search(words):
+        return "chats with this model: name another"
+    if status == _NOT_FOUND and not says_unknown_model(words):
+        return "the URL, which often ends in /v1, or the model's name"
+    return ""
 
 
 def _body(error: openai.APIStatusError) -> str:

@@ -65,7 +65,9 @@ def read_usage(chunk: object) -> Usage | None:
     tokens_out = _count(_field(usage, "completion_tokens"))
     if tokens_in is None or tokens_out is None:
         return None
-    return Usage(tokens_in, tokens_out, estimated=False)
+    # Some leave thinking out of what was completed, and have it in the sum alone.
+    total = _count(_field(usage, "total_tokens")) or 0
+    return Usage(tokens_in, max(tokens_out, total - tokens_in), estimated=False)
 
 
 def read_error(body: object) -> object | None:
@@ -245,7 +247,11 @@ class IncomingReply:
         """Whether it was a sign of life: a word, or a thought."""
         self.finish = delta.finish or self.finish
         if delta.refused or self.finish == "content_filter":
-            raise ModelUnavailable(Unavailability.REFUSED, "The model declined to answer.")
+            raise ModelUnavailable(
+                Unavailability.REFUSED,
+                "The model declined to answer.",
+                written="".join((*self._pieces, *self._thoughts)),
+            )
         text = self._filter.feed(delta.text)
         called = "".join(piece.name + piece.arguments for piece in delta.calls)
         self._size += len((text + called).encode("utf-8", "surrogatepass"))

@@ -78,9 +78,13 @@ class Unavailability(StrEnum):
 class ModelUnavailable(Exception):  # noqa: N818 - a state of the world that steps plan for
     """No usable answer: the step takes its deterministic path and says so."""
 
-    def __init__(self, reason: Unavailability, sentence: str) -> None:
+    def __init__(
+        self, reason: Unavailability, sentence: str, *, written: str | None = None
+    ) -> None:
         super().__init__(sentence)
         self.reason = reason
+        self.written = written
+        """What was generated before it ended, where that is known: no more is paid for."""
 
 
 class Model(Protocol):

@@ -35,18 +35,19 @@ class WrittenNumber(Struct, frozen=True):
     """A whole number that ends in zeros may stand for its neighbours."""
 
 
-_UP_TO_TWELVE = (
-    *("one", "two", "three", "four", "five", "six"),
-    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+_UNDER_TWENTY = (
+    *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen"),
+    *("sixteen", "seventeen", "eighteen", "nineteen"),
 )
-_TENS = (
-    *("twenty", "thirty", "forty", "fifty", "sixty"),
-    *("seventy", "eighty", "ninety", "hundred"),
-)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _WORDS = {
-    **{word: Decimal(number) for number, word in enumerate(_UP_TO_TWELVE, 1)},
-    **{word: Decimal(10 * number) for number, word in enumerate(_TENS, 2)},
+    **{word: number for number, word in enumerate(_UNDER_TWENTY, 1)},
+    **{word: 10 * number for number, word in enumerate(_TENS, 2)},
 }
+_LARGE_WORDS = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
+_NUMBER_WORD = "|".join((*_WORDS, *_LARGE_WORDS))
+_IN_WORDS = rf"(?:{_NUMBER_WORD})(?:(?:[\s-]|\sand\s)(?:{_NUMBER_WORD}))*"
 _SCALES = {
     "": 1,
     "k": 10**3,
@@ -79,7 +80,8 @@ _NUMERAL = re.compile(
     rf"(?:[\s-]?(?:{_UNIT_NAMES})(?![\w]))?"
 )
 _WORD_NUMERAL = re.compile(
-    rf"\b(?P<word>{'|'.join(_WORDS)})[\s-](?P<unit>percent|per cent|hours?|dollars?|ticks?|gwei)\b",
+    rf"(?<!\d\s)\b(?P<words>{_IN_WORDS})[\s-]"
+    r"(?P<unit>percent|per cent|hours?|dollars?|ticks?|gwei)\b",
     re.IGNORECASE,
 )
 _WORD_UNITS = {
@@ -124,8 +126,27 @@ def _unit(match: re.Match[str]) -> tuple[Unit | None, Decimal]:
 
 def _word_numeral(match: re.Match[str]) -> WrittenNumber:
     unit, size = _WORD_UNITS[match["unit"][0].lower()]
-    value = _WORDS[match["word"].lower()] * size
+    value = _value_in_words(match["words"]) * size
     return WrittenNumber(match.start(), match.end(), value, size, unit, round=False)
+
+
+def numbers_in_words(text: str) -> set[int]:
+    """Every number that is written out, `twenty-five` as one; a lone `one` is none."""
+    found = re.finditer(rf"\b{_IN_WORDS}\b", text, re.IGNORECASE)
+    return {_value_in_words(match[0]) for match in found if match[0].lower() != "one"}
+
+
+def _value_in_words(words: str) -> int:
+    whole = part = 0
+    for word in re.split(r"[\s-]+", words.lower()):
+        large = _LARGE_WORDS.get(word, 0)
+        if large > 100:
+            whole, part = whole + (part or 1) * large, 0
+        elif large:
+            part = (part or 1) * large
+        else:
+            part += _WORDS.get(word, 0)
+    return whole + part
 
 
 _MONTHS = (

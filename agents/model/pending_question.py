@@ -206,6 +206,9 @@ class PendingQuestion:
             except ModelUnavailable as error:
                 if error.reason in _FREE:
                     reservation.release()
+                elif error.written is not None:
+                    written = estimated_tokens(error.written)
+                    reservation.settle(Usage(question.estimated_tokens(), written, estimated=True))
                 raise
             else:
                 return completion, self._settle(reservation, question, completion)

@@ -122,7 +122,13 @@ def _worth(units: _Units, amount0: int, amount1: int) -> float | None:
     return amount0 * (units.usd0 or 0.0) + amount1 * (units.usd1 or 0.0)
 
 
-_OF_HEDGES = (AlertKind.HEDGE_DRIFTED, AlertKind.HEDGE_STALE)
+_OF_HEDGES = (
+    AlertKind.HEDGE_DRIFTED,
+    AlertKind.HEDGE_MARGIN,
+    AlertKind.HEDGE_FUNDING,
+    AlertKind.HEDGE_WANTED,
+    AlertKind.HEDGE_STALE,
+)
 
 
 class Followed(NamedTuple):

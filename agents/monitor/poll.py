@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +19,7 @@ from agents.monitor.alerts.alert import (
     AlertKind,
     AlertSubject,
     Change,
+    Cleared,
     EventKind,
     Finding,
     Raised,
@@ -29,6 +30,7 @@ from agents.monitor.judge import Followed, depth_references, follow_positions, j
 from agents.monitor.reader import Reading, Sought, WatchReader, refuse_the_past
 from agents.monitor.rules.baseline import WALLET, Baselines
 from agents.monitor.rules.price_crossings import price_crossings
+from agents.monitor.rules.risks import RULES
 from chain.base.clean_text import clean_text, quoted
 from chain.base.errors import error_kind
 from chain.base.quantity import Unknown
@@ -66,8 +68,8 @@ def blindness(
     finding = Finding(
         AlertKind.BLIND,
         Severity.CRITICAL,
-        f"{network.title} cannot be read for {(now - failures.since) / 60:.0f} min:"
-        f" {sentence_of(error)} Nobody is watching these positions meanwhile.",
+        f"{network.title} has not answered for {max(1, round((now - failures.since) / 60))} min:"
+        f" {sentence_of(error)} These positions are not watched meanwhile.",
         "the chain cannot be read",
         f"zuno --network {network.name} doctor",
         {"failedPolls": failures.polls},
@@ -112,12 +114,31 @@ class PollReport(Struct, frozen=True):
         return sum(event.kind is EventKind.RESOLVED for event in self.events)
 
 
+class FeatureNews(Struct, frozen=True):
+    """What a feature wants told, for as long as it is so."""
+
+    finding: Finding
+    label: str
+    position_id: int | None = None
+
+
+TOLD_BY_FEATURES = (AlertKind.STANDING_ORDER, AlertKind.WATCH_KEY_LOW)
+
+
 class Watch:
     """The wallets of one network, which are read together."""
 
     def __init__(
-        self, sources: Sources, owners: Sequence[Address], hedges: HedgeSource | None = None
+        self,
+        sources: Sources,
+        owners: Sequence[Address],
+        hedges: HedgeSource | None = None,
+        unknown_settings: Mapping[str, str] | None = None,
+        news: Callable[[], Sequence[FeatureNews]] = tuple,
     ) -> None:
+        """`unknown_settings` are sentences by the setting's name, where it tells of them."""
+        self.unknown_settings = unknown_settings
+        self.news = news
         self.sources = sources
         self.hedges = hedges
         self.reader = WatchReader(sources)
@@ -273,6 +294,7 @@ async def _look(
     for alert in book.current():
         alerts[WatchPlace(alert.chain_id, alert.wallet_address)].append(alert)
     crossings = await _crossings(watch, wallets[0].place, book, alerts, readings[0].block)
+    trades = {} if watch.hedges is None else await watch.hedges.tend_trades()
     hedges = {} if watch.hedges is None else await watch.hedges.held_hedges()
     looks: list[_Looked] = []
     for wallet, state, reading, one in zip(wallets, states, readings, followed, strict=True):
@@ -293,10 +315,84 @@ async def _look(
         earlier = _landmarks(state.cursor, head.number)
         later = WatchCursor(head.number, head.hash, head.timestamp, earlier)
         # A price is nobody's in particular: it is told once, with the network's first wallet.
-        changes = (*judgment.changes, *(crossings if wallet is watch.wallets[0] else ()))
+        standing = alerts[wallet.place]
+        besides = (
+            *crossings,
+            *_settings(watch, wallet.place, standing, head),
+            *_news(watch, wallet.place, standing, head),
+            *_trades(watch, wallet.place, trades, standing, head),
+        )
+        changes = (*judgment.changes, *(besides if wallet is watch.wallets[0] else ()))
         poll = Poll(wallet.place, changes, later, judgment.baselines)
         looks.append(_Looked(poll, len(one), reading.trouble))
     return looks
+
+
+def _news(
+    watch: Watch, place: WatchPlace, alerts: Sequence[Alert], head: Block
+) -> Iterator[Change]:
+    """What features tell of a wallet, for as long as they tell it."""
+    network, at = watch.sources.network, (head.number, float(head.timestamp))
+    told = set()
+    for one in watch.news():
+        subject = AlertSubject(
+            place.chain_id, place.wallet_address, one.position_id, one.finding.kind, one.label
+        )
+        told.add(subject)
+        yield Raised(subject, network.name, one.finding, *at)
+    for alert in alerts:
+        if alert.kind in TOLD_BY_FEATURES and alert.active and alert.subject not in told:
+            yield Cleared(alert.subject, *at, RULES[alert.kind].resolved)
+
+
+def _settings(
+    watch: Watch, place: WatchPlace, alerts: Sequence[Alert], head: Block
+) -> Iterator[Change]:
+    """What became of settings that are not understood; a monitor's warnings nobody reads."""
+    if watch.unknown_settings is None:
+        return
+    network, at = watch.sources.network, (head.number, float(head.timestamp))
+    for name, sentence in watch.unknown_settings.items():
+        finding = Finding(
+            AlertKind.SETTING_UNKNOWN,
+            Severity.WARNING,
+            f"Nothing is approved or signed until a setting is mended. {sentence}",
+            f"the setting {name} is not understood",
+            "zuno doctor",
+            {},
+        )
+        yield Raised(_labelled(place, finding.kind, name), network.name, finding, *at)
+    for alert in alerts:
+        name = alert.subject.label
+        stands = alert.kind is AlertKind.SETTING_UNKNOWN and alert.active
+        if stands and name not in watch.unknown_settings:
+            yield Cleared(alert.subject, *at, RULES[AlertKind.SETTING_UNKNOWN].resolved)
+
+
+def _trades(
+    watch: Watch,
+    place: WatchPlace,
+    urgent: Mapping[str, str] | None,
+    alerts: Sequence[Alert],
+    head: Block,
+) -> Iterator[Change]:
+    """Trades without a stop; a venue that cannot be read changes nothing."""
+    if urgent is None:
+        return
+    kind = AlertKind.TRADE_UNPROTECTED
+    network, at = watch.sources.network, (head.number, float(head.timestamp))
+    for plan_id, words in urgent.items():
+        finding = Finding(
+            kind, Severity.CRITICAL, words, "a trade without a stop", "zuno trade status", {}
+        )
+        yield Raised(_labelled(place, kind, plan_id), network.name, finding, *at)
+    for alert in alerts:
+        if alert.kind is kind and alert.active and alert.subject.label not in urgent:
+            yield Cleared(alert.subject, *at, RULES[kind].resolved)
+
+
+def _labelled(place: WatchPlace, kind: AlertKind, name: str) -> AlertSubject:
+    return AlertSubject(place.chain_id, place.wallet_address, None, kind, name)
 
 
 async def _crossings(

@@ -317,7 +317,9 @@ class WatchReader:
                 sources.client,
                 network,
                 {
-                    pool: FeeTerms(pools[pool].key.fee, pools[pool].protocol_fee)
+                    pool: FeeTerms(
+                        pools[pool].key.fee, pools[pool].protocol_fee, pools[pool].key.tick_spacing
+                    )
                     for pool in unmarketed
                 },
                 DAY_HOURS * HOUR,

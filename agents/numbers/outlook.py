@@ -61,6 +61,11 @@ class PoolMarket(Struct, frozen=True):
     fee_low_factor: float = 1.0
     fee_high_factor: float = 1.0
     """One day in ten pays less than the one, and one more than the other, of what is expected."""
+    week_low_factor: float = 1.0
+    week_high_factor: float = 1.0
+    """The same of a week's fees."""
+    week_sigma: float | None = None
+    """Deviation of a day's log return for the chance of seven days; None before 30 are known."""
 
     @property
     def fee_rate(self) -> float | None:
@@ -82,6 +87,7 @@ class PoolMarket(Struct, frozen=True):
         return replace(
             self,
             daily_sigma=self.daily_sigma * volatility,
+            week_sigma=None if self.week_sigma is None else self.week_sigma * volatility,
             edge_7d=None if edge is None else edge * fees / (volatility * volatility),
             fee_rate_7d=None if rate is None else rate * fees,
         )
@@ -128,10 +134,12 @@ def look_at(market: PoolMarket, stake: Stake) -> Outlook:
     if market.unit1_value is not None:
         value = fees.position_value(stake.liquidity, market.price, edges, market.unit1_value)
     day, week = (net_over(market, stake, hours) for hours in (HOURS_PER_DAY, HOURS_PER_WEEK))
-    low, high = _fee_factors(market)
+    low, high = _fee_factors(market, market.fee_low_factor, market.fee_high_factor)
+    low_7d, high_7d = _fee_factors(market, market.week_low_factor, market.week_high_factor)
+    week_ticks = None if market.week_sigma is None else daily_ticks(market.week_sigma)
     return Outlook(
         edges=edges,
-        exit=range_exit(edges, ticks_a_day),
+        exit=range_exit(edges, ticks_a_day, week_ticks),
         in_range_share=time_in_range(edges, ticks_a_day),
         value=value,
         fee_24h=day.fees,
@@ -139,8 +147,8 @@ def look_at(market: PoolMarket, stake: Stake) -> Outlook:
         fee_high_24h=_times(day.fees, high),
         lvr_24h=day.lvr,
         week=week,
-        week_low=week._replace(fees=_times(week.fees, low)),
-        week_high=week._replace(fees=_times(week.fees, high)),
+        week_low=week._replace(fees=_times(week.fees, low_7d)),
+        week_high=week._replace(fees=_times(week.fees, high_7d)),
     )
 
 
@@ -173,6 +181,13 @@ def net_over(market: PoolMarket, stake: Stake, hours: float) -> Net:
     return Net(_fees(market, worth, days), market.loss_rate * worth * days)
 
 
+def week_again(market: PoolMarket, week: Net) -> float | None:
+    """A week's fees − LVR, if the pool paid just what it paid in the last."""
+    if not week.fees or not market.fee_rate or market.fee_rate_7d is None:
+        return week.total
+    return week._replace(fees=week.fees * market.fee_rate_7d / market.fee_rate).total
+
+
 def expected_life_hours(market: PoolMarket, stake: Stake) -> float:
     """The mean time to first exit."""
     return mean_hours(edges_of(market.price, stake.ticks), daily_ticks(market.daily_sigma), 0.0)
@@ -186,7 +201,7 @@ def _fees(market: PoolMarket, worth: float, days: float) -> float | None:
     return rate * worth * days * fees.diluted(active, others, worth)
 
 
-def _fee_factors(market: PoolMarket) -> tuple[float, float]:
+def _fee_factors(market: PoolMarket, low: float, high: float) -> tuple[float, float]:
     """The interval's ends as parts of what is expected.
 
     They were measured around the week's own figure; what is expected lies within them all the same.
@@ -194,7 +209,7 @@ def _fee_factors(market: PoolMarket) -> tuple[float, float]:
     if not market.fee_rate or market.fee_rate_7d is None:
         return 1.0, 1.0
     drawn = market.fee_rate_7d / market.fee_rate
-    return min(1.0, market.fee_low_factor * drawn), max(1.0, market.fee_high_factor * drawn)
+    return min(1.0, low * drawn), max(1.0, high * drawn)
 
 
 def _times(amount: float | None, factor: float) -> float | None:

@@ -72,8 +72,8 @@ def _first_match(
         return Regime.VOLATILE, f"{day}, over {_percent(VOLATILE_SIGMA)}."
     if efficiency is not None and efficiency > TRENDING_EFFICIENCY and sigma_24h > TRENDING_SIGMA:
         return Regime.TRENDING, (
-            f"{efficiency:.0%} of the price's way went in one direction, over "
-            f"{TRENDING_EFFICIENCY:.0%} is a trend, and {day}."
+            f"{efficiency:.0%} of the last day's moves went one way; over "
+            f"{TRENDING_EFFICIENCY:.0%} is a trend; {day}."
         )
     unknown = [
         name for name, value in (("7 d level", sigma_7d), ("path", efficiency)) if value is None
@@ -83,4 +83,4 @@ def _first_match(
 
 
 def _percent(sigma: float) -> str:
-    return f"{100 * sigma:.3g} %"
+    return f"{100 * sigma:.3g}%"

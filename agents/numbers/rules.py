@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from agents.numbers.profiles import ProfileRules, Tiebreak
-from chain.base.units import hours
+from chain.base.units import hours, times_words
 
 if TYPE_CHECKING:
     from agents.numbers.survival import StressBuffers
@@ -180,7 +180,7 @@ def _gas_yield(move: MoveNumbers, rules: ProfileRules) -> RuleResult:
     elif ratio == inf:
         verdict, words = JudgmentVerdict.VETO, "no fees are expected to pay for the gas"
     else:
-        cost = f"gas is {ratio:.3g} × a day's fees"
+        cost = f"gas is {times_words(ratio)} a day's fees"
         if ratio > 2 * ceiling:
             verdict, words = JudgmentVerdict.VETO, f"{cost}, over twice the ceiling of {ceiling:g}"
         elif ratio > ceiling:

@@ -59,12 +59,24 @@ def estimate_sigma(sigma_24h: float | None, sigma_7d: float | None) -> SigmaEsti
     return SigmaEstimate(blended, SigmaWindows.BOTH)
 
 
+def week_sigma(
+    sigma_24h: float | None, sigma_7d: float | None, sigma_30d: float | None
+) -> float | None:
+    """σ² = ¼σ²₂₄ₕ + .35σ²₇d + .4σ²₃₀d, for the chance of seven days alone.
+
+    One quiet week is no promise for the next: without the month no such chance is given.
+    """
+    if sigma_24h is None or sigma_7d is None or sigma_30d is None:
+        return None
+    windows = (sigma_24h, sigma_7d, sigma_30d)
+    return sqrt(sum(part * each * each for part, each in zip(WEEK_PARTS, windows, strict=True)))
+
+
+WEEK_PARTS = (0.25, 0.35, 0.4)
+"""Of the day, the week and the month in the variance of the next seven days; not fitted."""
 HOURS_PER_DAY = 24.0
 BUFFER_PROBABILITY = 0.95
 """A buffer is the time a range survives with this probability, shown as "model 95 %"."""
-
-WEEK_TOO_HIGH_POINTS = 7
-"""How much too high chances to stay 7 d were at worst, over hours of ETH of 2021 to 2023."""
 
 _SERIES_MEET = 0.1
 """Both series hold to the last bits around this σ²t/W²."""
@@ -107,19 +119,28 @@ class RangeExit(NamedTuple):
     median_hours: float
     mean_hours: float
     survival_24h: float
-    survival_7d: float
+    survival_7d: float | None
+    """None until volatility is known over 30 days."""
 
 
 # Whoever proposes a range, whoever checks it and whoever asks what it survives want the same.
 @lru_cache(maxsize=4096)
-def range_exit(edges: Edges, daily_ticks: float, scatter: float = SIGMA_SCATTER) -> RangeExit:
-    """Everything that is asked about a range's life."""
+def range_exit(
+    edges: Edges,
+    daily_ticks: float,
+    week_ticks: float | None = None,
+    scatter: float = SIGMA_SCATTER,
+) -> RangeExit:
+    """Everything that is asked about a range's life; `week_ticks` is σ for the next seven days."""
+    week = None
+    if week_ticks:
+        week = survival(edges, week_ticks, 7 * HOURS_PER_DAY, scatter)
     return RangeExit(
         buffers=stress_buffers(edges, daily_ticks, scatter),
         median_hours=median_hours(edges, daily_ticks, scatter),
         mean_hours=mean_hours(edges, daily_ticks, scatter),
         survival_24h=survival(edges, daily_ticks, HOURS_PER_DAY, scatter),
-        survival_7d=survival(edges, daily_ticks, 7 * HOURS_PER_DAY, scatter),
+        survival_7d=week,
     )
 
 

@@ -196,7 +196,7 @@ async def _terms(sources: Sources, head: Block, due: Sequence[_Due]) -> dict[Poo
     here = OneBlock(sources.client, sources.network, head.hash)
     words = (await read_slots(here, sources.network, pool_state_slots(keys))).words
     return {
-        state.pool_id: FeeTerms(state.key.fee, state.protocol_fee)
+        state.pool_id: FeeTerms(state.key.fee, state.protocol_fee, state.key.tick_spacing)
         for state in pool_states(keys, words)
     }
 

@@ -284,7 +284,8 @@ class _Scoring:
         for one, stake in self._ranges():
             if one.survival is not None:
                 said = one.survival.day if days == 1 else one.survival.week
-                yield StayOutcome(said, self._course.stays_in(stake.ticks))
+                if said is not None:
+                    yield StayOutcome(said, self._course.stays_in(stake.ticks))
 
     def fees(self) -> Iterator[FeeOutcome]:
         """Every interval of fees the card gives such a range, where dollars are known."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agents.model.brief import Brief
 from agents.model.numerals import Unit
+from agents.trade.findings import GeometryFinding, LiquidityFinding
 from agents.trade.payloads import (
     JUDGE,
     LIQUIDITY,
@@ -137,6 +138,7 @@ def judge_brief(role: Role, case: SynthesisReady, levels: Sequence[PriceLevel]) 
     _say_triage(brief, case.triage)
     _say_account(brief, question)
     _say_findings(brief, case.findings)
+    _say_blackboard(brief, case.findings)
     _say_sections(brief, case.context, role)
     _say_memory(brief, question)
     if not hedging:
@@ -237,6 +239,9 @@ def _say_outside(brief: Brief, context: TradeContext) -> None:
             continue
         for line in section.text.splitlines():
             brief.say(f"{name.value}, by strangers: {brief.quote(line)}")
+    # Behind how much was filed stands what earlier hours have filed and fits this one.
+    for line in context.section(SectionName.INGESTION).text.splitlines()[1:]:
+        brief.say(f"filed earlier, by strangers: {brief.quote(line)}")
 
 
 def _say_conflicts(brief: Brief, conflicts: ConflictMap) -> None:
@@ -253,6 +258,7 @@ def _say_conflicts(brief: Brief, conflicts: ConflictMap) -> None:
             f"{conflict.tiebreaker}"
         )
     brief.say(f"  open: {brief.quote(conflicts.key_uncertainty)}")
+    brief.say(f"  whom to weigh: {brief.quote(conflicts.regime_note)}")
 
 
 def _say_regime(brief: Brief, regime: RegimeCall) -> None:
@@ -272,6 +278,27 @@ def _say_findings(brief: Brief, findings: Sequence[AnyFinding]) -> None:
         )
 
 
+def _say_blackboard(brief: Brief, findings: Sequence[AnyFinding]) -> None:
+    """What two experts have seen beside a side and a confidence."""
+    for finding in findings:
+        if isinstance(finding, LiquidityFinding) and finding.target_entry is not None:
+            brief.say(f"  liquidity would enter at {_price(brief, finding.target_entry)}")
+        if isinstance(finding, GeometryFinding):
+            levels = "; ".join(
+                f"{name.replace('_', ' ')} {_price(brief, price)}"
+                for name, price in finding.key_levels.model_dump().items()
+                if price is not None
+            )
+            brief.say(f"  the chart's levels: {levels or 'none'}")
+            brief.say(
+                f"  on the chart: pattern {finding.pattern}, flow {finding.cvd_signal}, funding "
+                f"{finding.funding_visual}; {brief.quote(finding.fibonacci_context)}"
+            )
+            if finding.unverified:
+                names = ", ".join(name.replace("_", " ") for name in finding.unverified)
+                brief.say(f"  read off it, and not borne out by its numbers: {names}")
+
+
 def _say_account(brief: Brief, question: DeskQuestion) -> None:
     account, hedge = question.account, question.hedge
     held = account.held(question.symbol)
@@ -280,10 +307,13 @@ def _say_account(brief: Brief, question: DeskQuestion) -> None:
         f"short); equity {brief.number(account.equity, Unit.USD)}."
     )
     if hedge is not None:
+        where = ""
+        if hedge.price_range is not None:
+            lower, upper = hedge.price_range
+            where = f", between {_price(brief, lower)} and {_price(brief, upper)}"
         brief.say(
             f"The position holds {brief.number(hedge.delta, Unit.PLAIN)} {hedge.coin} of "
-            f"{brief.number(hedge.worth_usd, Unit.USD)}, between "
-            f"{_price(brief, hedge.lower)} and {_price(brief, hedge.upper)}."
+            f"{brief.number(hedge.worth_usd, Unit.USD)}{where}."
         )
 
 

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from agents.trade.facts import AccountFacts
+from agents.trade.hedge_replay import hedge_outlook
 from agents.trade.indicators import to_step
-from agents.trade.judging import ladder_step
+from agents.trade.judging import FUNDING_HOURS, ladder_step
 from agents.trade.leverage_guard import GuardFacts, GuardJudgment, VenueExposure, guard
-from agents.trade.opinions import floored, hedged_quantity
+from agents.trade.opinions import RangeExposure, floored, hedged_quantity
 from agents.trade.payloads import DecisionDraft, RiskVerdict, snapshot_hash
 from agents.trade.plan import HedgePlan, LadderStep, PlannedOrder, TradePlan, identified
 from agents.trade.risk_rules import HOLD, RiskFacts, RiskJudgment, RiskRule, Sizing, judge_risk
@@ -19,14 +21,12 @@ from agents.trade.terms import (
     Objective,
     SectionName,
     TradeDecision,
-    VenueKind,
 )
 from agents.trade.triage import is_options_panic
 from chain.exchange.public.book import walk_levels
 
 if TYPE_CHECKING:
     from agents.trade.facts import (
-        AccountFacts,
         ContextSection,
         DeskQuestion,
         DeskSettings,
@@ -134,6 +134,17 @@ def _first(style: ExecutionStyle, size: OrderSize, market: MarketSnapshot) -> Pl
             )
 
 
+def finished_soon(orders: tuple[PlannedOrder, ...], seconds: int) -> tuple[PlannedOrder, ...]:
+    """A resting hedge fills when the price rises: what is left of it soon is sold at once."""
+    if not orders or orders[0].type != "maker":
+        return orders
+    first = orders[0].model_copy(update={"expires_seconds": seconds})
+    rest = first.model_copy(
+        update={"type": "market", "price": None, "expires_seconds": None, "finishes": True}
+    )
+    return first, rest
+
+
 def _resting_price(market: MarketSnapshot, sign: int) -> float:
     """The best price on one's own side: it rests there, and takes nothing."""
     book = market.book
@@ -143,44 +154,73 @@ def _resting_price(market: MarketSnapshot, sign: int) -> float:
     return to_step(market.mark * (1 - sign * 0.0001), market.price_step)
 
 
+_WHOLE = 1 - 2e-5
+"""Numbers that travel have six digits."""
 _THIN = 0.25
 """Of what rests within 20 levels: more than this at once is sliced instead."""
 _LEVELS = 20
-_FUNDINGS_A_DAY = 3
 _FAILURES = ("unknown", RiskRule.UNPARSABLE.value)
 """How notes begin that tell of something missing."""
 
 
 def desk_limits(settings: DeskSettings) -> DeskLimits:
-    return DeskLimits(binance_usd=settings.binance_usd, account_leverage=settings.account_leverage)
+    return DeskLimits(order_usd=settings.order_usd, account_leverage=settings.account_leverage)
+
+
+def routed(account: AccountFacts, sizing: Sizing) -> tuple[AccountFacts, Sizing]:
+    """Rule 5: spot takes a long within its limits, unlevered; the other venue takes the rest."""
+    spot, notional = account.spot, sizing.notional(max(account.equity or 0.0, 0.0))
+    if spot is None or sizing.decision is not TradeDecision.LONG or not notional:
+        return account, sizing
+    if notional > min(spot.terms.most_usd or 0.0, spot.cash):
+        return account, sizing
+    there = AccountFacts(
+        venue=spot.venue,
+        time=account.time,
+        equity=spot.cash,
+        positions=(),
+        waiting=(),
+        maker_fee=spot.maker_fee,
+        taker_fee=spot.taker_fee,
+        terms=spot.terms,
+    )
+    return there, Sizing(sizing.decision, notional / spot.cash * 100, 1.0)
 
 
 def judged_risk(case: DecisionDraft, sizing: Sizing) -> RiskJudgment:
     question, limits = case.question, desk_limits(case.question.settings)
-    number = case.context.number
-    hedging = question.objective is Objective.HEDGE
+    number, thin = case.context.number, _is_thin(case, sizing)
+    if question.objective is Objective.HEDGE:
+        return _hedge_risk(case, sizing, thin=thin)
     facts = RiskFacts(
         mode=question.mode,
-        venue=case.market.venue_kind,
+        venue=question.account.terms.limits,
         equity=max(question.account.equity or 0.0, 0.0),
         funding_rate=number(SectionName.FUNDING, "rate"),
-        # A hedge lowers what is at risk: what shrinks risk-taking would raise it.
-        options_panic=not hedging
-        and is_options_panic(
+        options_panic=is_options_panic(
             number(SectionName.OPTIONS, "dvol_z"),
             number(SectionName.OPTIONS, "week_volatility"),
             number(SectionName.OPTIONS, "quarter_volatility"),
             limits,
         ),
-        curve_spread=None if hedging else number(SectionName.MACRO, "curve_spread"),
-        curve_change=None if hedging else number(SectionName.MACRO, "curve_change"),
+        curve_spread=number(SectionName.MACRO, "curve_spread"),
+        curve_change=number(SectionName.MACRO, "curve_change"),
         long_liquidations_usd=number(SectionName.LIQUIDATIONS, "long_usd"),
-        short_liquidations_usd=None if hedging else number(SectionName.LIQUIDATIONS, "short_usd"),
-        krw_per_usd=question.account.krw_per_usd,
+        short_liquidations_usd=number(SectionName.LIQUIDATIONS, "short_usd"),
         anomalies=case.triage.anomalies,
-        thin_book=_is_thin(case, sizing),
+        thin_book=thin,
     )
     return judge_risk(sizing, facts, limits)
+
+
+def _hedge_risk(case: DecisionDraft, sizing: Sizing, *, thin: bool) -> RiskJudgment:
+    """A hedge lowers what is at risk: what shrinks risk-taking would raise it."""
+    if sizing.decision is TradeDecision.CANCEL_AND_CLOSE:
+        return RiskJudgment(sizing, sizing, (), ExecutionStyle.CASINO_EXIT)
+    style = ExecutionStyle.SMART_DCA if thin else ExecutionStyle.PASSIVE_MAKER
+    if sizing.decision.opens and case.question.account.terms.spot:
+        return RiskJudgment(sizing, HOLD, (RiskRule.SPOT_ONLY,), style)
+    return RiskJudgment(sizing, sizing, (), style)
 
 
 def guard_facts(account: AccountFacts, least_notional: float) -> GuardFacts:
@@ -208,9 +248,11 @@ def guarded(case: RiskVerdict) -> tuple[Sizing, GuardJudgment, LadderStep]:
     after = sizing
     if sizing.decision.opens:
         shrunk = judged.notional / asked if asked > 0 else 0.0
+        # A part of a hedge protects less than it says: it fits whole, or not at all.
+        cut = shrunk < _WHOLE and case.question.objective is Objective.HEDGE
         after = (
             Sizing(sizing.decision, sizing.allocation_pct * shrunk, sizing.leverage)
-            if judged.allows
+            if judged.allows and not cut
             else HOLD
         )
     notes = () if after == sizing else (judged.reason.value,)
@@ -231,7 +273,7 @@ def concluded(case: RiskVerdict) -> tuple[TradePlan, GuardJudgment]:
     if decision.opens and coins == 0:
         decision, reason = TradeDecision.HOLD, "what is left is less than the venue takes"
     outright = question.objective is Objective.TRADE and decision.opens
-    protects = outright and market.venue_kind is not VenueKind.UPBIT
+    protects = outright and question.account.terms.stops
     if outright and not protects:
         reason = f"{reason}; stop and profit are yours to watch: the venue keeps neither"
     orders = styled_orders(
@@ -241,6 +283,8 @@ def concluded(case: RiskVerdict) -> tuple[TradePlan, GuardJudgment]:
         stop=case.draft.stop_loss if protects else None,
         take_profit=case.draft.take_profit if protects else None,
     )
+    if question.objective is Objective.HEDGE:
+        orders = finished_soon(orders, question.settings.hedge_seconds)
     plan = TradePlan(
         plan_id="",
         symbol=question.symbol,
@@ -273,6 +317,9 @@ def concluded(case: RiskVerdict) -> tuple[TradePlan, GuardJudgment]:
         findings=case.findings,
         conflicts=case.conflicts,
         reasoning=case.draft.reasoning,
+        hold_duration=case.draft.hold_duration,
+        ev_rationale=case.draft.ev_rationale,
+        key_factors=case.draft.key_factors,
         sections=case.context.sections,
         hedge=_hedge_plan(case, orders, decision),
         decided_by=case.decided_by,
@@ -335,13 +382,13 @@ def _coins(case: RiskVerdict, sizing: Sizing, allowed: float) -> float:
     if hedge is not None and ratio is not None:
         wanted = hedged_quantity(hedge.delta, ratio, market.quantity_step)
     if sizing.decision is TradeDecision.CANCEL_AND_CLOSE:
-        held = question.account.held(question.symbol)
+        held = question.account.outright(question.symbol)
         return -held if hedge is None else question.hedge_short - wanted
     if not sizing.decision.opens:
         return 0.0
-    most = allowed / market.mark
     coins = floored(
-        most if hedge is None else min(most, wanted - question.hedge_short), market.quantity_step
+        allowed / market.mark if hedge is None else wanted - question.hedge_short,
+        market.quantity_step,
     )
     if coins * market.mark < market.least_notional:
         return 0.0
@@ -349,7 +396,8 @@ def _coins(case: RiskVerdict, sizing: Sizing, allowed: float) -> float:
 
 
 def _only_reduces(case: RiskVerdict, coins: float) -> bool:
-    held = case.question.account.held(case.question.symbol)
+    account, symbol = case.question.account, case.question.symbol
+    held = account.outright(symbol) if case.question.hedge is None else account.held(symbol)
     return held * coins < 0 and abs(coins) <= abs(held)
 
 
@@ -375,10 +423,19 @@ def _hedge_plan(
         change = orders[0].quantity * (1 if orders[0].side == "sell" else -1)
     reached = max(held + change, 0.0)
     rate = case.context.number(SectionName.FUNDING, "rate")
-    cost = None if rate is None else -rate * _FUNDINGS_A_DAY * reached * case.market.mark
+    cost = None if rate is None else -rate * 24 / FUNDING_HOURS * reached * case.market.mark
+    exposure = RangeExposure.holding(hedge.delta, hedge.price, hedge.lower, hedge.upper)
+    outlook = None
+    if exposure is not None:
+        candles, fee = case.market.hours.candles, case.question.account.taker_fee
+        outlook = hedge_outlook(
+            exposure, candles, hedge.price, target=ratio, band=hedge.band, fee=fee
+        )
     return HedgePlan(
         position=hedge,
         ratio=ratio,
+        argued=case.hedge_argued,
+        outlook=outlook,
         held=held,
         wanted=wanted,
         reached=reached,

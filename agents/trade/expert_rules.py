@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from agents.numbers.regime import TRENDING_EFFICIENCY, Regime, RegimeReading, read_regime
 from agents.trade.findings import (
     LiquidityFinding,
     MacroFinding,
@@ -12,13 +13,7 @@ from agents.trade.findings import (
     RegimeCall,
     TriageReport,
 )
-from agents.trade.indicators import (
-    exponential_mean,
-    mean,
-    path_efficiency,
-    percentile_rank,
-    realised_volatility,
-)
+from agents.trade.indicators import mean, path_efficiency, realised_volatility
 from agents.trade.terms import (
     Bias,
     DeskLimits,
@@ -199,10 +194,7 @@ def _vote(number: float | None, lower: float, upper: float, *, low: int) -> int 
 
 _LEAST_HOURS = 60
 _DAY = 24
-_TREND_EFFICIENCY = 0.2
-_PANIC_RANK = 0.97
-_PANIC_DAY = 0.035
-"""Of a day's price: calmer markets than that do not panic, however calm they were before."""
+_WEEK = 7 * _DAY
 _EXTREME_FEAR = 15
 _FLAT = 0.02
 _ACCUMULATED = 0.01
@@ -231,25 +223,27 @@ _TRUST = {
     MarketRegime.SIDEWAYS_ACCUMULATION: (1.0, 0.8, 0.6, 0.7),
 }
 _DIRECTIVE = {
-    MarketRegime.BULL_MOMENTUM: "Trust geometry first: trends run to their levels. Doubt fades.",
-    MarketRegime.BEAR_MOMENTUM: "Trust liquidity and macro: selling feeds itself. Doubt bounces.",
-    MarketRegime.RANGE_BOUND: "Trust microstructure: edges hold while the book does. Doubt macro.",
-    MarketRegime.VOLATILITY_PANIC: "Trust macro and options: charts and books lie in a panic.",
-    MarketRegime.SIDEWAYS_ACCUMULATION: "Trust liquidity: watch who buys while nothing moves.",
+    MarketRegime.BULL_MOMENTUM: "Trends tend to reach their levels: geometry counts most.",
+    MarketRegime.BEAR_MOMENTUM: "Selling brings more selling: liquidity and macro count most.",
+    MarketRegime.RANGE_BOUND: "The range holds while the order book does: microstructure leads.",
+    MarketRegime.VOLATILITY_PANIC: "In a panic charts and books mislead: macro and options lead.",
+    MarketRegime.SIDEWAYS_ACCUMULATION: "The price stands still: liquidity shows who buys.",
 }
 
 
 def classify(market: MarketSnapshot, context: TradeContext, limits: DeskLimits) -> RegimeCall:
-    """First match of one table: panic, trend, accumulation, else range."""
+    """By the table that judges pools too; what only options and crowds tell makes it a panic."""
     candles = market.hours.candles
-    dvol_z = context.number(SectionName.OPTIONS, "dvol_z")
-    fear = context.number(SectionName.FEAR_GREED, "value")
     regime, why = MarketRegime.RANGE_BOUND, "too few hours to tell more"
     if len(candles) >= _LEAST_HOURS:
-        regime, why = _of(candles, dvol_z, fear, limits)
+        reading = market_reading([candle.close for candle in candles])
+        alarm = _alarm(context, limits)
+        regime, why = _named(reading, candles), f"{reading.regime.value}: {reading.reason}"
+        if alarm is not None:
+            regime, why = MarketRegime.VOLATILITY_PANIC, f"{alarm}; {why}"
     return RegimeCall(
         regime=regime,
-        rationale=why,
+        rationale=why.removesuffix("."),
         trust_directive=_DIRECTIVE[regime],
         risk_budget_pct=RISK_BUDGET[regime],
         risk_bias=_BIAS[regime],
@@ -258,55 +252,37 @@ def classify(market: MarketSnapshot, context: TradeContext, limits: DeskLimits) 
     )
 
 
-def _of(
-    candles: Sequence[Candle], dvol_z: float | None, fear: float | None, limits: DeskLimits
-) -> tuple[MarketRegime, str]:
-    return (
-        _panic(candles, dvol_z, fear, limits)
-        or _trend(candles)
-        or _accumulation(candles)
-        or (MarketRegime.RANGE_BOUND, "neither a trend nor a panic nor quiet buying")
-    )
+def market_reading(closes: Sequence[float]) -> RegimeReading:
+    """Of the last day's hours, held against the last week's where there are as many."""
+    day = closes[-_DAY - 1 :]
+    week = closes[-_WEEK - 1 :]
+    sigma_7d = realised_volatility(week) * _DAY**0.5 if len(week) > _WEEK else None
+    return read_regime(realised_volatility(day) * _DAY**0.5, sigma_7d, path_efficiency(day))
 
 
-def _panic(
-    candles: Sequence[Candle], dvol_z: float | None, fear: float | None, limits: DeskLimits
-) -> tuple[MarketRegime, str] | None:
-    closes = [candle.close for candle in candles]
-    daily = [
-        realised_volatility(closes[end - _DAY : end + 1]) * _DAY**0.5
-        for end in range(_DAY, len(closes))
-    ]
-    why = None
+def _alarm(context: TradeContext, limits: DeskLimits) -> str | None:
+    dvol_z = context.number(SectionName.OPTIONS, "dvol_z")
+    fear = context.number(SectionName.FEAR_GREED, "value")
     if dvol_z is not None and dvol_z >= limits.dvol_z:
-        why = f"implied volatility stands {dvol_z:.1f} σ high"
-    elif daily[-1] >= _PANIC_DAY:
-        if percentile_rank(daily[:-1], daily[-1]) >= _PANIC_RANK:
-            why = f"it moves {daily[-1]:.1%} a day, as it rarely did"
-        elif fear is not None and fear <= _EXTREME_FEAR:
-            why = f"fear and greed stands at {fear:.0f}"
-    return None if why is None else (MarketRegime.VOLATILITY_PANIC, why)
+        return f"implied volatility stands {dvol_z:.1f} σ high"
+    return None if fear is None or fear > _EXTREME_FEAR else f"fear and greed stands at {fear:.0f}"
 
 
-def _trend(candles: Sequence[Candle]) -> tuple[MarketRegime, str] | None:
-    closes = [candle.close for candle in candles]
-    fast, slow = exponential_mean(closes, 50), exponential_mean(closes, 200)
-    efficiency = path_efficiency(closes[-2 * _DAY :])
-    if efficiency < _TREND_EFFICIENCY:
-        return None
-    words = f"of two days' way {efficiency:.0%} led one way"
-    if fast > slow and closes[-1] > fast:
-        return MarketRegime.BULL_MOMENTUM, f"{words}: up, above both means"
-    if fast < slow and closes[-1] < fast:
-        return MarketRegime.BEAR_MOMENTUM, f"{words}: down, below both means"
-    return None
+def _named(reading: RegimeReading, candles: Sequence[Candle]) -> MarketRegime:
+    """The same regime in the trade desk's words, which tell up from down."""
+    if reading.regime is Regime.STRESSED:
+        return MarketRegime.VOLATILITY_PANIC
+    efficiency = reading.path_efficiency or 0.0
+    if reading.regime is Regime.TRENDING or efficiency > TRENDING_EFFICIENCY:
+        rose = candles[-1].close > candles[-_DAY - 1].close
+        return MarketRegime.BULL_MOMENTUM if rose else MarketRegime.BEAR_MOMENTUM
+    accumulates = reading.regime is Regime.RANGING and _accumulates(candles)
+    return MarketRegime.SIDEWAYS_ACCUMULATION if accumulates else MarketRegime.RANGE_BOUND
 
 
-def _accumulation(candles: Sequence[Candle]) -> tuple[MarketRegime, str] | None:
+def _accumulates(candles: Sequence[Candle]) -> bool:
+    """Flat for two days while takers bought."""
     recent = candles[-2 * _DAY :]
     volume = sum(candle.volume for candle in recent)
     bought = sum(candle.delta for candle in recent) / volume if volume else 0.0
-    moved = recent[-1].close / recent[0].open - 1
-    if abs(moved) > _FLAT or bought < _ACCUMULATED:
-        return None
-    return MarketRegime.SIDEWAYS_ACCUMULATION, f"flat for two days; takers bought {bought:.1%}"
+    return abs(recent[-1].close / recent[0].open - 1) <= _FLAT and bought >= _ACCUMULATED

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from agents.bus.envelope import Measure, Payload, Units
+from agents.trade.risk_rules import VenueLimits
 from agents.trade.terms import (
     MarketRegime,
     Objective,
@@ -14,7 +15,6 @@ from agents.trade.terms import (
     SectionStatus,
     TradeDecision,
     TradeMode,
-    VenueKind,
 )
 from chain.exchange.public.market import BookLevel, Candle
 
@@ -71,7 +71,6 @@ class MarketSnapshot(Payload):
 
     symbol: str
     venue: str
-    venue_kind: VenueKind
     time: int
     mark: Measure
     price_step: Measure
@@ -108,6 +107,8 @@ class HeldContract(Payload):
     quantity: Measure
     entry: Measure
     mark: Measure | None
+    hedge: Measure = 0.0
+    """Of the quantity, what stands for hedges of positions."""
 
 
 class WaitingOrder(Payload):
@@ -116,6 +117,32 @@ class WaitingOrder(Payload):
     venue: str
     symbol: str
     notional_usd: Measure | None
+
+
+class VenueTerms(Payload):
+    """What the venue can do: rules ask for an ability, never for a name."""
+
+    spot: bool = False
+    leverage: Measure = 3.0
+    stops: bool = True
+    rests: bool = True
+    most_usd: Measure | None = 2_000.0
+    """Of one outright order; None where its money has no known price."""
+
+    @property
+    def limits(self) -> VenueLimits:
+        return VenueLimits(self.spot, self.leverage, self.rests, self.most_usd)
+
+
+class SpotAccount(Payload):
+    """A second venue, where a long goes that fits its limits."""
+
+    venue: str
+    terms: VenueTerms
+    cash: Measure
+    """Dollars that are not in coins already."""
+    maker_fee: Measure
+    taker_fee: Measure
 
 
 class AccountFacts(Payload):
@@ -128,12 +155,19 @@ class AccountFacts(Payload):
     waiting: tuple[WaitingOrder, ...]
     maker_fee: Measure
     taker_fee: Measure
-    venue_kind: VenueKind = VenueKind.BINANCE
-    krw_per_usd: Measure | None = None
-    """Where the venue counts in won."""
+    terms: VenueTerms = VenueTerms()
+    spot: SpotAccount | None = None
 
     def held(self, symbol: str) -> float:
         return sum(position.quantity for position in self.positions if position.symbol == symbol)
+
+    def hedging(self, symbol: str) -> float:
+        """Of what is held, that which hedges positions: below 0 short."""
+        return sum(position.hedge for position in self.positions if position.symbol == symbol)
+
+    def outright(self, symbol: str) -> float:
+        """Of what is held, that which hedges nothing."""
+        return self.held(symbol) - self.hedging(symbol)
 
 
 class HedgeFacts(Payload):
@@ -159,10 +193,34 @@ class HedgeFacts(Payload):
     wallet: str = ""
     token: str = ""
     """The coin's address in the pool."""
+    rated: bool = False
+    """Whether its coin is worth a share or a multiple of what its contract is of."""
+    rate: Measure = 1.0
+    """Of that, how much one coin is worth."""
+    other_rate: Measure = 0.0
+    """The same of the pool's other token; 0 where that is no coin of this contract."""
+    other_coin: str = ""
+    """What else the position holds that has a hedge of its own; empty beside a dollar."""
+    unhedged_coin: str = ""
+    """What else it holds that the venue has no contract of."""
+    target: Annotated[Measure, Field(ge=0, le=1)] = 1.0
+    """Of its coins, what should be short."""
+    band: Annotated[Measure, Field(gt=0, le=1)] = 0.2
+    """How far the hedge may be off, as a share of what it should be, before it is adjusted."""
     short: Measure | None = None
     """Coins that are short for it; None counts all that are short of the coin."""
     taken_over: tuple[tuple[Units, Measure], ...] = ()
     """Of these coins, what was short for positions that are no more, by their ids."""
+
+    @property
+    def price_range(self) -> tuple[float, float] | None:
+        """None where what it holds of the coin does not follow the coin's price."""
+        return (self.lower, self.upper) if self.lower < self.upper else None
+
+    @property
+    def off_usd(self) -> float:
+        """What its hedge lacks or has too much, in dollars."""
+        return abs(self.delta * self.target - (self.short or 0.0)) * self.price
 
 
 class PastDecision(Payload):
@@ -192,6 +250,8 @@ class DeskRecord(Payload):
 
     resolved: int
     won: int
+    fair_wins: Measure = 0.0
+    """How many of them a price without drift would have won."""
     brier: Measure | None
     """None before any trade has ended."""
 
@@ -211,7 +271,12 @@ class SetupRecord(Payload):
 class DeskSettings(Payload):
     """What the person has set, as far as the outcome depends on it."""
 
-    binance_usd: Measure
+    order_usd: Measure
+    """The largest outright order."""
+    hedge_usd: Measure | None = None
+    """The largest hedge; None is what its position is worth."""
+    hedge_seconds: int = 30
+    """How long a hedge rests before what is left of it is taken at once."""
     account_leverage: Annotated[Measure, Field(gt=0, le=2)]
 
 

@@ -34,6 +34,8 @@ class RegimeCall(Payload):
     risk_bias: Literal["risk_on", "neutral", "risk_off"]
     weights: dict[ExpertName, Confidence]
     """The directive in numbers."""
+    directed: dict[ExpertName, Confidence] | None = None
+    """As meta's model would weigh them, within bounds; it can weaken a vote, never make one."""
     fallback: bool
     by_rules: MarketRegime | None = None
     """What the numbers alone say, where a model has spoken."""
@@ -173,6 +175,8 @@ class RegimeReply(StructuredReply):
     trust_directive: Sentence
     risk_budget_pct: ClaimedPercent
     risk_bias: Literal["risk_on", "neutral", "risk_off"]
+    trust_more: ExpertName | None = None
+    trust_less: ExpertName | None = None
 
 
 class LiquidityReply(StructuredReply):

@@ -142,7 +142,7 @@ async def chart(
     case = envelope.payload
     if not isinstance(case, TriageDone):
         return
-    facts, artist = chart_facts(case.market), context.services.artist
+    facts, artist = chart_facts(case.market, case.question.hedge), context.services.artist
     picture = ""
     if artist is not None:
         picture = await artist.draw(facts)

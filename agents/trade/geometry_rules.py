@@ -337,7 +337,7 @@ def _breakout(candles: Sequence[Candle]) -> _PriceAction:
 
 def _inside(close: float, low: float, high: float) -> _PriceAction:
     place = (close - low) / (high - low) if high > low else 0.5
-    words = f"It stands at {place:.0%} of two days' range of {high / low - 1:.1%}."
+    words = f"The price is {place:.0%} up the two-day range, which is {high / low - 1:.1%} wide."
     if high / low - 1 < _NARROW:
         return _PriceAction("accumulation_range", Bias.NEUTRAL, 0.3, words)
     return _PriceAction("none", bias_of(round(0.5 - place, 1)), abs(0.5 - place) * 0.6, words)

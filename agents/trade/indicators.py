@@ -32,28 +32,16 @@ def mean(numbers: Sequence[float]) -> float:
     return sum(numbers) / len(numbers)
 
 
-def exponential_mean(numbers: Sequence[float], bars: int) -> float:
-    weight, value = 2 / (bars + 1), numbers[0]
-    for number in numbers[1:]:
-        value += weight * (number - value)
-    return value
-
-
 def path_efficiency(closes: Sequence[float]) -> float:
-    """What was gained of what was travelled, from 0 to 1."""
-    travelled = sum(abs(after - before) for before, after in pairwise(closes))
-    return 0.0 if travelled == 0 else abs(closes[-1] - closes[0]) / travelled
+    """What was gained of what was travelled in logarithms, from 0 to 1."""
+    travelled = sum(abs(log(after / before)) for before, after in pairwise(closes))
+    return 0.0 if travelled == 0 else abs(log(closes[-1] / closes[0])) / travelled
 
 
 def realised_volatility(closes: Sequence[float]) -> float:
     """The standard deviation of the returns between closes."""
     returns = [log(after / before) for before, after in pairwise(closes)]
     return sqrt(sum(change * change for change in returns) / len(returns)) if returns else 0.0
-
-
-def percentile_rank(numbers: Sequence[float], number: float) -> float:
-    """The share of numbers that are lower."""
-    return sum(other < number for other in numbers) / len(numbers)
 
 
 def z_score(numbers: Sequence[float]) -> float | None:

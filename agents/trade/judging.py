@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import exp, floor, lgamma, log, log1p
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -20,6 +21,7 @@ from agents.trade.opinions import (
     HedgeChange,
     HedgeOpinion,
     JudgeOpinion,
+    RangeExposure,
     agreed_decision,
     asked_prices,
     hedged_quantity,
@@ -27,7 +29,7 @@ from agents.trade.opinions import (
     stepped_ratio,
 )
 from agents.trade.plan import DraftReasoning, LadderStep, TradeDraft, TradeOdds
-from agents.trade.risk_rules import Sizing
+from agents.trade.risk_rules import Sizing, enters_taking
 from agents.trade.terms import (
     HIERARCHY,
     DeskLimits,
@@ -39,6 +41,7 @@ from agents.trade.terms import (
 )
 
 if TYPE_CHECKING:
+    from agents.trade.facts import DeskQuestion, DeskRecord
     from agents.trade.findings import AnyFinding
     from agents.trade.payloads import SynthesisReady
     from chain.exchange.public.market import Candle
@@ -105,9 +108,39 @@ def fair_probability_pct(entry: float, stop: float, profit: float) -> float:
     return risk / (risk + reward) * 100
 
 
-def shrunk_probability_pct(claimed_pct: float, resolved: int, needed: int) -> float:
-    """A claim counts as far as the desk's own trades have ended; before any it is 50 %."""
-    return 50 + (claimed_pct - 50) * min(resolved / needed, 1.0)
+def recorded_odds_pct(fair_pct: float, record: DeskRecord) -> float:
+    """Fair odds, moved by how the desk's own trades fared against theirs, and by nothing else.
+
+    Raised only as far as chance does not explain its wins, at 99 %; lowered by what it fell short.
+    """
+    if not record.resolved:
+        return fair_pct
+    fair, won = record.fair_wins / record.resolved, record.won / record.resolved
+    excess = won - fair
+    if excess > 0:
+        excess = max(least_win_rate(record.won, record.resolved) - fair, 0.0)
+    return min(max(fair_pct + excess * 100, 0.0), 100.0)
+
+
+_CHANCE = 0.01
+_HALVINGS = 40
+
+
+def least_win_rate(won: int, ended: int) -> float:
+    """The rate at which as many wins or more come about once in a hundred times (Clopper-Pearson).
+
+    Trades of unlike odds scatter less than the like ones this assumes, so it errs on the safe side.
+    """
+    if won == 0:
+        return 0.0
+    ways = [lgamma(ended + 1) - lgamma(k + 1) - lgamma(ended - k + 1) for k in range(ended + 1)]
+    low, high = 0.0, won / ended
+    for _ in range(_HALVINGS):
+        rate = (low + high) / 2
+        hit, miss = log(rate), log1p(-rate)
+        tail = sum(exp(ways[k] + k * hit + (ended - k) * miss) for k in range(won, ended + 1))
+        low, high = (rate, high) if tail < _CHANCE else (low, rate)
+    return low
 
 
 def scaled_allocation(allocation_pct: float, risk_budget_pct: float) -> float:
@@ -121,8 +154,6 @@ def funding_cost(rate: float, sign: int, hours: float) -> float:
 
 
 _RANK = (0.4, 0.3, 0.2, 0.1)
-_MOST_CLAIMED = 25.0
-"""Percentage points above even odds that a unanimous vote claims."""
 
 
 class ExpertVote(Struct, frozen=True):
@@ -132,10 +163,6 @@ class ExpertVote(Struct, frozen=True):
     """From 0 to 1."""
     deadlock: ExpertName | None
     """Who decided where the experts were divided evenly."""
-
-    @property
-    def claimed_probability_pct(self) -> float:
-        return 50 + self.strength * _MOST_CLAIMED
 
 
 def count_votes(
@@ -195,6 +222,8 @@ class JudgedCase(Struct, frozen=True):
     hedge_ratio: float | None
     reason: str
     ladder: tuple[LadderStep, ...]
+    hedge_argued: float | None = None
+    """What the experts would hedge, where that is less."""
 
 
 class _Prices(Struct, frozen=True):
@@ -252,10 +281,15 @@ class _Side(Struct, frozen=True):
 def _side(
     case: SynthesisReady, vote: ExpertVote, limits: DeskLimits, opinion: JudgeOpinion | None
 ) -> _Side:
-    held = case.question.account.held(case.question.symbol)
+    # What hedges a position is nobody's trade: no vote adds to it or takes from it.
+    held = case.question.account.outright(case.question.symbol)
     by_vote = _wanted(vote, held, limits)
     wanted = by_vote if opinion is None else agreed_decision(by_vote, opinion.decision, held)
     reason = _why(case, vote, wanted, held)
+    hedging = case.question.account.hedging(case.question.symbol)
+    if wanted.opens and hedging * wanted.sign < 0:
+        words = f"a hedge of {abs(hedging):g} {case.question.coin} is short there; a long undoes it"
+        return _Side(TradeDecision.HOLD, words)
     if wanted is not by_vote:
         reason = f"the judge does not follow the vote for {by_vote.value}"
     if not wanted.opens:
@@ -263,17 +297,16 @@ def _side(
     prices = _prices(case, wanted)
     if prices is None:
         return _Side(TradeDecision.HOLD, "no level of the chart fits a stop and a profit")
-    claimed = vote.claimed_probability_pct
-    if opinion is not None:
-        claimed = min(claimed, opinion.win_pct)
-    odds = _odds(case, claimed, prices, wanted.sign, limits)
+    # A judge may be less sure than the record; surer, nobody listens.
+    claimed = 100.0 if opinion is None else opinion.win_pct
+    odds = _odds(case, claimed, prices, wanted.sign)
     # No choice of levels makes worth it what the rules' own levels do not.
     if opinion is not None and not is_vetoed(odds.expected_pct):
         asked = asked_prices(opinion, judged_levels(case), prices.entry, wanted.sign)
         if asked.wrong_side:
             return _Side(TradeDecision.HOLD, "the judge's stop or profit is on the wrong side")
         prices = _fitting(case, asked, prices)
-        odds = _odds(case, claimed, prices, wanted.sign, limits)
+        odds = _odds(case, claimed, prices, wanted.sign)
     return _Side(wanted, reason, prices, odds)
 
 
@@ -291,32 +324,39 @@ def _fitting(case: SynthesisReady, asked: AskedPrices, own: _Prices) -> _Prices:
 def judge_hedge(
     case: SynthesisReady, limits: DeskLimits, opinion: HedgeOpinion | None = None
 ) -> JudgedCase:
-    """How much of the position's coins to sell short; what is sold lowers risk, so it needs no
-    expected gain and no budget for risk."""
+    """To be short what the person asked for: the size is arithmetic, and no vote changes it.
+
+    The experts may argue for less; what they would do stands beside the plan.
+    """
     vote = _vote(case, limits)
-    ratio = hedge_ratio(case.regime.measured, vote, limits)
+    argued = hedge_ratio(case.regime.measured, vote, limits)
     if opinion is not None:
-        ratio = stepped_ratio(opinion.ratio, ratio)
+        argued = stepped_ratio(opinion.ratio, argued)
     hedge, market = case.question.hedge, case.market
     if hedge is None:
         raise ValueError("a hedge is asked for without its position")
-    held = case.question.hedge_short
+    held, ratio = case.question.hedge_short, hedge.target
     wanted = hedged_quantity(hedge.delta, ratio, market.quantity_step)
     change = HedgeChange(held, wanted)
     drift = change.drift()
-    if wanted < held and (drift is None or drift > limits.drift):
+    # What is opened for the first time is brought to its target, whatever the band.
+    off = drift is None or drift > hedge.band or (held == 0 and wanted > 0)
+    notional = change.difference * market.mark
+    if wanted == held or not off:
+        decision = TradeDecision.HOLD
+        reason = "there is nothing to hedge" if wanted == 0 else "the hedge is where it should be"
+    elif wanted < held:
         decision = TradeDecision.CANCEL_AND_CLOSE
         reason = f"{ratio:.0%} of {hedge.delta:g} {hedge.coin} needs less than is short"
-    elif drift is None or drift <= limits.drift:
-        decision = TradeDecision.HOLD
-        reason = "no hedge is called for" if wanted == 0 else "the hedge is where it should be"
     else:
-        decision = TradeDecision.SHORT
-        reason = f"{ratio:.0%} of {hedge.delta:g} {hedge.coin} in {case.regime.regime.value}"
+        fault = hedge_fault(case.question, wanted * market.mark, notional, market.mark)
+        decision = TradeDecision.SHORT if fault is None else TradeDecision.HOLD
+        reason = fault or f"the {hedge.coin} it holds is sold short, so that its price matters less"
+    sizing = Sizing(decision, 0.0, 1.0)
     equity = case.question.account.equity
-    notional = change.difference * market.mark if decision.opens else 0.0
-    share = 0.0 if not equity or equity <= 0 else min(notional / equity * 100, 100.0)
-    sizing = Sizing(decision, share, 1.0)
+    if decision.opens and equity:
+        share = notional / equity
+        sizing = Sizing(decision, share / max(share, 1.0) * 100, max(share, 1.0))
     steps = tuple(
         ladder_step(stage, sizing, case) for stage in ("judge", "expected_value", "budget")
     )
@@ -324,7 +364,44 @@ def judge_hedge(
     if opinion is not None:
         words = {"counter_scenario": opinion.counter_scenario, "final_logic": opinion.final_logic}
         draft = draft.model_copy(update={"reasoning": draft.reasoning.model_copy(update=words)})
-    return JudgedCase(draft, sizing, None, ratio, reason, steps)
+    less = argued if argued < ratio else None
+    return JudgedCase(draft, sizing, None, ratio, reason, steps, hedge_argued=less)
+
+
+def hedge_fault(
+    question: DeskQuestion, short_usd: float, opening_usd: float, mark: float
+) -> str | None:
+    """Which limit a hedge of this size would break, in words; a hedge is never cut to fit."""
+    hedge, settings, account = question.hedge, question.settings, question.account
+    if hedge is None:
+        return None
+    worth = hedge.worth_usd + hedge.delta * (mark - hedge.price)
+    most = worth if settings.hedge_usd is None else settings.hedge_usd
+    less = f"or hedge less: zuno hedge {hedge.token_id} --target"
+    if short_usd > most * _FULL:
+        share = most / (hedge.delta * mark)
+        return (
+            f"being short ${short_usd:,.0f} is more than hedge_usd under [trade] allows, "
+            f"${most:,.0f}; raise it, {less} {floor(share * 100)}%"
+        )
+    if account.outright(question.symbol) > 0:
+        return f"{question.symbol} is held long there: close that first, or the hedge only cuts it"
+    # What is not known of the account, the guard refuses.
+    held = (abs(one.quantity * (one.mark or 0.0)) for one in account.positions)
+    taken = sum((*held, *(order.notional_usd or 0.0 for order in account.waiting)))
+    equity = account.equity
+    room = settings.account_leverage * (equity or 0.0) - taken
+    if equity and opening_usd > room * _FULL:
+        share = max(room, 0.0) / (hedge.delta * mark)
+        return (
+            f"selling ${opening_usd:,.0f} more exceeds account_leverage under [trade], "
+            f"{settings.account_leverage:g} × ${equity:,.0f}; add margin, "
+            f"{less} {floor(share * 100)}%"
+        )
+    return None
+
+
+_FULL = 1 + 1e-9
 
 
 def hedge_ratio(regime: MarketRegime, vote: ExpertVote, limits: DeskLimits) -> float:
@@ -350,7 +427,15 @@ def ladder_step(stage: str, sizing: Sizing, case: SynthesisReady, *notes: str) -
 
 
 def _vote(case: SynthesisReady, limits: DeskLimits) -> ExpertVote:
-    return count_votes(case.findings, case.regime.weights, case.question.mode, limits)
+    """By the rules' weights and by those that meta directs: the weaker of both counts."""
+    mode, regime = case.question.mode, case.regime
+    vote = count_votes(case.findings, regime.weights, mode, limits)
+    if regime.directed is None:
+        return vote
+    directed = count_votes(case.findings, regime.directed, mode, limits)
+    if directed.direction != vote.direction:
+        return ExpertVote(0, 0.0, None)
+    return min(vote, directed, key=lambda one: one.strength)
 
 
 def _wanted(vote: ExpertVote, held: float, limits: DeskLimits) -> TradeDecision:
@@ -368,12 +453,12 @@ def _why(case: SynthesisReady, vote: ExpertVote, wanted: TradeDecision, held: fl
     if wanted is TradeDecision.HOLD and held and vote.direction * held > 0:
         return "what is held already stands on that side"
     if wanted is TradeDecision.HOLD:
-        return f"the experts' vote is weak: {vote.strength:.0%} {side}"
+        return f"the experts' vote is weak: {side}, strength {vote.strength:.0%}"
     if wanted is TradeDecision.CANCEL_AND_CLOSE:
-        return f"the experts turned against what is held: {vote.strength:.0%} {side}"
+        return f"the experts turned against what is held: {side}, strength {vote.strength:.0%}"
     if vote.deadlock is not None:
         return f"divided evenly; {vote.deadlock.value} comes first in {case.question.mode.value}"
-    return f"the experts vote {vote.strength:.0%} {side}"
+    return f"the experts vote {side}, strength {vote.strength:.0%}"
 
 
 def _sized(case: SynthesisReady, vote: ExpertVote, wanted: TradeDecision) -> Sizing:
@@ -422,34 +507,38 @@ def _prices(case: SynthesisReady, wanted: TradeDecision) -> _Prices | None:
 
 def _range_bounds(case: SynthesisReady) -> tuple[PriceLevel, ...]:
     hedge = case.question.hedge
-    if hedge is None:
-        return ()
-    return PriceLevel(hedge.lower, "range bound"), PriceLevel(hedge.upper, "range bound")
+    bounds = None if hedge is None else hedge.price_range
+    return tuple(PriceLevel(bound, "range bound") for bound in bounds or ())
 
 
-def _odds(
-    case: SynthesisReady, claimed: float, prices: _Prices, sign: int, limits: DeskLimits
-) -> TradeOdds:
+def _odds(case: SynthesisReady, claimed: float, prices: _Prices, sign: int) -> TradeOdds:
     account, record = case.question.account, case.question.record
     book = case.market.book
     slips = () if book is None else (book.buy_slippage_bips, book.sell_slippage_bips)
     known = [slip for slip in slips if slip is not None]
+    takes = enters_taking(case.triage.anomalies, case.question.account.terms.limits)
     costs = TradeCosts(
-        fees=account.maker_fee + account.taker_fee,
-        slippage=max(known, default=5.0) / _BASIS_POINTS,
-        funding=funding_cost(
-            case.context.number(SectionName.FUNDING, "rate") or 0.0,
-            sign,
-            _HOLD_HOURS[case.question.mode],
+        # A stop takes; whether the entry does hangs on how it is carried out.
+        fees=(account.taker_fee if takes else account.maker_fee) + account.taker_fee,
+        slippage=max(known, default=5.0) / _BASIS_POINTS * (2 if takes else 1),
+        # What funding may pay until it turns is no edge.
+        funding=max(
+            funding_cost(
+                case.context.number(SectionName.FUNDING, "rate") or 0.0,
+                sign,
+                _HOLD_HOURS[case.question.mode],
+            ),
+            0.0,
         ),
     )
-    win = shrunk_probability_pct(claimed, record.resolved, limits.resolved_for_trust)
+    fair = fair_probability_pct(prices.entry, prices.stop, prices.take_profit)
+    win = min(recorded_odds_pct(fair, record), claimed)
     seen = outlook(prices.entry, prices.stop, prices.take_profit, win, costs)
     return TradeOdds(
         win_pct=win,
         claimed_pct=claimed,
         break_even_pct=seen.break_even_pct,
-        fair_pct=fair_probability_pct(prices.entry, prices.stop, prices.take_profit),
+        fair_pct=fair,
         profit_pct=seen.profit_pct,
         loss_pct=seen.loss_pct,
         expected_pct=seen.expected_pct,
@@ -476,7 +565,7 @@ def _draft(
         stop_loss=prices.stop if prices is not None and keeps else None,
         take_profit=prices.take_profit if prices is not None and keeps else None,
         hold_duration=f"{_HOLD_HOURS[case.question.mode]:g} h",
-        reasoning=_reasoning(case, vote, reason),
+        reasoning=_reasoning(case, vote, reason, odds),
         win_probability_pct=50.0 if odds is None else odds.win_pct,
         expected_profit_pct=0.0 if odds is None else odds.profit_pct,
         expected_loss_pct=0.0 if odds is None else odds.loss_pct,
@@ -486,19 +575,50 @@ def _draft(
     )
 
 
-def _reasoning(case: SynthesisReady, vote: ExpertVote, reason: str) -> DraftReasoning:
-    against = [finding for finding in case.findings if finding.bias.sign * vote.direction < 0]
-    counter = (
-        max(against, key=lambda one: one.confidence).rationale
-        if against
-        else case.conflicts.key_uncertainty
+def _against(case: SynthesisReady, vote: ExpertVote, odds: TradeOdds | None) -> str:
+    """The strongest fact against the choice: who disagrees, what a rise costs, or plain chance."""
+    divided = [finding for finding in case.findings if finding.bias.sign * vote.direction < 0]
+    hedge, mark = case.question.hedge, case.market.mark
+    if hedge is not None:
+        exposure = RangeExposure.holding(hedge.delta, mark, hedge.lower, hedge.upper)
+        lost, risen = hedge.delta * hedge.target * mark * _RISE, mark * (1 + _RISE)
+        gained = hedge.delta * mark * _RISE
+        if exposure is not None:
+            gained = exposure.worth(risen) - exposure.worth(mark)
+        return (
+            f"If {hedge.coin} rises by {_RISE:.0%}, the short loses ${lost:,.0f} and the position "
+            f"gains ${gained:,.0f}."
+        )
+    if divided:
+        return max(divided, key=lambda finding: finding.confidence).rationale
+    if odds is not None:
+        return (
+            f"A price that drifts nowhere wins {odds.fair_pct:.0f} of 100 such trades, and "
+            f"{odds.break_even_pct:.0f} are needed to lose nothing."
+        )
+    dark = case.context.missing
+    if dark:
+        names = ", ".join(name.value.replace("_", " ") for name in dark)
+        return f"{len(dark)} of {len(SectionName)} sources are silent: {names}."
+    silent = sum(not finding.bias.sign for finding in case.findings)
+    return (
+        f"{silent} of {len(case.findings)} experts see no side, and the vote's strength is "
+        f"{vote.strength:.0%}."
     )
+
+
+_RISE = 0.1
+
+
+def _reasoning(
+    case: SynthesisReady, vote: ExpertVote, reason: str, odds: TradeOdds | None
+) -> DraftReasoning:
     funding = case.context.section(SectionName.FUNDING).text
     geometry = next(
         (finding for finding in case.findings if finding.expert == "vlm_geometry"), None
     )
     return DraftReasoning(
-        counter_scenario=counter,
+        counter_scenario=_against(case, vote, odds),
         meta_agent_context=case.conflicts.regime_note,
         technical="" if geometry is None else geometry.rationale,
         derivatives=funding,

@@ -31,7 +31,7 @@ from agents.trade.findings import (
 from agents.trade.indicators import PriceLevel, snapped
 from agents.trade.plan import DraftReasoning
 from agents.trade.risk_rules import HOLD, Sizing
-from agents.trade.terms import TradeDecision
+from agents.trade.terms import ExpertName, TradeDecision
 
 if TYPE_CHECKING:
     from agents.model.brief import Brief
@@ -48,6 +48,16 @@ class RangeExposure(Struct, frozen=True):
     liquidity: float
     lower: float
     upper: float
+
+    @classmethod
+    def holding(
+        cls, coins: float, price: float, lower: float, upper: float
+    ) -> RangeExposure | None:
+        """Of a position that holds these coins at this price; None where they do not tell."""
+        if not 0 < lower < upper or not coins > 0 or not price > 0:
+            return None
+        whole = cls(1.0, lower, upper).coins(price)
+        return None if whole <= 0 else cls(coins / whole, lower, upper)
 
     def coins(self, price: float) -> float:
         """What it holds of the coin, which is its delta."""
@@ -85,9 +95,9 @@ class HedgeChange(Struct, frozen=True):
 
 
 def hedged_quantity(delta: float, ratio: float, step: float) -> float:
-    """Coins to be short at one of the five ratios, a multiple of the venue's step, never more."""
-    if ratio not in HEDGE_RATIOS:
-        raise ValueError(f"{ratio} is none of the ratios {HEDGE_RATIOS}")
+    """Coins to be short at this ratio, a multiple of the venue's step, never more."""
+    if not 0 <= ratio <= 1:
+        raise ValueError(f"{ratio} is no share of the coins")
     return floored(max(delta, 0.0) * ratio, step)
 
 
@@ -95,10 +105,6 @@ def floored(number: float, step: float) -> float:
     """The largest multiple of the step that is not above the number."""
     steps = int(number / step + 1e-9)
     return round(steps * step, 10)
-
-
-def nearest_ratio(share: float) -> float:
-    return min(HEDGE_RATIOS, key=lambda ratio: (abs(ratio - share), ratio))
 
 
 _MOST_CONFIDENT = 0.9
@@ -124,9 +130,24 @@ def careful_regime(reply: RegimeReply, by_rules: RegimeCall, brief: Brief) -> Re
         ),
         risk_bias=reply.risk_bias if careful else by_rules.risk_bias,
         weights=by_rules.weights,
+        directed=_directed(reply, by_rules),
         fallback=False,
         by_rules=by_rules.regime,
     )
+
+
+_MORE, _LESS = 1.25, 0.8
+"""How far a directive moves what an expert's word weighs."""
+
+
+def _directed(reply: RegimeReply, by_rules: RegimeCall) -> dict[ExpertName, float] | None:
+    if reply.trust_more is None and reply.trust_less is None:
+        return None
+    factors = {reply.trust_less: _LESS, reply.trust_more: _MORE}
+    return {
+        expert: min(weight * factors.get(expert, 1.0), 1.0)
+        for expert, weight in by_rules.weights.items()
+    }
 
 
 def liquidity_opinion(

@@ -102,6 +102,8 @@ class DecisionDraft(SynthesisReady):
     draft: TradeDraft
     odds: TradeOdds | None
     hedge_ratio: Measure | None
+    hedge_argued: Measure | None = None
+    """What the experts would hedge, where that is less."""
     reason: str
     ladder: tuple[LadderStep, ...]
     decided_by: Literal["rules", "model"] = "rules"

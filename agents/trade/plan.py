@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isclose
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -83,12 +84,33 @@ class PlannedOrder(Payload):
     purpose: Literal["entry", "stop", "take_profit", "close", "reduce"]
     side: Literal["buy", "sell"]
     type: Literal["maker", "limit_taker", "market", "sliced", "stop", "take_profit"]
-    quantity: Measure
-    price: Measure | None
+    quantity: Annotated[Measure, Field(gt=0)]
+    price: Annotated[Measure, Field(gt=0)] | None
     reduce_only: bool
-    expires_seconds: int | None = None
-    slices: int = 1
-    slice_seconds: int = 0
+    expires_seconds: Annotated[int, Field(ge=0)] | None = None
+    slices: Annotated[int, Field(ge=1)] = 1
+    slice_seconds: Annotated[int, Field(ge=0)] = 0
+    finishes: bool = False
+    """Takes at once what the order before it has not filled in its time, and no more than that."""
+
+    @model_validator(mode="after")
+    def _priced_by_its_type(self) -> PlannedOrder:
+        if (self.price is None) != (self.type in ("market", "sliced")):
+            raise ValueError("an order that takes at any price has none, any other has one")
+        return self
+
+
+class HedgeOutlook(Payload):
+    """One standard deviation of a week's result in dollars, and what hedging costs in it."""
+
+    unhedged_usd: Measure
+    once_usd: Measure
+    """Opened once and left alone."""
+    adjusted_usd: Measure
+    """Brought back whenever it is off by more than the band."""
+    adjustments: Measure
+    once_cost_usd: Measure
+    adjusted_cost_usd: Measure
 
 
 class HedgePlan(Payload):
@@ -96,6 +118,11 @@ class HedgePlan(Payload):
 
     position: HedgeFacts
     ratio: Measure
+    """What the person asked for, of its coins."""
+    argued: Measure | None = None
+    """What the experts would hedge; None where they would not hedge less."""
+    outlook: HedgeOutlook | None = None
+    """None where the market's hours are too few to tell."""
     held: Measure
     """Coins short before."""
     wanted: Measure
@@ -155,6 +182,9 @@ class TradePlan(Payload):
     findings: tuple[AnyFinding, ...]
     conflicts: ConflictMap | None
     reasoning: DraftReasoning | None
+    hold_duration: str = ""
+    ev_rationale: str = ""
+    key_factors: tuple[str, ...] = ()
     sections: tuple[ContextSection, ...]
     hedge: HedgePlan | None
     decided_by: Literal["rules", "model"]
@@ -164,10 +194,55 @@ class TradePlan(Payload):
     def token_id(self) -> Units | None:
         return None if self.hedge is None else self.hedge.position.token_id
 
+    @property
+    def trading_orders(self) -> tuple[PlannedOrder, ...]:
+        """Those that trade by themselves: neither protecting another nor finishing it."""
+        protecting = ("stop", "take_profit")
+        return tuple(
+            order for order in self.orders if order.purpose not in protecting and not order.finishes
+        )
 
-def trade_plan_identity(plan: TradePlan) -> str:
+    def opening_usd(self, mark: float) -> float:
+        """What the orders may open, at the worse of mark and price."""
+        return sum(
+            order.quantity * max(mark, order.price or 0.0)
+            for order in self.orders
+            if not order.reduce_only and not order.finishes
+        )
+
+    @model_validator(mode="after")
+    def _true_to_its_orders(self) -> TradePlan:
+        """What a plan says of its size is what its orders trade."""
+        traded = sum(order.quantity for order in self.trading_orders)
+        if not isclose(self.quantity, traded, rel_tol=_ROUNDED):
+            raise ValueError("the plan's size is not that of its orders")
+        if not isclose(self.notional_usd, traded * self.mark, rel_tol=_ROUNDED):
+            raise ValueError("the plan's worth is not that of its orders")
+        for before, order in zip((None, *self.orders), self.orders, strict=False):
+            if order.finishes and not _finishes(before, order):
+                raise ValueError("an order finishes what the one before it cannot have left")
+        return self
+
+
+_ROUNDED = 2e-5
+"""Numbers in a payload have six digits."""
+
+
+def _finishes(before: PlannedOrder | None, order: PlannedOrder) -> bool:
+    return (
+        before is not None
+        and before.type == "maker"
+        and order.type == "market"
+        and (order.side, order.reduce_only) == (before.side, before.reduce_only)
+        and order.quantity <= before.quantity
+    )
+
+
+def trade_plan_identity(plan: TradePlan, *, as_written: bool = False) -> str:
     """A hash over all of it but the id itself."""
-    content = plan.model_dump(mode="json", by_alias=True, exclude={"plan_id"})
+    content = plan.model_dump(
+        mode="json", by_alias=True, exclude={"plan_id"}, exclude_unset=as_written
+    )
     return f"plan_{digest(canonical(content))[:16]}"
 
 

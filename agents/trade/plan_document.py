@@ -21,7 +21,8 @@ def trade_plan_in(document: PlanDocument) -> TradePlan:
     from agents.trade.plan import TradePlan, trade_plan_identity
 
     plan = plan_of(document, FLOW, TradePlan, "zuno trade ETH")
-    if trade_plan_identity(plan) != plan.plan_id:
+    # An older version's plan lacks what came since, and its id was made without that.
+    if plan.plan_id not in (trade_plan_identity(plan), trade_plan_identity(plan, as_written=True)):
         raise DamagedPlanError(
             f"The file of {plan.plan_id} was changed since it was made. "
             "Ask for a new one: zuno trade ETH"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 
 from msgspec import Struct
@@ -13,8 +14,17 @@ from agents.trade.terms import (
     MarketAnomaly,
     TradeDecision,
     TradeMode,
-    VenueKind,
 )
+
+
+class VenueLimits(Struct, frozen=True):
+    """Rule 5: what the venue of an order can do, and how much of it."""
+
+    spot: bool = False
+    leverage: float = 3.0
+    rests: bool = True
+    most_usd: float | None = 2_000.0
+    """Of one order; None where its money has no known price."""
 
 
 class RiskRule(StrEnum):
@@ -51,7 +61,7 @@ class RiskFacts(Struct, frozen=True, kw_only=True):
     """What the rules judge by; None is unknown."""
 
     mode: TradeMode
-    venue: VenueKind
+    venue: VenueLimits
     equity: float
     funding_rate: float | None
     options_panic: bool = False
@@ -60,7 +70,6 @@ class RiskFacts(Struct, frozen=True, kw_only=True):
     """Of the spread within five days, in percentage points."""
     long_liquidations_usd: float | None = None
     short_liquidations_usd: float | None = None
-    krw_per_usd: float | None = None
     anomalies: tuple[MarketAnomaly, ...] = ()
     thin_book: bool = False
     """Whether taking it all at once would cost more than resting."""
@@ -113,7 +122,7 @@ def _volatility_tax(draft: Sizing, facts: RiskFacts, limits: DeskLimits) -> Sizi
 
 def _known_funding(draft: Sizing, facts: RiskFacts, _: DeskLimits) -> Sizing:
     """A rule that cannot be judged is not passed; spot pays no funding."""
-    unknown = facts.funding_rate is None and facts.venue is not VenueKind.UPBIT
+    unknown = facts.funding_rate is None and not facts.venue.spot
     return HOLD if unknown else draft
 
 
@@ -140,21 +149,15 @@ def _liquidations(draft: Sizing, facts: RiskFacts, limits: DeskLimits) -> Sizing
 
 
 def _spot_only(draft: Sizing, facts: RiskFacts, _: DeskLimits) -> Sizing:
-    spot = facts.venue is VenueKind.UPBIT
-    return HOLD if spot and draft.decision is not TradeDecision.LONG else draft
+    return HOLD if facts.venue.spot and draft.decision is not TradeDecision.LONG else draft
 
 
-def _venue_leverage(draft: Sizing, facts: RiskFacts, limits: DeskLimits) -> Sizing:
-    spot = facts.venue is VenueKind.UPBIT
-    most = limits.upbit_leverage if spot else limits.binance_leverage
-    return replace(draft, leverage=min(draft.leverage, most))
+def _venue_leverage(draft: Sizing, facts: RiskFacts, _: DeskLimits) -> Sizing:
+    return replace(draft, leverage=min(draft.leverage, facts.venue.leverage))
 
 
-def _venue_size(draft: Sizing, facts: RiskFacts, limits: DeskLimits) -> Sizing:
-    most: float | None = limits.binance_usd
-    if facts.venue is VenueKind.UPBIT:
-        won = facts.krw_per_usd
-        most = None if not won else limits.upbit_krw / won
+def _venue_size(draft: Sizing, facts: RiskFacts, _: DeskLimits) -> Sizing:
+    most = facts.venue.most_usd
     if most is None:
         return HOLD
     notional = draft.notional(facts.equity)
@@ -163,13 +166,16 @@ def _venue_size(draft: Sizing, facts: RiskFacts, limits: DeskLimits) -> Sizing:
     return replace(draft, allocation_pct=draft.allocation_pct * most / notional)
 
 
+def enters_taking(anomalies: Collection[MarketAnomaly], venue: VenueLimits) -> bool:
+    """A breakout does not wait for a resting order, and some venues rest none."""
+    return MarketAnomaly.TRUE_BREAKOUT in anomalies or not venue.rests
+
+
 def _style(sizing: Sizing, facts: RiskFacts) -> ExecutionStyle:
     if sizing.decision is TradeDecision.CANCEL_AND_CLOSE:
         return ExecutionStyle.CASINO_EXIT
-    if MarketAnomaly.TRUE_BREAKOUT in facts.anomalies:
-        return ExecutionStyle.MOMENTUM_SNIPER
-    if facts.thin_book:
+    breakout = MarketAnomaly.TRUE_BREAKOUT in facts.anomalies
+    if facts.thin_book and not breakout:
         return ExecutionStyle.SMART_DCA
-    # No resting order of Upbit ends by itself.
-    spot = facts.venue is VenueKind.UPBIT
-    return ExecutionStyle.MOMENTUM_SNIPER if spot else ExecutionStyle.PASSIVE_MAKER
+    takes = enters_taking(facts.anomalies, facts.venue)
+    return ExecutionStyle.MOMENTUM_SNIPER if takes else ExecutionStyle.PASSIVE_MAKER

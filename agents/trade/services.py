@@ -13,7 +13,7 @@ from agents.bus.worker import HandlerContext, Outgoing
 from agents.model.interface import Model, PromptImage
 from agents.model.recorded import RecordedModel
 from agents.model.speaking import SILENCE, Spoken, ask, thought
-from agents.trade.facts import ContextSection, DeskQuestion, MarketSnapshot
+from agents.trade.facts import ContextSection, DeskQuestion, HedgeFacts, MarketSnapshot
 from agents.trade.indicators import (
     LiquidationPool,
     PriceLevel,
@@ -42,9 +42,11 @@ class ChartFacts(Struct, frozen=True):
     """When and how much was paid, the oldest first."""
     pools: tuple[LiquidationPool, ...]
     levels: tuple[PriceLevel, ...]
+    earning: tuple[float, float] | None = None
+    """Between which prices the position that is hedged earns."""
 
 
-def chart_facts(market: MarketSnapshot) -> ChartFacts:
+def chart_facts(market: MarketSnapshot, hedge: HedgeFacts | None = None) -> ChartFacts:
     candles = market.hours.candles[-_SHOWN:]
     pools = liquidation_map(market.hours.candles, market.mark)
     return ChartFacts(
@@ -55,6 +57,7 @@ def chart_facts(market: MarketSnapshot) -> ChartFacts:
         market.funding,
         pools,
         chart_levels(market, pools),
+        None if hedge is None else hedge.price_range,
     )
 
 

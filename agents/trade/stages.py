@@ -11,7 +11,7 @@ from agents.bus.worker import HandlerContext, Outgoing
 from agents.model.interface import Unavailability
 from agents.model.speaking import model_thought, thought
 from agents.trade.briefing import judge_brief, meta_brief, risk_brief, synthesis_brief
-from agents.trade.concluding import concluded, desk_limits, failed_plan, judged_risk
+from agents.trade.concluding import concluded, desk_limits, failed_plan, judged_risk, routed
 from agents.trade.expert_rules import classify
 from agents.trade.facts import TradeContext
 from agents.trade.findings import (
@@ -149,7 +149,7 @@ def _uncertainty(
         return f"Who is right, {one.expert.spoken} or {other.expert.spoken}?"
     silent = [finding.expert.spoken for finding in findings if not finding.bias.sign]
     if silent:
-        return f"What would {silent[0]} say if it saw more?"
+        return f"The {silent[0]} expert sees too little to vote: what would change that?"
     return "What would have to happen for all of them to be wrong at once?"
 
 
@@ -363,6 +363,7 @@ async def judge(
             draft=judged.draft,
             odds=judged.odds,
             hedge_ratio=judged.hedge_ratio,
+            hedge_argued=judged.hedge_argued,
             reason=judged.reason,
             ladder=judged.ladder,
             decided_by="rules" if said is None else "model",
@@ -378,9 +379,20 @@ async def risk_manager(
     if not isinstance(case, DecisionDraft):
         return
     last = case.ladder[-1]
-    judged = judged_risk(case, Sizing(last.decision, last.allocation_pct, last.leverage))
+    sizing = Sizing(last.decision, last.allocation_pct, last.leverage)
+    if case.question.objective is Objective.TRADE:
+        account, sizing = routed(case.question.account, sizing)
+        if account is not case.question.account:
+            yield thought(
+                0, "route", f"It fits {account.venue}, spot and unlevered: it goes there."
+            )
+            there = case.question.model_copy(update={"account": account})
+            case = case.model_copy(update={"question": there})
+    judged = judged_risk(case, sizing)
     after, fired = judged.after, [rule.value for rule in judged.fired]
-    if after.decision.opens and asked_model(context) is not None:
+    # How large a hedge is, is arithmetic: there is nothing an officer could tighten.
+    outright = case.question.objective is not Objective.HEDGE
+    if outright and after.decision.opens and asked_model(context) is not None:
         brief = risk_brief(context.role, case, after, fired)
         spoken = await office_reply(context, brief, RiskReply)
         for aside in asides(context, spoken):

@@ -129,13 +129,6 @@ class SectionStatus(StrEnum):
     UNAVAILABLE = "unavailable"
 
 
-class VenueKind(StrEnum):
-    """Whose limits an order must keep to."""
-
-    BINANCE = "BINANCE"
-    UPBIT = "UPBIT"
-
-
 ChartAnomaly: TypeAlias = Literal[
     "geometric_trap",
     "fake_breakout",
@@ -196,10 +189,7 @@ class DeskLimits(Struct, frozen=True):
     """Percentage points within five days."""
     leverage_swing: float = 3.0
     leverage_position: float = 1.0
-    binance_usd: float = 2_000.0
-    binance_leverage: float = 3.0
-    upbit_krw: float = 2_000_000.0
-    upbit_leverage: float = 1.0
+    order_usd: float = 2_000.0
     account_leverage: float = 2.0
     """Everything held, waiting and new, over equity."""
     entry_band: float = 0.005
@@ -209,8 +199,6 @@ class DeskLimits(Struct, frozen=True):
     plan_seconds: int = 600
     margin: float = 0.15
     """A vote weaker than this is a HOLD."""
-    resolved_for_trust: int = 30
-    """Trades that must have ended before the desk's own odds count in full."""
     drift: float = 0.2
     """A hedge this far from what it should be, as a share of it, is said to have drifted."""
 
@@ -237,15 +225,11 @@ LIMIT_SOURCES: dict[str, LimitSource] = {
     "curve_fall": "ours",
     "leverage_swing": "seed",
     "leverage_position": "seed",
-    "binance_usd": "seed",
-    "binance_leverage": "seed",
-    "upbit_krw": "seed",
-    "upbit_leverage": "seed",
+    "order_usd": "seed",
     "account_leverage": "seed",
     "entry_band": "ours",
     "price_deviation": "ours",
     "plan_seconds": "ours",
     "margin": "ours",
-    "resolved_for_trust": "ours",
     "drift": "ours",
 }

@@ -87,6 +87,16 @@ class Home(Struct, frozen=True):
         return self.root / "plans"
 
     @property
+    def orders(self) -> Path:
+        """Standing orders: a file each."""
+        return self.root / "orders"
+
+    @property
+    def exports(self) -> Path:
+        """What was asked for as a file at the desk."""
+        return self.root / "exports"
+
+    @property
     def records(self) -> Path:
         return self.root / "records"
 

@@ -78,7 +78,7 @@ _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 class HttpFailure(StrEnum):
     """What went wrong before there was a whole answer; each can stand after the server's name."""
 
-    NO_ADDRESS = "is a name that leads to no address"
+    NO_ADDRESS = "is a host name that does not resolve"
     NOT_REACHABLE = "is not reachable"
     NOT_TRUSTED = "has a certificate that is not trusted"
     NOT_CONNECTED = "could not be connected to"

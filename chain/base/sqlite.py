@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from chain.base.errors import Failure, ZunoError
 from chain.base.home import FILE_MODE, set_aside
 
 BUSY_SECONDS = 5.0
@@ -26,6 +27,26 @@ def open_database(path: Path, *, any_thread: bool = False) -> sqlite3.Connection
     except BaseException:
         connection.close()
         raise
+    return connection
+
+
+class NewerDatabaseError(ZunoError):
+    """A file that a later version wrote: what it means there is not known here."""
+
+    failure = Failure.REFUSED
+
+
+def open_versioned(path: Path, version: int) -> sqlite3.Connection:
+    """Open or create a database of this form; one of a later form is refused, not guessed at."""
+    connection = open_database(path)
+    written = connection.execute("PRAGMA user_version").fetchone()[0]
+    if written > version:
+        connection.close()
+        raise NewerDatabaseError(
+            f"{path} was written by a newer zuno. Update zuno, or use another home: --home DIR"
+        )
+    if written < version:
+        connection.execute(f"PRAGMA user_version = {version}")
     return connection
 
 

@@ -8,6 +8,7 @@ import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from io import BytesIO
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
@@ -58,6 +59,9 @@ def read_timed_table(
     """The columns of these names, capitals and order aside; other columns are not looked at."""
     absent: list[int] = []
     try:
+        plain = _read_at_once(path, names, times)
+        if plain is not None:
+            return plain
         with _open(path) as file:
             rows = list(_rows(path, file, names, times, absent))
     except (UnicodeDecodeError, csv.Error) as error:
@@ -107,6 +111,71 @@ def _open(path: Path) -> TextIO:
     if packed:
         return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
     return path.open(encoding="utf-8-sig", newline="")
+
+
+def _read_at_once(path: Path, names: Sequence[str], times: Sequence[str]) -> TimedTable | None:
+    """A file of nothing but numbers under its header, in order: many times as fast as by rows.
+
+    None where anything is otherwise: then it is read row by row, and a fault told with its line.
+    """
+    import numpy as np
+
+    data = path.read_bytes()
+    if data.startswith(_GZIP):
+        data = gzip.decompress(data)
+    head, _, body = data.partition(b"\n")
+    header = head.decode("utf-8-sig").strip().lower().split(",")
+    time_name = next((name for name in times if header.count(name) == 1), None)
+    if time_name is None or any(header.count(name.lower()) != 1 for name in names):
+        return None
+    place = header.index(time_name)
+    body = body.replace(b"\r", b"").rstrip(b"\n")
+    try:
+        stamps: Sequence[bytes] = ()
+        if not place and b"-" in body[: body.index(b",")]:
+            stamps, body = _moments_apart(body)
+        table = np.loadtxt(BytesIO(body), delimiter=",", comments=None, ndmin=2).T
+        moments = np.fromiter(_seconds(stamps), np.float64) if stamps else table[place]
+    except ValueError:
+        return None
+    apart = bool(stamps)
+    if len(table) != len(header) - apart or body.count(b"\n") + 1 != len(moments):
+        return None
+    in_order = bool((np.diff(moments) > 0).all()) and bool(np.isfinite(table).all())
+    if not in_order or moments[0] < 0 or moments[-1] > _LATEST_SECONDS:
+        return None
+    columns = {name: table[header.index(name.lower()) - apart] for name in names}
+    return TimedTable(
+        array("d", moments.tobytes()),
+        {name: array("d", column.tobytes()) for name, column in columns.items()},
+        array("q", np.arange(2, len(moments) + 2).tobytes()),
+        absent_rows=0,
+        repeated_rows=0,
+    )
+
+
+def _moments_apart(body: bytes) -> tuple[Sequence[bytes], bytes]:
+    """Moments of one length in the first column, as any program writes them, and the rest."""
+    length, lines = body.index(b","), body.split(b"\n")
+    if any(line[length : length + 1] != b"," for line in lines):
+        raise ValueError("moments of several lengths")
+    return [line[:length] for line in lines], b"\n".join([line[length + 1 :] for line in lines])
+
+
+def _seconds(stamps: Sequence[bytes]) -> Iterator[float]:
+    """Unix seconds of many moments, each day of which is looked up once."""
+    days: dict[bytes, float] = {}
+    for stamp in stamps:
+        day, clock = stamp[:10], stamp[10:]
+        begin = days.get(day)
+        if begin is None:
+            begin = days[day] = time_of(day.decode())
+        if not clock:
+            yield begin
+        elif clock[9:] in (b"", b"Z", b"+00:00", b" UTC") and clock[3:4] == clock[6:7] == b":":
+            yield begin + 3600 * int(clock[1:3]) + 60 * int(clock[4:6]) + int(clock[7:9])
+        else:
+            raise ValueError("another way to write a moment")
 
 
 def _rows(

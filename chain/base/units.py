@@ -136,3 +136,21 @@ def spelled_out(numeral: Numeral) -> str:
     """Digits and a point alone: no 1,000 and no 1k."""
     places = numeral.places
     return written(numeral.digits * 10 ** max(0, -places), max(0, places)).replace(",", "")
+
+
+def age_text(seconds: int) -> str:
+    """A length of time, as coarse as people say it."""
+    for name, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {name}"
+    return f"{seconds} s"
+
+
+_MOST_TIMES = 1_000
+
+
+def times_words(value: float) -> str:
+    """`0.83 ×`; beyond sense only that it is: `> 1,000 ×`."""
+    if value > _MOST_TIMES:
+        return f"> {_MOST_TIMES:,} ×"
+    return f"{value:.2g} ×" if value < 100 else f"{value:,.0f} ×"

@@ -47,6 +47,8 @@ class EntryKind(StrEnum):
     other."""
     TRANSFERRED = "transferred"
     """What came with a position from another wallet, or left with it, and all since."""
+    LEFT_OUT = "left out"
+    """What a position has that the logs do not explain: its endpoint leaves some out."""
     FEES = "fees"
     """Earned and not collected."""
     ELSEWHERE = "elsewhere"
@@ -268,6 +270,8 @@ def _life_closing(
     last = life.changes[-1] if life.held is None and life.changes else None
     place = _now(facts) if last is None else _place(last)._replace(transaction="")
     kind = EntryKind.TRANSFERRED if life.given else EntryKind.TRADED
+    if life.left_out:
+        kind = EntryKind.LEFT_OUT
     mine = [entry for entry in moved if (entry.account, entry.position) == subject]
     key = life.identity.pool_key
     for side, address in enumerate((key.currency0, key.currency1)):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown, combine
-from chain.base.units import HOUR
-from chain.bookkeeping.ledger import PaidTransaction, entry_value
+from chain.base.units import DAY, HOUR
+from chain.bookkeeping.ledger import EntryKind, LedgerEntry, PaidTransaction, entry_value
 from chain.contracts.networks import NATIVE, Address, Network
+from chain.positions.circumstances import NOT_ADDED_UP
 
 if TYPE_CHECKING:
     from chain.bookkeeping.wallet_history import PastPrices
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from chain.tokens import Token
 
 _Q192 = 1 << 192
+YEAR = 365 * DAY
 
 
 class PositionLife(Struct, frozen=True):
@@ -34,6 +38,8 @@ class PositionLife(Struct, frozen=True):
     """As it is now; None where the wallet holds it no more."""
     given: bool = False
     """Whether it came from another wallet, or left for one: what it was worth then is not known."""
+    left_out: bool = False
+    """Whether logs of it are missing, by the liquidity or the owner that it has."""
 
 
 class WalletFacts(Struct, frozen=True):
@@ -97,6 +103,13 @@ class PositionStory(Struct, frozen=True):
     @property
     def name(self) -> str:
         return " → ".join(f"#{life.identity.token_id}" for life in self.lives)
+
+    @property
+    def seconds(self) -> int:
+        """From the first change to now, or to the last one where nothing is left."""
+        times = [change.timestamp for life in self.lives for change in life.changes]
+        held = [life.held.block.timestamp for life in self.lives if life.held is not None]
+        return max((*times, *held), default=0) - min(times, default=0)
 
     @property
     def token_ids(self) -> tuple[int, ...]:
@@ -176,6 +189,7 @@ class StoryResult(Struct, frozen=True):
 
     story: PositionStory
     paid_in: Quantity[Fraction]
+    """From the wallet; what went from one of its positions into the next is neither in nor out."""
     paid_out: Quantity[Fraction]
     fees: Quantity[Fraction]
     """Collected."""
@@ -184,10 +198,40 @@ class StoryResult(Struct, frozen=True):
     """What is there now, uncollected fees included."""
     realised: Quantity[Fraction]
     unrealised: Quantity[Fraction]
+    uncollected: Quantity[Fraction]
+    swap_costs: Quantity[Fraction]
+    """What the swaps on the way into a range paid less than they took, at the prices of then."""
+    capital_seconds: Quantity[Fraction]
+    """Dollars put in and not taken out, times the seconds they were there."""
 
     @property
     def result(self) -> Quantity[Fraction]:
-        return combine(Fraction.__add__, self.realised, self.unrealised)
+        """Taken out, fees and what is there now, less put in, gas and swap costs."""
+        gained = combine(Fraction.__add__, self.realised, self.unrealised)
+        return combine(Fraction.__sub__, gained, self.swap_costs)
+
+    @property
+    def costs(self) -> Quantity[Fraction]:
+        return combine(Fraction.__add__, self.gas, self.swap_costs)
+
+    @property
+    def fees_earned(self) -> Quantity[Fraction]:
+        return combine(Fraction.__add__, self.fees, self.uncollected)
+
+    @property
+    def worth_now(self) -> Quantity[Fraction]:
+        """Without uncollected fees, so that all parts sum to the result."""
+        return combine(Fraction.__sub__, self.held, self.uncollected)
+
+    @property
+    def per_year(self) -> Quantity[Fraction]:
+        """The result as a share of the capital that was in it, a year of it."""
+        begun = self.story.lives[0].changes
+        if isinstance(self.capital_seconds, Known) and not self.capital_seconds.value:
+            return Unknown("nothing was put in")
+        if not begun or self.story.seconds < DAY:
+            return Unknown("it is younger than a day")
+        return combine(lambda gain, used: gain * YEAR / used, self.result, self.capital_seconds)
 
 
 class _Running(Struct):
@@ -201,28 +245,70 @@ class _Running(Struct):
     cost: Quantity[Fraction]
 
 
-def story_result(facts: WalletFacts, story: PositionStory) -> StoryResult:
+def story_result(
+    facts: WalletFacts,
+    story: PositionStory,
+    entries: Sequence[LedgerEntry] = (),
+    plans: Mapping[str, str] = MappingProxyType({}),
+) -> StoryResult:
+    """`entries` is the ledger, which knows the swaps; `plans` as in `stories`."""
     accounts = [_account(facts, life) for life in story.lives]
     held = [_held(facts, life) for life in story.lives]
     open_results = [
         combine(Fraction.__sub__, worth, one.cost)
         for one, worth in zip(accounts, held, strict=True)
     ]
+    changed = {change.place.transaction_hash for life in story.lives for change in life.changes}
+    own = changed | _planned_with(changed, plans)
+    beside = _spent(entries, EntryKind.GAS, own - changed)
+    rolled = _total(
+        *(combine(min, left.paid_out, entered.paid_in) for left, entered in pairwise(accounts))
+    )
     return StoryResult(
         story=story,
-        paid_in=_total(*(account.paid_in for account in accounts)),
-        paid_out=_total(*(account.paid_out for account in accounts)),
+        paid_in=combine(_less, _total(*(account.paid_in for account in accounts)), rolled),
+        paid_out=combine(_less, _total(*(account.paid_out for account in accounts)), rolled),
         fees=_total(*(account.fees for account in accounts)),
-        gas=_total(*(account.gas for account in accounts)),
+        gas=_total(beside, *(account.gas for account in accounts)),
         held=_total(*held),
-        realised=_total(*(account.realised for account in accounts)),
+        realised=combine(_less, _total(*(account.realised for account in accounts)), beside),
         unrealised=_total(*open_results),
+        uncollected=_total(*(_held(facts, life, fees_alone=True) for life in story.lives)),
+        swap_costs=_spent(entries, EntryKind.SWAP, own),
+        capital_seconds=_total(*(_capital_seconds(facts, life) for life in story.lives)),
     )
 
 
+def _planned_with(transactions: set[str], plans: Mapping[str, str]) -> set[str]:
+    """Those of the same plans: permissions, and swaps of their own."""
+    planned = {plans[one] for one in transactions if one in plans}
+    return {transaction for transaction, plan in plans.items() if plan in planned}
+
+
+def _spent(
+    entries: Sequence[LedgerEntry], kind: EntryKind, transactions: set[str]
+) -> Quantity[Fraction]:
+    """What entries of these transactions took from the wallet, less what they brought."""
+    moved = [one.usd for one in entries if one.kind is kind and one.transaction in transactions]
+    return _total(*moved).map(lambda gained: -gained)
+
+
+def _capital_seconds(facts: WalletFacts, life: PositionLife) -> Quantity[Fraction]:
+    """Up to now, or to the change with which it was closed."""
+    total: Quantity[Fraction] = Known(Fraction(0), "ledger")
+    for change in life.changes:
+        end = life.changes[-1].timestamp if life.held is None else life.held.block.timestamp
+        seconds = (end - change.timestamp) * (1 if change.liquidity_delta > 0 else -1)
+        if change.liquidity_delta:
+            value = _worth(facts, life, change, change.amounts)
+            total = _total(total, _part(value, Fraction(seconds)))
+    return total
+
+
 def _account(facts: WalletFacts, life: PositionLife) -> _Running:
-    if life.given:
-        reason = Unknown("it was given from wallet to wallet, and its worth then is not known")
+    if life.given or life.left_out:
+        given = Unknown("it was given from wallet to wallet, and its worth then is not known")
+        reason = NOT_ADDED_UP if life.left_out else given
         return _Running(reason, reason, reason, reason, reason, reason)
     nothing = Known(Fraction(0), "ledger")
     running = _Running(nothing, nothing, nothing, nothing, nothing, nothing)
@@ -272,11 +358,14 @@ def _gas(facts: WalletFacts, life: PositionLife, change: LiquidityChange) -> Qua
     return entry_value(facts.tokens[NATIVE], change.gas.value, price)
 
 
-def _held(facts: WalletFacts, life: PositionLife) -> Quantity[Fraction]:
+def _held(
+    facts: WalletFacts, life: PositionLife, *, fees_alone: bool = False
+) -> Quantity[Fraction]:
     if life.held is None:
         return Known(Fraction(0), "nothing is left")
     one, key = life.held, life.identity.pool_key
-    amounts = (one.amount0 + one.fees0, one.amount1 + one.fees1)
+    inside = (0, 0) if fees_alone else (one.amount0, one.amount1)
+    amounts = (inside[0] + one.fees0, inside[1] + one.fees1)
     return _total(
         *(
             entry_value(facts.tokens[address], amount, facts.price_now(address))
@@ -294,4 +383,5 @@ def _less(one: Fraction, other: Fraction) -> Fraction:
 
 
 def _total(*parts: Quantity[Fraction]) -> Quantity[Fraction]:
-    return combine(lambda *values: sum(values, Fraction(0)), *parts)
+    nothing = Known(Fraction(0), "ledger")
+    return combine(lambda *values: sum(values, Fraction(0)), nothing, *parts)

@@ -141,7 +141,7 @@ async def read_custody_log(
 ) -> tuple[CustodyChange, ...]:
     """All that concern this wallet up to a block, oldest first."""
     network = sources.network
-    key = f"{network.chain_id}/{network.contracts.position_manager}/{owner}"
+    key = _custody_key(sources, owner)
     kept = sources.store.read(_CustodyLog, _NAMESPACE, key)
     landmark = requests.block("earliest" if kept is None else kept.through)
     final, there = await sources.client.settle([requests.block("finalized"), landmark])
@@ -162,6 +162,37 @@ async def read_custody_log(
                 sources.store.put(_NAMESPACE, key, to_builtins(log), now=sources.clock())
             watch(ScanProgress(first, until, part.end, len(changes)))
     return tuple(changes)
+
+
+async def _proved_custody(
+    sources: Sources, worth: WalletWorth, watch: Callable[[ScanProgress], None]
+) -> tuple[tuple[CustodyChange, ...], frozenset[int]]:
+    """The log, and the positions of which it tells another owner than the chain does.
+
+    Where there are any it is not kept, and is read again: once more, and from the others.
+    """
+    wallet = worth.overview.wallet
+    held = {position.token_id for position in wallet.positions}
+    for _ in (*sources.client.labels, "once more"):
+        custody = await read_custody_log(sources, wallet.owner, wallet.block.number, watch=watch)
+        owners = {transfer.token_id: transfer.recipient for transfer in custody}
+        told = {token_id for token_id, owner in owners.items() if owner == wallet.owner}
+        if told == held:
+            break
+        sources.store.forget_key(_NAMESPACE, _custody_key(sources, wallet.owner))
+        sources.client.ask_others_first()
+    return custody, frozenset(told ^ held)
+
+
+def _custody_key(sources: Sources, owner: Address) -> str:
+    network = sources.network
+    return f"{network.chain_id}/{network.contracts.position_manager}/{owner}"
+
+
+def _burned(custody: Sequence[CustodyChange], token_id: int) -> int | None:
+    """The liquidity of a position that the wallet holds no more: none if it was burned."""
+    last = [transfer.recipient for transfer in custody if transfer.token_id == token_id][-1:]
+    return 0 if last == [NATIVE] else None
 
 
 def _change(log: Log) -> CustodyChange:
@@ -202,7 +233,7 @@ async def _read(
     watch: Callable[[ScanProgress], None],
 ) -> WalletHistory:
     wallet, network = worth.overview.wallet, sources.network
-    custody = await read_custody_log(sources, wallet.owner, wallet.block.number, watch=watch)
+    custody, traceless = await _proved_custody(sources, worth, watch)
     minted = {
         transfer.token_id: transfer.block_number
         for transfer in custody
@@ -221,7 +252,9 @@ async def _read(
     )
     changes = await reader.changes(
         {
-            identity: held[identity.token_id].liquidity if identity.token_id in held else None
+            identity: held[identity.token_id].liquidity
+            if identity.token_id in held
+            else _burned(custody, identity.token_id)
             for identity in identities
         },
         wallet.block.number,
@@ -232,6 +265,7 @@ async def _read(
             identity,
             changes[identity.token_id],
             [c for c in custody if c.token_id == identity.token_id],
+            left_out=identity.token_id in traceless,
         )
         for identity in identities
     )
@@ -244,7 +278,7 @@ async def _read(
     pools = await _pool_keys(sources, _swapped(sent.values()), pools)
     facts = await _facts(sources, worth, lives, sent, pools)
     entries = ledger_of(facts)
-    results = tuple(story_result(facts, story) for story in stories(lives, plans))
+    results = tuple(story_result(facts, story, entries, plans) for story in stories(lives, plans))
     return WalletHistory(facts, entries, results, tuple(_gaps(facts, custody)))
 
 
@@ -276,17 +310,22 @@ def _life(
     identity: PositionIdentity,
     changes: Sequence[LiquidityChange],
     custody: Sequence[CustodyChange],
+    *,
+    left_out: bool,
 ) -> PositionLife:
     """Of a position that was another's for a while only what happened in the wallet's own time."""
     wallet = worth.overview.wallet
     held = next((position for position in wallet.positions if position.identity == identity), None)
+    liquidity = _burned(custody, identity.token_id) if held is None else held.liquidity
+    total = sum(change.liquidity_delta for change in changes)
+    left_out |= liquidity is not None and (total != liquidity or not changes)
     given = any(
         NATIVE not in (transfer.sender, transfer.recipient)
         and transfer.sender != transfer.recipient
         for transfer in custody
     )
     if not given:
-        return PositionLife(identity, tuple(changes), held)
+        return PositionLife(identity, tuple(changes), held, left_out=left_out)
 
     def mine(change: LiquidityChange) -> bool:
         place = change.place.block_number, change.place.log_index
@@ -299,7 +338,11 @@ def _life(
         return wallet.owner == (other if owner == NATIVE else owner)
 
     return PositionLife(
-        identity, tuple(change for change in changes if mine(change)), held, given=True
+        identity,
+        tuple(change for change in changes if mine(change)),
+        held,
+        given=True,
+        left_out=left_out,
     )
 
 
@@ -351,6 +394,11 @@ def _swapped(sent: Iterable[PaidTransaction]) -> list[PoolId]:
 
 
 def _gaps(facts: WalletFacts, custody: Sequence[CustodyChange]) -> Iterable[str]:
+    if ids := [f"#{life.identity.token_id}" for life in facts.lives if life.left_out]:
+        yield (
+            f"The endpoint leaves logs out: the result of {', '.join(ids)} is unknown, and other"
+            " transfers may be wrong."
+        )
     known = {life.identity.token_id for life in facts.lives}
     for token_id in dict.fromkeys(transfer.token_id for transfer in custody):
         if token_id not in known:

@@ -42,6 +42,8 @@ class Contracts(Struct, frozen=True):
     universal_router: Address | None
     permit2: Address
     multicall3: Address
+    delegate: Address | None = None
+    """The code an account may be lent to, so that it carries out batches."""
 
 
 class Network(Struct, frozen=True):
@@ -144,6 +146,7 @@ def _network(name: str, entry: dict[str, object], common: dict[str, str]) -> Net
             universal_router=_optional(addresses.get("universal_router")),
             permit2=addresses["permit2"].lower(),
             multicall3=addresses["multicall3"].lower(),
+            delegate=_optional(addresses.get("delegate")),
         ),
         native_symbol=str(entry.get("native_symbol", "ETH")),
         wrapped_native=_optional(entry.get("wrapped_native")),
@@ -195,11 +198,27 @@ def _stack(value: str) -> Literal["plain", "op", "arbitrum"]:
 
 def shipped_code_hashes(network: Network) -> dict[Address, str]:
     """By address the keccak256 of its code, for those contracts where it is known."""
+    shipped = dict(_shipped())
+    everywhere = shipped.pop("everywhere")
     return {
-        getattr(network.contracts, contract): hashes[network.name]
-        for contract, hashes in _shipped().items()
+        _address_of(contract, network): hashes[network.name]
+        for contract, hashes in shipped.items()
         if network.name in hashes
-    }
+    } | {SAME_EVERYWHERE[contract]: known for contract, known in everywhere.items()}
+
+
+def _address_of(contract: str, network: Network) -> Address:
+    return SAME_EVERYWHERE.get(contract) or str(getattr(network.contracts, contract))
+
+
+SAME_EVERYWHERE = {
+    "delegation_manager": "0xdb9b1e94b5b69df7e401ddbede43491141047db3",
+    "exact_execution": "0x146713078d39ecc1f5338309c28405ccf85abfbb",
+    "limited_calls": "0x04658b29f6b82ed55274221a06fc97d318e25416",
+    "timestamps": "0x1046bb45c8d673d4ea75321280db34899413c069",
+    "nonces": "0xde4f2fac4b3d87a1d9953ca5fc09fca7f366254f",
+}
+"""What delegations are held to by, at the same addresses on all chains."""
 
 
 @cache

@@ -20,6 +20,7 @@ from msgspec import Struct
 from chain.base.clean_text import clean_text
 from chain.base.errors import ZunoError
 from chain.base.loopback_http import HOST
+from chain.contracts.delegation import NOBODY, delegated_code
 from chain.devnet.json_rpc import NodeClient
 from chain.devnet.npm_packages import PackageError, bundled_lock, ensure_package
 
@@ -269,6 +270,11 @@ class ForkedChain:
             "maxPriorityFeePerGas": hex(transaction.max_priority_fee_per_gas),
             "nonce": hex(transaction.nonce),
         }
+        given = transaction.authorization
+        if given is not None:
+            # Nobody here can sign it, so what it would do is done.
+            code = b"" if given.delegate == NOBODY else delegated_code(given.delegate)
+            self._node.ask("anvil_setCode", transaction.sender, "0x" + code.hex())
         sent = self._node.ask_text("eth_sendTransaction", fields)
         self._node.ask_all([("evm_setNextBlockTimestamp", (timestamp,)), ("evm_mine", ())])
         return sent

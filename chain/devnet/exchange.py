@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
@@ -133,6 +134,23 @@ class Perpetual(Struct):
         minute = self.minute_of(time)
         risen = self.price(minute) / self.price(minute - 24 * 60) - 1
         return max(0.2, min(0.8, 0.55 - risen * 2))
+
+    def moved(self, time: int, minutes: int) -> float:
+        minute = self.minute_of(time)
+        return self.price(minute) / self.price(minute - minutes) - 1
+
+    def liquidated(self, time: int) -> tuple[float, float]:
+        """Dollars of longs and of shorts within the hour: a fast move throws out who is wrong."""
+        worth = self.open_interest(time) * self.price(self.minute_of(time))
+        moved = self.moved(time, 60)
+        thrown = worth * max(abs(moved) - 0.002, 0.0) * 0.05
+        quiet = worth * 2e-6
+        return (thrown + quiet, quiet) if moved < 0 else (quiet, thrown + quiet)
+
+    def volatility(self, time: int) -> float:
+        """What the last day's hours come to in a year, in percent."""
+        hours = [self.moved(time - HOUR * hour, 60) for hour in range(24)]
+        return math.sqrt(sum(hour * hour for hour in hours) / len(hours) * 24 * 365) * 100
 
     def _lean(self, minute: int) -> float:
         """From −1 to 1: which side of the book is fuller after the last quarter of an hour."""
@@ -282,6 +300,10 @@ def _premium(exchange: DemoExchange, asked: Mapping[str, str], now: int) -> obje
     }
 
 
+def _funding_hours(_: DemoExchange, _asked: Mapping[str, str], _now: int) -> object:
+    return [{"symbol": name, "fundingIntervalHours": FUNDING_HOURS} for name in _CONTRACTS]
+
+
 def _funding_history(exchange: DemoExchange, asked: Mapping[str, str], now: int) -> object:
     contract, every = exchange.contract(asked), FUNDING_HOURS * HOUR
     limit = min(_whole(asked, "limit", 100), 1000)
@@ -338,12 +360,50 @@ def _accounts(exchange: DemoExchange, asked: Mapping[str, str], now: int) -> obj
     ]
 
 
+def _surroundings(exchange: DemoExchange, asked: Mapping[str, str], now: int) -> object:
+    """What other sources tell of a real market, made up around this one's own course."""
+    contract = exchange.contract(asked)
+    day, daily = 24 * HOUR, contract.moved(now, 24 * 60)
+    days = [contract.volatility(now - day * back) for back in range(7)]
+    mean = sum(days) / len(days)
+    spread = math.sqrt(sum((one - mean) ** 2 for one in days) / len(days)) or 1.0
+    longs, shorts = contract.liquidated(now)
+    before = contract.moved(now - day, 24 * 60)
+    return {
+        "time": now * 1000,
+        "fear_greed": {"value": _mood(daily), "before": _mood(before)},
+        "liquidations": {"long_usd": longs, "short_usd": shorts},
+        "options": {
+            "dvol": days[0],
+            "dvol_z": (days[0] - mean) / spread,
+            "put_call": 0.7 - max(-0.3, min(0.3, daily * 3)),
+            "week_volatility": days[0],
+            "quarter_volatility": mean,
+            "skew_25d": -daily * 20,
+        },
+        "macro": {
+            "dgs2": 3.9 - daily,
+            "dgs10": 4.3 - daily / 2,
+            "curve_spread": 0.4 + daily / 2,
+            "curve_change": daily / 2,
+            "dollar_change": -daily / 10,
+            "nasdaq_change": daily / 4,
+        },
+    }
+
+
+def _mood(moved: float) -> float:
+    return max(5.0, min(95.0, 50 + moved * 600))
+
+
 _PAGES: Mapping[str, Page] = {
     "/fapi/v1/time": _time,
     "/fapi/v1/exchangeInfo": _contracts,
     "/fapi/v1/klines": _klines,
     "/fapi/v1/depth": _depth,
     "/fapi/v1/premiumIndex": _premium,
+    "/fapi/v1/fundingInfo": _funding_hours,
+    "/demo/surroundings": _surroundings,
     "/fapi/v1/fundingRate": _funding_history,
     "/fapi/v1/openInterest": _interest,
     "/futures/data/openInterestHist": _interest_history,

@@ -146,5 +146,6 @@ def read_line(
             universal_router=contracts["universalRouter"],
             permit2=contracts["permit2"],
             multicall3=contracts["multicall3"],
+            delegate=contracts["delegate"],
         ),
     )

@@ -220,6 +220,7 @@ def _ready_line(world: World) -> dict[str, object]:
             "universalRouter": CONTRACTS.universal_router,
             "permit2": CONTRACTS.permit2,
             "multicall3": CONTRACTS.multicall3,
+            "delegate": CONTRACTS.delegate,
         },
     }
 

@@ -6,6 +6,7 @@ leaving is never forbidden for it, but it is said.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from msgspec import Struct
 from chain.base.units import MICRO
 from chain.contracts.hooks import hook_passport
 from chain.execution.build.facts import PositionFacts, Span
+from chain.execution.decode.parties import parts_of
 from chain.execution.decode.records import (
     DecodedBurn,
     DecodedDecrease,
@@ -62,27 +64,43 @@ def shortfall_words(
     simulation: Simulation,
     positions: Mapping[int, PositionFacts],
     names: Names,
+    *,
+    agreed: bool = False,
 ) -> tuple[str, ...]:
-    """A sentence for everything that does not arrive, and for every token that says otherwise."""
+    """A sentence for everything that does not arrive, and for every token that says otherwise.
+
+    Where no second endpoint told the same, it is not said of a listed token.
+    """
     return (
-        *(missing.words(names) for missing in kept_back(steps, simulation, positions)),
+        *(
+            missing.words(names)
+            if agreed or missing.by_hook or not names.token(missing.token).verified
+            else f"By one endpoint's trial, {missing.words(names)[0].lower()}"
+            f"{missing.words(names)[1:]} No other told the same."
+            for missing in kept_back(steps, simulation, positions)
+        ),
         *(
             f"The token {names.currency(token)} tells of other transfers than it makes: "
             "the amounts here are measured by what the wallet would hold."
-            for token in untold_tokens(simulation)
+            for token in untold_tokens(simulation, names, agreed=agreed)
         ),
     )
 
 
-def untold_tokens(simulation: Simulation) -> tuple[Address, ...]:
-    return tuple(dict.fromkeys(token for step in simulation.steps for token in step.untold))
+def untold_tokens(simulation: Simulation, names: Names, *, agreed: bool) -> tuple[Address, ...]:
+    """Tokens whose events differ from what is held; a listed one by two endpoints' word alone."""
+    return tuple(
+        token
+        for token in dict.fromkeys(token for step in simulation.steps for token in step.untold)
+        if agreed or not names.token(token).verified
+    )
 
 
 def kept_back(
     steps: Sequence[DecodedStep], simulation: Simulation, positions: Mapping[int, PositionFacts]
 ) -> tuple[ExitTax, ...]:
     """What is missing from each exit that was simulated whole."""
-    if simulation.method != "eth_simulateV1":
+    if not simulation.whole:
         return ()
     return tuple(
         missing
@@ -95,29 +113,35 @@ def kept_back(
 def _missing(
     step: DecodedStep, changes: Mapping[Address, int], positions: Mapping[int, PositionFacts]
 ) -> Iterator[ExitTax]:
-    match step.call:
-        case ModifyLiquidities(
-            (
+    """By token, over all positions that the step changes."""
+    if not isinstance(step.call, ModifyLiquidities):
+        return
+    owed: Counter[Address] = Counter()
+    arrived: Counter[Address] = Counter(changes)
+    taxed: set[Address] = set()
+    for part in parts_of(step.call.actions):
+        match part:
+            case (
                 DecodedBurn() | DecodedDecrease() as exit_,
                 DecodedTakePair() | DecodedMint() as then,
                 *_,
-            ),
-            _,
-        ):
-            position = positions[exit_.token_id]
-        case _:
-            return
-    liquidity = exit_.liquidity if isinstance(exit_, DecodedDecrease) else position.liquidity
-    price, key = position.pool.sqrt_price_x96, position.pool.key
-    held = position.span.holds(price, liquidity, round_up=False)
-    spent = _taken(then, price) if isinstance(then, DecodedMint) else _NOTHING
-    taxed = hook_passport(key.hooks, key.fee).can_tax_exit
-    for token, amount, fee, entered in zip(
-        (key.currency0, key.currency1), held, position.fees, spent, strict=True
-    ):
-        arrived = changes.get(token, 0) + entered
-        if arrived < amount + fee:
-            yield ExitTax(token, amount + fee, arrived, taxed)
+            ):
+                position = positions[exit_.token_id]
+            case _:
+                return
+        liquidity = exit_.liquidity if isinstance(exit_, DecodedDecrease) else position.liquidity
+        price, key = position.pool.sqrt_price_x96, position.pool.key
+        held = position.span.holds(price, liquidity, round_up=False)
+        spent = _taken(then, price) if isinstance(then, DecodedMint) else _NOTHING
+        pair = key.currency0, key.currency1
+        for token, amount, fee, entered in zip(pair, held, position.fees, spent, strict=True):
+            owed[token] += amount + fee
+            arrived[token] += entered
+        if hook_passport(key.hooks, key.fee).can_tax_exit:
+            taxed.update(pair)
+    for token, amount in owed.items():
+        if arrived[token] < amount:
+            yield ExitTax(token, amount, arrived[token], token in taxed)
 
 
 def _taken(mint: DecodedMint, price: int) -> Amounts:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -19,16 +20,18 @@ from msgspec import Struct, field
 from chain.base.clean_text import quoted
 from chain.contracts.abi import WORD, AbiError, decode, encode_call, selector, topic
 from chain.contracts.addresses import shortened
+from chain.contracts.delegation import NOBODY
 from chain.contracts.networks import NATIVE, Address
 from chain.rpc import requests, values
 from chain.rpc.errors import ErrorKind, Reverted, RpcError, RpcRefused, TimedOut
+from chain.rpc.records import AccountOverride
 from chain.rpc.requests import Request, state_block
 from chain.rpc.wire import revert_data, revert_reason
 
 if TYPE_CHECKING:
     from chain.execution.transaction import UnsignedTransaction
     from chain.rpc.reader import Reader
-    from chain.rpc.records import BlockRef, Json
+    from chain.rpc.records import BlockRef, Json, StateOverride
 
     Telling = Callable[[tuple[Any, ...], int], str]
 
@@ -209,9 +212,14 @@ class Simulation(Struct, frozen=True):
     def success(self) -> bool:
         return all(step.success for step in self.steps)
 
+    @property
+    def whole(self) -> bool:
+        """Whether the sequence was run as one, with what each step changes."""
+        return self.method == "eth_simulateV1"
+
     def all_changes(self, tokens: Iterable[Address]) -> dict[Address, int] | None:
         """By token what all steps change together; None where not all of them could be tried."""
-        if self.method != "eth_simulateV1":
+        if not self.whole:
             return None
         return {token: sum(step.changes.get(token, 0) for step in self.steps) for token in tokens}
 
@@ -247,6 +255,34 @@ async def simulate(
     return Simulation("eth_simulateV1", tried.steps, ())
 
 
+async def simulate_whole(
+    readers: Sequence[Reader],
+    transactions: Sequence[UnsignedTransaction],
+    at: BlockRef,
+    tokens: Sequence[Address],
+) -> Simulation:
+    """The trial of the first reader that runs the whole sequence to its end.
+
+    Where nobody does: one that tells what fails, else what the first can tell.
+    """
+    first, *others = readers
+    failed: RpcError | None = None
+    trials = []
+    try:
+        trials.append(await simulate(first, transactions, at, tokens))
+    except RpcError as error:
+        failed = error
+    for reader in others:
+        if any(trial.whole and trial.success for trial in trials):
+            break
+        with suppress(RpcError):
+            trials.append(await simulate(reader, transactions, at, tokens))
+    best = sorted(trials, key=lambda trial: (not trial.whole, not trial.success))
+    if failed is not None and not (best and best[0].whole):
+        raise failed
+    return best[0]
+
+
 async def _ask_twice(reader: Reader, simulation: Request[_Tried]) -> _Tried:
     """Once more where a busy endpoint took too long: without it nobody knows the outcome."""
     try:
@@ -262,7 +298,13 @@ async def _first_alone(
     try:
         await reader.ask(
             requests.call(
-                first.to, first.data, at, sender=first.sender, value=first.value, gas=first.gas
+                first.to,
+                first.data,
+                at,
+                sender=first.sender,
+                value=first.value,
+                gas=first.gas,
+                state_override=_taken_back(transactions),
             )
         )
     except Reverted as error:
@@ -297,8 +339,10 @@ def _simulation(
         *looks,
         *(call for transaction in transactions for call in (_call(transaction), *looks)),
     ]
+    pretended = requests.written_override(_taken_back(transactions))
+    block: dict[str, Json] = {"calls": calls}
     asked: Json = {
-        "blockStateCalls": [{"calls": calls}],
+        "blockStateCalls": [{**block, "stateOverrides": pretended} if pretended else block],
         "traceTransfers": True,
         "validation": False,
     }
@@ -321,6 +365,15 @@ def _simulation(
     return Request(
         "eth_simulateV1", (asked, state_block(at)), parse, block_param=1, dispensable=True
     )
+
+
+def _taken_back(transactions: Sequence[UnsignedTransaction]) -> StateOverride:
+    """An account that is taken back runs no code any more when the rest is carried out."""
+    first = transactions[0]
+    given = first.authorization
+    if given is None or given.delegate != NOBODY:
+        return {}
+    return {first.sender: AccountOverride(code=b"")}
 
 
 def _unknown_opcode(answer: object) -> str | None:

@@ -14,8 +14,17 @@ if TYPE_CHECKING:
 _SCHEMA = "zuno/unsigned-transaction/1"
 
 
+class Authorization(Struct, frozen=True):
+    """Leave for a contract's code to run as the sender's own account, on one chain."""
+
+    chain_id: int
+    delegate: Address
+    """The zero address takes an earlier leave back."""
+    nonce: int
+
+
 class UnsignedTransaction(Struct, frozen=True):
-    """An EIP-1559 transaction with nothing left open."""
+    """An EIP-1559 transaction with nothing left open, or one of EIP-7702 with its authorization."""
 
     chain_id: int
     sender: Address
@@ -28,6 +37,12 @@ class UnsignedTransaction(Struct, frozen=True):
     nonce: int
     step: str
     """What this step is called in its plan, such as `exit`; it does not reach the chain."""
+    authorization: Authorization | None = None
+
+    @property
+    def nonces(self) -> int:
+        """How many it takes: an authorization has one of its own."""
+        return 1 if self.authorization is None else 2
 
     @property
     def digest(self) -> str:
@@ -45,6 +60,11 @@ class UnsignedTransaction(Struct, frozen=True):
             "nonce": str(self.nonce),
             "step": self.step,
         }
+        if self.authorization is not None:
+            fields["authorization"] = (
+                f"{self.authorization.chain_id} {self.authorization.delegate} "
+                f"{self.authorization.nonce}"
+            )
         return sha256(
             json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()
         ).hexdigest()

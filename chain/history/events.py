@@ -175,6 +175,8 @@ class FeeTerms(NamedTuple):
     """Of the pool's key: the providers' fee, or the flag of a fee that changes."""
     protocol_fee: ProtocolFee
     """As `slot0` has it now; a static fee reveals where it was another one before."""
+    tick_spacing: int = 1
+    """Where ranges of the pool may begin and end."""
 
 
 def volume(swaps: Iterable[SwapEvent]) -> Volume:

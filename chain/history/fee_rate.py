@@ -27,6 +27,8 @@ class HourSums(NamedTuple):
 
 def hour_sums(hours: PoolHours, count: int) -> Quantity[HourSums]:
     """Of the last so many hours; unknown where the swaps do not reach back far enough."""
+    if hours.unread:
+        return Unknown(hours.unread)
     end = hours.last.timestamp
     begin = hour_of(end) - (count - 1) * HOUR
     first = max(begin, hours.rows[0].hour) if hours.rows else end

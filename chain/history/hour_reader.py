@@ -38,15 +38,21 @@ from chain.history.log_proof import (
     LogProof,
     PoolMark,
     growth_fault,
+    is_comparable,
     price_fault,
     read_beginnings,
     read_marks,
 )
 from chain.read.block_reader import EventError
-from chain.read.logs import ScanProgress, scan_logs
+from chain.read.logs import LOGS_NOT_GIVEN, ScanProgress, scan_logs, why_not_given
 from chain.rpc import requests
-from chain.rpc.errors import LogsLeftOut, Malformed, RpcError, StatePruned
-from chain.rpc.records import Block, Log
+from chain.rpc.errors import (
+    BlockMissing,
+    LogsLeftOut,
+    Malformed,
+    RpcError,
+)
+from chain.rpc.records import Block, Log, LogFilter
 
 if TYPE_CHECKING:
     from chain.base.store import Store
@@ -57,10 +63,12 @@ if TYPE_CHECKING:
 MOST_DAYS = 40
 """Rows older than this are forgotten and read again when they are wanted."""
 
-_ROWS, _SWAPS = "proved hours", "proved swaps"
-_UNPROVED = ("pool hours", "pool swaps")
-"""What was kept before swaps were held against the pool's state: it is not believed any more."""
+_ROWS, _SWAPS = "hours by price", "proved swaps"
+_FORMER = ("pool hours", "pool swaps", "proved hours")
+"""What was kept before swaps were held against the pool's state, and before rows told where along
+the price fees were paid."""
 _ATTEMPTS = 3
+_SAMPLES, _SAMPLE_BLOCKS = 3, 500
 _NOT_OPENED = PoolMark(0, 0, 0)
 
 
@@ -160,7 +168,7 @@ class HourMemory:
 
 def forget_hours(store: Store, *, before: float) -> int:
     """Forget the hours of pools that nobody read since then; of how many pools that was."""
-    for namespace in _UNPROVED:
+    for namespace in _FORMER:
         store.forget(namespace)
     store.forget_before(_SWAPS, before)
     return store.forget_before(_ROWS, before)
@@ -282,8 +290,39 @@ async def read_hours(
                 kept = kept | grown
         faults = await reader.prove(begun, kept)
         if not faults:
-            return {pool: one.hours(pool, reader.head) for pool, one in kept.items()}
+            return {pool: one.hours(pool, reader.head, terms[pool]) for pool, one in kept.items()}
+        client.ask_others_first()
     raise LogsLeftOut(next(iter(faults.values())), endpoint=" or ".join(client.labels))
+
+
+async def read_given_hours(
+    client: RpcClient,
+    network: Network,
+    terms: Mapping[PoolId, FeeTerms],
+    seconds: int,
+    *,
+    memory: HourMemory,
+    head: Block,
+    watch: Callable[[ScanProgress], None] = lambda _: None,
+) -> dict[PoolId, PoolHours]:
+    """The same; of pools whose past no endpoint gives, or gives in part, the reason."""
+    try:
+        return await read_hours(
+            client, network, terms, seconds, memory=memory, head=head, watch=watch
+        )
+    except LOGS_NOT_GIVEN as error:
+        reason = why_not_given(error)
+        if isinstance(error, LogsLeftOut) and len(terms) > 1:
+            # One pool's past may be whole where another's is not.
+            alone = [
+                await read_given_hours(
+                    client, network, {pool: one}, seconds, memory=memory, head=head, watch=watch
+                )
+                for pool, one in terms.items()
+            ]
+            return {pool: hours for one in alone for pool, hours in one.items()}
+    end = head.timestamp
+    return {pool: PoolHours(pool, end, head, (), (), end, unread=reason) for pool in terms}
 
 
 class _HourReader:
@@ -366,7 +405,10 @@ class _HourReader:
             marks = await read_marks(self._client, self._network, grown, self.head.hash)
         except AbiError:
             return {}  # the chain was begun again, and has no Uniswap yet
-        faults = {pool: await self._fault(pool, kept[pool], marks[pool]) for pool in grown}
+        faults = {
+            pool: await self._fault(pool, kept[pool], marks[pool], begun[pool].last.number)
+            for pool in grown
+        }
         proved = {
             pool: replace(kept[pool], proof=LogProof(self.head.number, marks[pool]))
             for pool in grown
@@ -378,14 +420,39 @@ class _HourReader:
                 self._take_back(pool, begun[pool])
         return {pool: fault for pool, fault in faults.items() if fault}
 
-    async def _fault(self, pool: PoolId, kept: KeptHours, mark: PoolMark) -> str:
+    async def _fault(self, pool: PoolId, kept: KeptHours, mark: PoolMark, since: int) -> str:
         if kept.proof is not None and kept.proof.mark == _NOT_OPENED and mark.sqrt_price_x96:
             return "it does not give the log of the pool's beginning"
         fault = price_fault(kept.last_price, mark)
-        if fault or kept.proof is None:
+        if fault:
             return fault
-        fault = growth_fault(kept.proof, mark, self._terms[pool])
+        if kept.proof is None or not is_comparable(self._terms[pool]):
+            return await self._told_otherwise(pool, since)
+        fault = growth_fault(kept.proof, mark)
         return "" if fault and await self._was_given_to(pool, kept.proof.block) else fault
+
+    async def _told_otherwise(self, pool: PoolId, since: int) -> str:
+        """Hold a sample of what was read against every endpoint, where state cannot prove it."""
+        if len(self._client.labels) == 1:
+            return ""
+        known = self._client.log_range
+        width = _SAMPLE_BLOCKS if known is None else min(_SAMPLE_BLOCKS, known.blocks)
+        starts = range(since + 1, self.head.number + 1, width)
+        manager = self._network.contracts.pool_manager
+        # Which ranges nobody can know before the block is there, and everybody can tell after it.
+        seed = int(self.head.hash, 16)
+        for start in {starts[(seed >> 32 * place) % len(starts)] for place in range(_SAMPLES)}:
+            end = min(start + width - 1, self.head.number)
+            wanted = requests.logs(LogFilter(manager, (SWAP, pool), start, end))
+            told = (await self._client.ask_each(wanted)).values()
+            given = {
+                tuple((log.block_number, log.log_index) for log in logs)
+                for logs in told
+                if isinstance(logs, tuple)
+            }
+            if len(given) > 1:
+                return "endpoints give different swaps of the same blocks"
+        return ""
 
     async def _was_given_to(self, pool: PoolId, since: int) -> bool:
         """Whether somebody donated to the pool: that pays its providers without a swap."""
@@ -507,7 +574,7 @@ class _HourReader:
         )
         here = self._headers.get(self.head.number)
         if here is None:
-            raise StatePruned(f"it has no block {self.head.number}")
+            raise BlockMissing(f"it has no block {self.head.number}")
         check_unmoved(here, self.head)
         replaced = [hours for hours in loaded.values() if not self._has(hours.last)]
         await self._read_headers({mark.number for hours in replaced for mark in hours.landmarks})

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from chain.base.units import DAY, HOUR, PIPS
 from chain.history.events import FeeTerms, SwapEvent, fees_of_swap, protocol_fee_of
+from chain.history.fee_path import FeePath, PaidPiece, joined_path, path_at, path_of_swap
 
 if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolId
@@ -70,6 +71,8 @@ class HourRow(Struct, frozen=True, array_like=True):
     swaps: int
     estimated: int
     """How many of them have a time that is interpolated and not read."""
+    path: FeePath = ()
+    """Where the price went when they were paid."""
 
     def joined(self, later: HourRow) -> HourRow:
         """This row and one of later swaps of the same hour."""
@@ -85,6 +88,7 @@ class HourRow(Struct, frozen=True, array_like=True):
             self.fee_rate + later.fee_rate,
             self.swaps + later.swaps,
             self.estimated + later.estimated,
+            joined_path((*self.path, *later.path)),
         )
 
 
@@ -96,6 +100,8 @@ class PaidFees(NamedTuple):
     growth0: float
     growth1: float
     rate: float
+    path: Sequence[PaidPiece]
+    """Where along the price the growth was."""
 
 
 class PoolHours(Struct, frozen=True):
@@ -110,6 +116,10 @@ class PoolHours(Struct, frozen=True):
     recent: tuple[RecentSwap, ...]
     """Every swap since `recent_since`, which is a full hour and over a day ago."""
     recent_since: int
+    unread: str = ""
+    """Why nothing is known of its swaps, where nothing is."""
+    terms: FeeTerms | None = None
+    """How the fees of the recent swaps were shared."""
 
     def last_day(self) -> tuple[RecentSwap, ...]:
         """The swaps of the last 24 hours to the second."""
@@ -171,13 +181,15 @@ def paid_fees(swap: RecentSwap, terms: FeeTerms, before: PoolMoment) -> PaidFees
     )
     rate = (met0 * root + met1 / root) / 2
     if not before.sqrt_price_x96 or swap.fee >= PIPS:
-        return PaidFees(fees.providers0, fees.providers1, met0, met1, rate)
+        path = path_at(swap.sqrt_price_x96, met0, met1, terms.tick_spacing)
+        return PaidFees(fees.providers0, fees.providers1, met0, met1, rate, path)
     # A unit of liquidity sells as much as the price moves, whoever else is there.
     start = before.sqrt_price_x96 / _ROOT_ONE
     part = (swap.fee - protocol_fee_of(swap, terms)) / (PIPS - swap.fee)
+    path = path_of_swap(before.sqrt_price_x96, swap.sqrt_price_x96, part, terms.tick_spacing)
     if swap.zero_for_one:
-        return PaidFees(fees.providers0, 0, part * abs(1 / root - 1 / start), 0.0, rate)
-    return PaidFees(0, fees.providers1, 0.0, part * abs(root - start), rate)
+        return PaidFees(fees.providers0, 0, part * abs(1 / root - 1 / start), 0.0, rate, path)
+    return PaidFees(0, fees.providers1, 0.0, part * abs(root - start), rate, path)
 
 
 def hour_rows(
@@ -189,12 +201,14 @@ def hour_rows(
         together = list(several)
         fees0 = fees1 = 0
         growth0 = growth1 = rate = 0.0
+        pieces: list[PaidPiece] = []
         for one in together:
             paid = paid_fees(one, terms, before)
             before = before.after(one)
             fees0, fees1 = fees0 + paid.fees0, fees1 + paid.fees1
             growth0, growth1 = growth0 + paid.growth0, growth1 + paid.growth1
             rate += paid.rate
+            pieces += paid.path
         prices = [swap.sqrt_price_x96 for swap in together]
         rows.append(
             HourRow(
@@ -209,6 +223,7 @@ def hour_rows(
                 rate,
                 len(together),
                 sum(swap.time_estimated for swap in together),
+                joined_path(pieces),
             )
         )
     return rows
@@ -230,7 +245,7 @@ def pool_hours(
     kept_since = recent_since(last.timestamp)
     recent = tuple(swap for swap in swaps if swap.time >= kept_since)
     rows = tuple(hour_rows(swaps, terms))
-    return PoolHours(pool_id, since, last, rows, recent, kept_since)
+    return PoolHours(pool_id, since, last, rows, recent, kept_since, terms=terms)
 
 
 class Landmark(NamedTuple):
@@ -267,8 +282,8 @@ class KeptHours(Struct, frozen=True):
         self, swaps: Sequence[RecentSwap], last: Landmark, kept_since: int, terms: FeeTerms
     ) -> KeptHours:
         """The same with the swaps of the blocks up to another one."""
-        price = self.rows[-1].close if self.rows else 0
-        before = PoolMoment(price, self.recent[-1].liquidity if self.recent else 0)
+        liquidity = self.recent[-1].liquidity if self.recent else 0
+        before = PoolMoment(self.last_price or 0, liquidity)
         kept_since = max(kept_since, self.recent_since)
         recent = (*self.recent, *swaps)
         rows = hour_rows(swaps, terms, before)
@@ -279,27 +294,14 @@ class KeptHours(Struct, frozen=True):
             rows=joined_rows(self.rows, rows),
             recent=tuple(swap for swap in recent if swap.time >= kept_since),
             recent_since=kept_since,
-            proof=self._counted(swaps, rows, terms, before),
+            proof=self._counted(swaps, rows),
         )
 
-    def _counted(
-        self,
-        swaps: Sequence[RecentSwap],
-        rows: Sequence[HourRow],
-        terms: FeeTerms,
-        before: PoolMoment,
-    ) -> LogProof | None:
+    def _counted(self, swaps: Sequence[RecentSwap], rows: Sequence[HourRow]) -> LogProof | None:
         if self.proof is None or not swaps:
             return self.proof
         growth0, growth1 = sum(row.growth0 for row in rows), sum(row.growth1 for row in rows)
         rounded = sum(_MOST_ROUNDED / swap.liquidity for swap in swaps if swap.liquidity)
-        if before.sqrt_price_x96:
-            return self.proof.with_swaps(growth0, growth1, rounded)
-        # The proof knows where the first swap began.
-        began = PoolMoment(self.proof.mark.sqrt_price_x96, before.liquidity)
-        known, guessed = paid_fees(swaps[0], terms, began), paid_fees(swaps[0], terms, before)
-        growth0 += known.growth0 - guessed.growth0
-        growth1 += known.growth1 - guessed.growth1
         return self.proof.with_swaps(growth0, growth1, rounded)
 
     def rolled_back(self, last: Landmark, terms: FeeTerms) -> KeptHours | None:
@@ -328,8 +330,9 @@ class KeptHours(Struct, frozen=True):
         rows = tuple(row for row in self.rows if row.hour >= time)
         return replace(self, since=time, from_first_block=False, rows=rows)
 
-    def hours(self, pool_id: PoolId, last: Block) -> PoolHours:
-        return PoolHours(pool_id, self.since, last, self.rows, self.recent, self.recent_since)
+    def hours(self, pool_id: PoolId, last: Block, terms: FeeTerms) -> PoolHours:
+        kept = self.since, last, self.rows, self.recent, self.recent_since
+        return PoolHours(pool_id, *kept, terms=terms)
 
 
 _NEWEST_LANDMARKS = 6

@@ -107,10 +107,8 @@ def price_fault(last_price: int | None, mark: PoolMark) -> str:
     return "the swaps that it gives do not end at the pool's price"
 
 
-def growth_fault(proof: LogProof | None, mark: PoolMark, terms: FeeTerms) -> str:
-    """Why swaps since the proof cannot be all; empty where they are, or nothing can be said."""
-    if proof is None or not _is_comparable(terms):
-        return ""
+def growth_fault(proof: LogProof, mark: PoolMark) -> str:
+    """Why swaps since the proof cannot be all; empty where they are."""
     grown0 = ((mark.growth0 - proof.mark.growth0) % _WRAP) / _FIXED
     grown1 = ((mark.growth1 - proof.mark.growth1) % _WRAP) / _FIXED
     if _covers(proof, grown0, proof.counted0) and _covers(proof, grown1, proof.counted1):
@@ -124,6 +122,6 @@ def _covers(proof: LogProof, grown: float, told: float) -> bool:
     return told >= grown * (1 - _TOLERANCE) - proof.rounded
 
 
-def _is_comparable(terms: FeeTerms) -> bool:
+def is_comparable(terms: FeeTerms) -> bool:
     """A changing fee does not tell which part of it was the protocol's at the time."""
     return terms.key_fee != DYNAMIC_FEE or not any(terms.protocol_fee)

@@ -44,6 +44,8 @@ class PricePath(Struct, frozen=True):
     points: tuple[PricePoint, ...]
     until: int
     until_block: int
+    unread: str = ""
+    """Why no price is known, where none is."""
 
     @property
     def source(self) -> str:
@@ -62,6 +64,8 @@ class PricePath(Struct, frozen=True):
 
         Where the first swap is younger than the window by a tenth at most, hours are missing.
         """
+        if self.unread:
+            return Unknown(self.unread)
         times = self._times()
         covered = (self.until - times[0]) // HOUR if times else 0
         if covered < LEAST_COVERED * hours:
@@ -97,12 +101,15 @@ def price_path(hours: PoolHours) -> PricePath:
     swaps = (
         PricePoint(swap.time, swap.sqrt_price_x96, 1, swap.time_estimated) for swap in hours.recent
     )
-    return PricePath(hours.pool_id, (*earlier, *swaps), hours.last.timestamp, hours.last.number)
+    points = (*earlier, *swaps)
+    end = hours.last
+    return PricePath(hours.pool_id, points, end.timestamp, end.number, hours.unread)
 
 
 # All from hourly closes of the pool's own swaps; figures are fractions, 0.03 being 3 % a day.
 DAY = 24
 WEEK = 7 * DAY
+MONTH = 30 * DAY
 
 
 class Extremes(NamedTuple):

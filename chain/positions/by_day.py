@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from math import log
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import Struct, to_builtins
 
 from chain.base.quantity import Unknown
 from chain.base.units import DAY, HOUR
+from chain.history.fee_path import growth_inside
 from chain.history.fee_rate import LiquidityRange, realised_lvr
+from chain.history.hours import PoolMoment, paid_fees
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.profit import SinceEntry, worth
@@ -49,6 +50,8 @@ class HourOfRange(NamedTuple):
     """Of the pool, when it ended."""
     fees: int
     lvr: int
+    tokens: Amounts
+    """The fees as they were paid."""
 
 
 _Days: TypeAlias = tuple[DayOfRange, ...]
@@ -111,14 +114,44 @@ def hours_of_range(
     identity: PositionIdentity, changes: Sequence[LiquidityChange], hours: PoolHours
 ) -> Iterator[HourOfRange]:
     """Each hour in which anybody swapped, with what the range earned and lost in it."""
-    edges = sqrt_price_at_tick(identity.tick_lower), sqrt_price_at_tick(identity.tick_upper)
+    ticks = identity.tick_lower, identity.tick_upper
+    edges = sqrt_price_at_tick(ticks[0]), sqrt_price_at_tick(ticks[1])
     for opening, row in _with_openings(hours.rows):
         end = min(row.hour + HOUR, hours.last.timestamp)
         held = LiquidityRange(*edges, liquidity_in(changes, row.hour, end))
-        share = share_inside(opening, row, held)
-        price = (row.close / (1 << 96)) ** 2
-        fees = round((row.growth0 * price + row.growth1) * held.liquidity * share)
-        yield HourOfRange(row.hour, row.close, fees, realised_lvr((opening, row.close), held))
+        growth = growth_inside(row.path, *ticks)
+        paid = Amounts(*(round(each * held.liquidity) for each in growth))
+        if row.hour >= hours.recent_since and _changed(changes, row.hour, end):
+            paid = _paid_by_swap(identity, changes, hours, row.hour) or paid
+        lvr = realised_lvr((opening, row.close), held)
+        yield HourOfRange(row.hour, row.close, round(worth(paid, row.close)), lvr, paid)
+
+
+def _changed(changes: Sequence[LiquidityChange], begin: int, end: int) -> bool:
+    return any(change.liquidity_delta and begin <= change.timestamp < end for change in changes)
+
+
+def _paid_by_swap(
+    identity: PositionIdentity, changes: Sequence[LiquidityChange], hours: PoolHours, hour: int
+) -> Amounts | None:
+    """What each swap of an hour paid to the liquidity that was there then; None where the pool's
+    terms are not known. A change counts before the swaps of its block."""
+    if hours.terms is None:
+        return None
+    fees0 = fees1 = 0.0
+    before = PoolMoment(next((row.close for row in reversed(hours.rows) if row.hour < hour), 0))
+    for swap in hours.recent:
+        if hour <= swap.time < hour + HOUR:
+            liquidity = sum(
+                change.liquidity_delta
+                for change in changes
+                if change.place.block_number <= swap.block_number
+            )
+            path = tuple(paid_fees(swap, hours.terms, before).path)
+            growth = growth_inside(path, identity.tick_lower, identity.tick_upper)
+            fees0, fees1 = fees0 + growth[0] * liquidity, fees1 + growth[1] * liquidity
+            before = before.after(swap)
+    return Amounts(round(fees0), round(fees1))
 
 
 def liquidity_in(changes: Sequence[LiquidityChange], begin: int, end: int) -> int:
@@ -133,19 +166,11 @@ def liquidity_in(changes: Sequence[LiquidityChange], begin: int, end: int) -> in
     return weighted // (end - begin)
 
 
-def share_inside(opening: int, row: HourRow, held: LiquidityRange) -> float:
-    """The part of an hour's way, from its lowest to its highest price, that lies in a range."""
-    low, high = min(opening, row.low), max(opening, row.high)
-    if low == high:
-        return float(held.sqrt_lower <= low < held.sqrt_upper)
-    inside_low, inside_high = held.clamp(low), held.clamp(high)
-    return log(inside_high / inside_low) / log(high / low)
-
-
 def _with_openings(rows: Sequence[HourRow]) -> Iterator[tuple[int, HourRow]]:
-    """Each row with the price before its first swap; of the first of all, that after it."""
+    """Each row with the price before its first swap; of the first of all that is not known, and
+    no loss is told of it."""
     for row in rows[:1]:
-        yield row.low, row
+        yield row.close, row
     for before, row in pairwise(rows):
         yield before.close, row
 

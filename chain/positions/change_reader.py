@@ -26,9 +26,17 @@ from chain.positions.circumstances import (
     read_circumstances,
 )
 from chain.positions.holdings import TRANSFER, minted_in
-from chain.positions.profit import SinceEntry, since_entry
+from chain.positions.profit import SinceEntry, since_entry, unknown_entry
 from chain.read.block_reader import sound_answers
-from chain.read.logs import FIRST_BLOCKS, NARROWABLE, ScannedPart, ScanProgress, scan_parts
+from chain.read.logs import (
+    FIRST_BLOCKS,
+    LOGS_NOT_GIVEN,
+    NARROWABLE,
+    ScannedPart,
+    ScanProgress,
+    scan_parts,
+    why_not_given,
+)
 from chain.rpc import requests
 from chain.rpc.errors import RpcError, RpcRefused, StatePruned
 from chain.rpc.records import Block, Log
@@ -265,7 +273,11 @@ class ChangeReader:
         if not snapshots:
             return {}
         held = {snapshot.identity: snapshot.liquidity for snapshot in snapshots}
-        changes = await self.changes(held, snapshots[0].block.number)
+        try:
+            changes = await self.changes(held, snapshots[0].block.number)
+        except LOGS_NOT_GIVEN as error:
+            why = Unknown(why_not_given(error))
+            return {snapshot.token_id: unknown_entry(snapshot, why) for snapshot in snapshots}
         return {
             snapshot.token_id: since_entry(snapshot, changes[snapshot.token_id])
             for snapshot in snapshots
@@ -276,7 +288,8 @@ class ChangeReader:
     ) -> dict[int, tuple[LiquidityChange, ...]]:
         """Every change of these positions up to a block, by token id.
 
-        What is remembered must add up to their liquidity there, where that is known.
+        They must add up to their liquidity there, where that is known: else they are read again,
+        from every other endpoint, and what still does not is returned and not kept.
         """
         if not liquidity:
             return {}
@@ -290,20 +303,24 @@ class ChangeReader:
         past, final = await self._still_valid(identities)
         minted = await self._minted(identities, past, until)
         seen = await self._changes_of(identities, until, past, minted, final)
-        astray = [
-            identity
-            for identity in identities
-            if not _adds_up(liquidity[identity], seen[identity.token_id])
-        ]
-        if any(_events(past, identity) or identity.token_id in minted for identity in astray):
+
+        def astray() -> list[PositionIdentity]:
+            return [one for one in identities if not _adds_up(liquidity[one], seen[one.token_id])]
+
+        if any(_events(past, identity) or identity.token_id in minted for identity in astray()):
             # What was remembered is of another history: read theirs from the beginning.
-            seen |= await self._changes_of(astray, until, {}, {}, final)
+            seen |= await self._changes_of(astray(), until, {}, {}, final)
+        for _ in self._client.labels[1:]:
+            if again := astray():
+                self._client.ask_others_first()
+                seen |= await self._changes_of(again, until, {}, {}, final)
+        left_out = {identity.token_id: identity for identity in astray()}
         if final is not None:
-            told = {token_id: events for token_id, events in seen.items() if events}
+            told = {id_: events for id_, events in seen.items() if events and id_ not in left_out}
             self._changes_memory.save(self._final(told, past, final))
-        # A node that tells nothing of a position may lack its logs: the next look begins anew.
+        # A node that tells too little of a position lacks its logs: the next look begins anew.
         self._changes_memory.forget(
-            identity for identity in identities if not seen[identity.token_id]
+            one for one in identities if one.token_id in left_out or not seen[one.token_id]
         )
         return {
             identity.token_id: accounted(identity, seen[identity.token_id])

@@ -112,6 +112,12 @@ class ChangeCircumstances(Struct, frozen=True):
     """This position's part of what the transaction cost, in the smallest unit of the coin."""
 
 
+NOT_ADDED_UP = Unknown(
+    "the endpoint leaves logs out: they do not add up to the position's liquidity"
+)
+"""Why nothing that rests on a position's changes is known."""
+
+
 class LiquidityChange(Struct, frozen=True):
     place: LogPlace
     timestamp: int

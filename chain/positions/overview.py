@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.coingecko import CoinGecko
     from chain.rpc.client import RpcClient
+    from chain.rpc.errors import StaleHead
     from chain.rpc.records import BlockRef
 
 
@@ -148,6 +149,10 @@ class Sources(Struct, frozen=True):
     def one_endpoint(self) -> bool:
         """Whether nobody else could be asked whether an answer is true."""
         return len(self.client.endpoints) == 1
+
+    def at_last_block(self, tell: Callable[[StaleHead], None]) -> Sources:
+        """For reads alone, which may be of an old block where there is no new one."""
+        return replace(self, client=self.client.at_last_block(tell))
 
     def without_memory(self) -> Sources:
         """The same chain, asked about everything again; what it tells is kept apart."""

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.math.liquidity import Amounts
-from chain.positions.circumstances import LiquidityChange, total
+from chain.positions.circumstances import NOT_ADDED_UP, LiquidityChange, total
 from chain.positions.snapshot import STORAGE, PositionSnapshot
 
 _PRICE_DENOMINATOR = 1 << 192
@@ -43,7 +43,7 @@ class SinceEntry(Struct, frozen=True):
 def since_entry(snapshot: PositionSnapshot, changes: tuple[LiquidityChange, ...]) -> SinceEntry:
     """The account of a position at the snapshot's block."""
     if not changes or sum(change.liquidity_delta for change in changes) != snapshot.liquidity:
-        return _unknown(snapshot, Unknown("the logs do not add up to the position's liquidity"))
+        return unknown_entry(snapshot, NOT_ADDED_UP)
     return _account(snapshot, changes)
 
 
@@ -92,7 +92,7 @@ def _account(snapshot: PositionSnapshot, changes: tuple[LiquidityChange, ...]) -
     )
 
 
-def _unknown(snapshot: PositionSnapshot, reason: Unknown) -> SinceEntry:
+def unknown_entry(snapshot: PositionSnapshot, reason: Unknown) -> SinceEntry:
     return SinceEntry(
         token_id=snapshot.token_id,
         changes=(),

@@ -15,8 +15,8 @@ from chain.tokens.token import TokenClass, listed_token
 if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network
 
-SERIES_DAYS = 8
-"""A week, and a day more so that the week's first hour has a price before it."""
+SERIES_DAYS = 31
+"""A month, and a day more so that its first hour has a price before it; still told by the hour."""
 LEAST_COVERED = 0.9
 """A figure over some hours needs prices for this share of them."""
 OLDEST_SECONDS = 2 * HOUR

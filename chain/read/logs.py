@@ -13,7 +13,18 @@ from msgspec.structs import replace
 from chain.read.block_reader import expected
 from chain.rpc import requests
 from chain.rpc.endpoint import KnownRange
-from chain.rpc.errors import LogsTooNarrow, RangeTooWide, RateLimited, RpcError, TimedOut, TooLarge
+from chain.rpc.errors import (
+    BlockMissing,
+    LogsLeftOut,
+    LogsTooNarrow,
+    RangeTooWide,
+    RateLimited,
+    RpcError,
+    RpcRefused,
+    StatePruned,
+    TimedOut,
+    TooLarge,
+)
 from chain.rpc.records import Block, Log, LogFilter
 
 if TYPE_CHECKING:
@@ -282,6 +293,24 @@ async def scan_logs_back(
             width = _narrowed(width, refusal, asked)
 
 
+LOGS_NOT_GIVEN = (LogsLeftOut, LogsTooNarrow, RangeTooWide, RpcRefused, StatePruned)
+"""What an endpoint says that does not give the logs of the past, now or later."""
+
+
+def why_not_given(error: RpcError) -> str:
+    """In our own words, since a server's may not travel to a model; what may pass is raised."""
+    match error:
+        case BlockMissing():
+            raise error
+        case LogsLeftOut():
+            return f"the endpoint leaves logs out: {error.why}"
+        case LogsTooNarrow():
+            return "the endpoint gives the logs of too few blocks at once"
+        case StatePruned():
+            return "the endpoint does not keep logs that old"
+    return "the endpoint does not give these logs"
+
+
 async def _wait_out(client: RpcClient, limit: RateLimited, limits: int) -> None:
     """Rest as long as an endpoint asks for, unless it has asked too often in a row."""
     if limits > _MOST_LIMITS:
@@ -292,6 +321,8 @@ async def _wait_out(client: RpcClient, limit: RateLimited, limits: int) -> None:
 def _narrowed(width: RangeWidth, refusal: RpcError, asked: int) -> RangeWidth:
     """Ask for fewer blocks; of one block nothing less can be asked."""
     if asked == 1:
+        if isinstance(refusal, RangeTooWide):
+            raise RangeTooWide(refusal.message, endpoint=refusal.endpoint, sure=False)
         raise refusal
     return width.after_refusal(refusal, asked)
 

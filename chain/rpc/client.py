@@ -8,6 +8,7 @@ import math
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from copy import copy
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
@@ -26,6 +27,7 @@ from chain.rpc.errors import (
     NoEndpoint,
     RateLimited,
     RpcError,
+    RpcRefused,
     SendUnclear,
     StaleHead,
     TimedOut,
@@ -48,6 +50,8 @@ T = TypeVar("T")
 _CALLS_AT_ONCE = 10
 """Public endpoints take no more in one batch."""
 
+_LOOKS_FOR_A_HEAD = 5
+"""Load balancers say now and then that there is no newest block."""
 AHEAD_SECONDS = 30.0
 """How far ahead of this machine's clock a newest block may be."""
 
@@ -73,6 +77,7 @@ class RpcClient(Reader):
                 f"Set one: zuno --network {network.name} --rpc URL",
             )
         self.network = network
+        self._tell_stale: Callable[[StaleHead], None] | None = None
         self._clock = clock
         self.monotonic = monotonic
         self._limits = limits or RequestLimits()
@@ -163,6 +168,29 @@ class RpcClient(Reader):
         outcomes = await settle_patiently(self._ask, self._exchange, requests, self.monotonic)
         return cast("list[T | RpcError]", outcomes)
 
+    def ask_others_first(self) -> None:
+        """Whoever would be asked first is asked last for a while: it left something out."""
+        self._failover.set_back_first()
+
+    async def ask_each(self, request: Request[T]) -> dict[str, T | RpcError]:
+        """What every endpoint says by itself."""
+        limits, told = self._limits, {}
+        for endpoint in self._endpoints:
+            try:
+                [outcome] = await ask_held(
+                    self._exchange, endpoint, [request], limits.answer_seconds
+                )
+            except RpcError as error:
+                outcome = error
+            told[endpoint.label] = cast("T | RpcError", outcome)
+        return told
+
+    def at_last_block(self, tell: Callable[[StaleHead], None]) -> RpcClient:
+        """The same for reads alone: where no endpoint has a new block, its last; who hears that."""
+        reading = copy(self)
+        reading._tell_stale = tell
+        return reading
+
     async def head(self, max_age: float | None = None) -> Block:
         """The newest block, from an endpoint that keeps up by the network's clock."""
         found, _ = await self.with_head((), max_age)
@@ -180,6 +208,11 @@ class RpcClient(Reader):
         async def attempt(endpoint: Endpoint, seconds: float) -> list[Outcome]:
             questions = [block_at("latest"), *requests]
             found, *others = await self._exchange.ask(endpoint, questions, seconds)
+            for _ in range(_LOOKS_FOR_A_HEAD):
+                if found is not None:
+                    break
+                await self.sleep(self._limits.catch_up_pause)
+                found, *others = await self._exchange.ask(endpoint, questions, seconds)
             if found is None:
                 raise Malformed("it has no newest block", endpoint=endpoint.label)
             if isinstance(found, Block) and self.network.clock == "wall":
@@ -190,7 +223,15 @@ class RpcClient(Reader):
                     raise FutureHead(found.number, -age, endpoint=endpoint.label)
             return [found, *others]
 
-        found, *others = (await self._failover.run(attempt)).outcomes
+        try:
+            answered = await self._failover.run(attempt)
+        except StaleHead as error:
+            if self._tell_stale is None or max_age is not None:
+                raise
+            self._tell_stale(error)
+            allowed = math.inf
+            answered = await self._failover.run(attempt)
+        found, *others = answered.outcomes
         if isinstance(found, RpcError):
             raise found
         return cast("Block", found), cast("list[T | RpcError]", others)
@@ -229,5 +270,7 @@ def _surely_not_taken(error: RpcError) -> bool:
             return error.status < 500
         case Malformed() | TooLarge():
             return False
+        case RpcRefused():
+            return not error.retryable
         case _:
             return True

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _MEASURED_SECONDS = 1.0
 _LEAST_RATE = 0.5
+_LONGEST_TURN = 5.0
+"""Seconds that one request is paid for: the rate is a guess, and some count requests, not calls."""
 _RATE_STEP = 0.5
 """What every answered request adds to the calls a second."""
 
@@ -47,7 +49,8 @@ class RequestPace:
         self._sent.append((now, calls))
         self._forget(now)
         if self.rate < math.inf:
-            self._free_at = max(now, self._free_at) + calls / self.rate
+            turn = min(calls / self.rate, _LONGEST_TURN)
+            self._free_at = max(now, self._free_at) + turn
 
     def answered(self) -> None:
         self.limits_in_a_row = 0
@@ -143,6 +146,20 @@ class Breaker:
 _SECRET_LENGTH = 8
 
 
+class BatchLimits(Struct, frozen=True):
+    """What an endpoint was found to take in one request."""
+
+    most: int | None = None
+    """The largest batch it took after it refused a larger one."""
+    alone: tuple[str, ...] = ()
+    """Methods of which it takes no more than one call in a batch."""
+    learned_at: float = 0.0
+
+
+LEARNED_KEPT_SECONDS = 86_400.0
+"""A plan may change, or what a provider gives."""
+
+
 class Endpoint(Struct, eq=False):
     label: str
     host: str
@@ -158,10 +175,7 @@ class Endpoint(Struct, eq=False):
 
     wrong_chain_id: int | None = None
     """The other chain it answered for; it is not asked again."""
-    most_in_batch: int | None = None
-    """The largest batch it took after it refused a larger one."""
-    logs_alone: bool = False
-    """Whether it takes no more than one call for logs in a batch."""
+    batches: BatchLimits = BatchLimits()
     pins_by_hash: bool = True
     """Whether it takes a block's hash where a block is named (EIP-1898)."""
     behind_until: float = 0.0
@@ -169,6 +183,10 @@ class Endpoint(Struct, eq=False):
     rests_until: float = 0.0
     """When it said it may be asked again."""
     last_fault: RpcError | None = None
+
+    @property
+    def most_in_batch(self) -> int | None:
+        return self.batches.most
 
     @property
     def fingerprint(self) -> str:
@@ -251,10 +269,7 @@ def _secrets(url: str, part: SplitResult) -> tuple[str, ...]:
 
 T = TypeVar("T")
 
-_BATCHES, _RANGES = "endpoint batch", "log range"
-_KEPT_SECONDS = 86_400.0
-"""A plan may change, or what a provider gives."""
-
+_BATCHES, _RANGES = "endpoint batches", "log range"
 _FEWEST_FOLLOWED = 50
 
 
@@ -286,10 +301,11 @@ class EndpointMemory:
     def recall_batches(self, endpoints: Sequence[Endpoint]) -> None:
         """Tell the endpoints how large a batch each was found to take."""
         for endpoint in endpoints:
-            endpoint.most_in_batch = self._read(int, _BATCHES, self._key(endpoint))
+            known = self._read(BatchLimits, _BATCHES, self._key(endpoint))
+            endpoint.batches = known or BatchLimits()
 
     def remember_batch(self, endpoint: Endpoint) -> None:
-        self._write(_BATCHES, self._key(endpoint), endpoint.most_in_batch)
+        self._write(_BATCHES, self._key(endpoint), to_builtins(endpoint.batches))
 
     def log_range(self, endpoints: Sequence[Endpoint]) -> KnownRange | None:
         """What these give together: any of them may be asked."""
@@ -302,7 +318,7 @@ class EndpointMemory:
         if self._store is None:
             return read_as(kind, self._unsaved.get((namespace, key)))
         learned = self._store.written_at(namespace, key)
-        if learned is None or learned < self._clock() - _KEPT_SECONDS:
+        if learned is None or learned < self._clock() - LEARNED_KEPT_SECONDS:
             return None
         return self._store.read(kind, namespace, key)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from chain.base.clean_text import quoted
 from chain.base.errors import Failure, ZunoError
-from chain.base.units import MEGABYTE
+from chain.base.units import MEGABYTE, age_text
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Network
@@ -85,7 +85,9 @@ class TimedOut(RpcError):
     def __init__(self, seconds: float, *, endpoint: str, connecting: bool = False) -> None:
         done = "let a connection in" if connecting else "finish its answer"
         super().__init__(
-            f"{endpoint} did not {done} within {seconds:.1f} s.", _CHECK_DOCTOR, endpoint=endpoint
+            f"{endpoint} did not {done} within {seconds:.1f} s.",
+            f"{_CHECK_DOCTOR}. Wait longer: answer_seconds under [limits] in settings.toml",
+            endpoint=endpoint,
         )
         self.seconds = seconds
         self.before_sending = connecting
@@ -188,8 +190,8 @@ class StaleHead(RpcError):
 
     def __init__(self, number: int, age: float, allowed: float, *, endpoint: str) -> None:
         super().__init__(
-            f"The newest block of {endpoint}, {number}, is {age:.0f} s old;"
-            f" more than {allowed:.0f} s is stale.",
+            f"The newest block of {endpoint}, {number}, is {age_text(int(age))} old;"
+            f" more than {age_text(int(allowed))} is stale.",
             _SET_URL,
             endpoint=endpoint,
         )
@@ -355,6 +357,7 @@ class LogsLeftOut(RpcError):
             "Try again, or set another endpoint: zuno --network NAME --rpc URL",
             endpoint=endpoint,
         )
+        self.why = why
 
 
 class StatePruned(RpcError):
@@ -396,6 +399,8 @@ class SendRefusal(StrEnum):
     REPLACEMENT_UNDERPRICED = "replacement underpriced"
     INSUFFICIENT_FUNDS = "insufficient funds"
     GAS_LIMIT = "gas limit"
+    IN_FLIGHT = "in flight"
+    """Of a delegated account nodes hold one transaction at a time, or a few."""
     WRONG_CHAIN_ID = "wrong chain id"
     OTHER = "other"
 
@@ -408,7 +413,10 @@ class SendRefused(RpcError):
 
     def __init__(self, reason: SendRefusal, code: int, message: str, *, endpoint: str = "") -> None:
         super().__init__(
-            f"{endpoint or 'The RPC'} did not take the transaction: "
+            f"{endpoint or 'The RPC'} holds one transaction of a delegated account at a time, and "
+            "another one waits."
+            if reason is SendRefusal.IN_FLIGHT
+            else f"{endpoint or 'The RPC'} did not take the transaction: "
             f"{_reason_given(message)} ({code}).",
             endpoint=endpoint,
         )

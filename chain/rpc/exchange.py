@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from chain.base.http import HttpAnswer, HttpClient, HttpError, HttpFailure, HttpLimits
 from chain.rpc import wire
+from chain.rpc.endpoint import LEARNED_KEPT_SECONDS, BatchLimits
 from chain.rpc.errors import (
     HttpFault,
     Malformed,
@@ -25,11 +26,12 @@ from chain.rpc.errors import (
 from chain.rpc.requests import Request, RequestLimits, chain_id
 from chain.rpc.values import InvalidValueError
 from chain.rpc.wire import (
+    is_brief,
     is_rate_limit,
+    method_to_be_alone,
     refuses_range,
     smaller_batch,
     typed_error,
-    wants_logs_alone,
 )
 
 if TYPE_CHECKING:
@@ -160,6 +162,8 @@ class RpcExchange(Struct, frozen=True):
         replies: list[wire.Reply] = []
         time = asyncio.get_running_loop().time
         ends = time() + seconds
+        if self.wall_clock() - endpoint.batches.learned_at > LEARNED_KEPT_SECONDS:
+            endpoint.batches = BatchLimits()
         size = endpoint.most_in_batch or len(asked)
         largest, too_long = 0, False
         while len(replies) < len(asked):
@@ -171,8 +175,9 @@ class RpcExchange(Struct, frozen=True):
                 if refuses_range(refused.error) and any(map(_asks_logs, questions)):
                     refusal = typed_error(refused.error, "eth_getLogs", endpoint)
                     return [refusal] * len(questions)
-                if wants_logs_alone(refused.error) and not endpoint.logs_alone:
-                    endpoint.logs_alone = True
+                alone = method_to_be_alone(refused.error)
+                if alone is not None and alone not in endpoint.batches.alone:
+                    self._learn(endpoint, alone=(*endpoint.batches.alone, alone))
                     continue
                 # Too many bytes say nothing of how many short questions it takes.
                 too_long = too_long or len(wire.written(chunk, 0)) > _LONG_BYTES
@@ -186,8 +191,7 @@ class RpcExchange(Struct, frozen=True):
             replies += answered.replies
             largest = max(largest, answered.size)
             if size < len(asked) and endpoint.most_in_batch != size and not too_long:
-                endpoint.most_in_batch = size
-                self.batch_learned(endpoint)
+                self._learn(endpoint, most=size)
             if checking:
                 # Before the rest of the answer is looked at, and before more is asked.
                 self._check_chain(endpoint, replies[0])
@@ -196,6 +200,15 @@ class RpcExchange(Struct, frozen=True):
         outcomes = await _off_loop(largest, self._outcomes, endpoint, questions, own)
         self.recent.note(outcomes)
         return outcomes
+
+    def _learn(
+        self, endpoint: Endpoint, *, most: int | None = None, alone: tuple[str, ...] | None = None
+    ) -> None:
+        known = endpoint.batches
+        endpoint.batches = BatchLimits(
+            most or known.most, known.alone if alone is None else alone, self.wall_clock()
+        )
+        self.batch_learned(endpoint)
 
     async def checked(self, endpoint: Endpoint, seconds: float) -> list[Outcome]:
         """Make sure of the chain before something is sent that must travel alone."""
@@ -231,9 +244,11 @@ class RpcExchange(Struct, frozen=True):
         except wire.InvalidRpcReplyError as error:
             fault: RpcError = Malformed(str(error), endpoint=endpoint.label)
         except wire.BatchRefusedError as refused:
-            if not is_rate_limit(refused.error):
+            # What passes says nothing of how large a batch may be.
+            if not is_rate_limit(refused.error) and not is_brief(refused.error):
                 raise
-            fault = RateLimited(endpoint=endpoint.label, retry_after=self._wait(answer))
+            fault = typed_error(refused.error, "", endpoint)
+            fault.retry_after = fault.retry_after or self._wait(answer)
         if answer.status >= 400 and not any(
             isinstance(reply, wire.ServerError) for reply in replies
         ):
@@ -335,6 +350,11 @@ def _asks_logs(question: Request[object]) -> bool:
 def _together(
     endpoint: Endpoint, questions: Sequence[Request[object]]
 ) -> Sequence[Request[object]]:
-    """As many of them as may stand in one batch, where calls for logs may not stand together."""
-    logs = [place for place, question in enumerate(questions) if _asks_logs(question)]
-    return questions[: logs[1]] if endpoint.logs_alone and len(logs) > 1 else questions
+    """As many of them as may stand in one batch, where some methods may not stand together."""
+    seen: set[str] = set()
+    for place, question in enumerate(questions):
+        if question.method in seen:
+            return questions[:place]
+        if question.method in endpoint.batches.alone:
+            seen.add(question.method)
+    return questions

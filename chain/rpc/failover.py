@@ -28,6 +28,8 @@ Attempt: TypeAlias = "Callable[[Endpoint, float], Awaitable[list[Outcome]]]"
 """Ask one endpoint within so many seconds."""
 
 _LEAST_SECONDS = 0.02
+_TELLING_SECONDS = 1.0
+"""A time-out of less says that there was little time left, and nothing of the endpoint."""
 _BREAKING = frozenset(
     (ErrorKind.UNREACHABLE, ErrorKind.TIMED_OUT, ErrorKind.HTTP_FAULT, ErrorKind.MALFORMED)
 )
@@ -86,6 +88,12 @@ class Failover(Struct, frozen=True):
         if run.partly is not None:
             return run.partly
         raise self._failure(run)
+
+    def set_back_first(self) -> None:
+        """Let the others be asked before the one that comes first now."""
+        now = self.monotonic()
+        first = min(self.endpoints, key=lambda one: _preference(one, now))
+        first.behind_until = now + self.limits.most_rest_seconds
 
     def note(self, endpoint: Endpoint, fault: RpcError) -> None:
         """Remember a fault of an endpoint, so that it is asked later, less, or never."""
@@ -151,14 +159,7 @@ class Failover(Struct, frozen=True):
         now = self.monotonic()
         ready = [candidate for candidate in self._candidates(run) if candidate.wait(now) == 0]
 
-        def preference(endpoint: Endpoint) -> tuple[bool, float, float]:
-            return (
-                endpoint is not prefer,
-                max(0, endpoint.behind_until - now),
-                endpoint.pace.wait(now),
-            )
-
-        return sorted(ready, key=preference)
+        return sorted(ready, key=lambda one: (one is not prefer, *_preference(one, now)))
 
     def _candidates(self, run: _Run) -> list[Endpoint]:
         return [
@@ -221,11 +222,20 @@ class Failover(Struct, frozen=True):
         )
 
 
+def _preference(endpoint: Endpoint, now: float) -> tuple[float, float]:
+    """The lower, the sooner it is asked."""
+    return max(0, endpoint.behind_until - now), endpoint.pace.wait(now)
+
+
 def _slower(before: RpcError | None, fault: RpcError) -> RpcError:
-    """Of two time-outs the one that waited longer: the last try gets only what time is left."""
+    """Of two time-outs the one that waited longer: the last try gets only what time is left.
+
+    What that little time ended says less than what went wrong before.
+    """
     if isinstance(before, TimedOut) and isinstance(fault, TimedOut):
         return max(before, fault, key=lambda one: one.seconds)
-    return fault
+    leftover = isinstance(fault, TimedOut) and fault.seconds < _TELLING_SECONDS
+    return before if before is not None and leftover else fault
 
 
 def _is_limited_in_part(answered: Answered, missing: Sequence[RpcError]) -> bool:

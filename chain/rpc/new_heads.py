@@ -121,7 +121,7 @@ async def _subscribed(
 ) -> AsyncIterator[AsyncIterator[int]]:
     async with asyncio.timeout(limits.connect_seconds):
         if not await has_address(endpoint.host):
-            raise Unreachable("is a name that leads to no address", endpoint=endpoint.label)
+            raise Unreachable("is a host name that does not resolve", endpoint=endpoint.label)
     async with _connection(endpoint, limits) as socket:
         async with asyncio.timeout(limits.answer_seconds):
             answered = await _ask(socket, endpoint, requests.chain_id(), 1)

@@ -24,6 +24,7 @@ YOUNG_SECONDS = 60.0
 """How long a machine behind the same address may lack a block that another has."""
 
 _LEAST_YOUNG = 5
+_LEAST_LOOKS = 5
 _KEPT = 256
 _BLOCK_QUESTIONS = frozenset(("eth_getBlockByHash", "eth_getBlockByNumber"))
 _HASH_LENGTH = 66
@@ -50,12 +51,13 @@ class RecentBlocks:
         """The number of a block by its hash, where it was told of."""
         return self._numbers.get(block_hash)
 
-    def awaited(self, question: Request[object], outcome: object) -> bool:
-        """Whether an answer is missing only because its machine has not got a new block yet."""
-        absent = isinstance(outcome, BlockMissing) or (
-            outcome is None and question.method in _BLOCK_QUESTIONS
-        )
-        return absent and self._is_young(block_named(question))
+    def awaited(self, question: Request[object], outcome: object, looks: int = 0) -> bool:
+        """Whether its machine has not got a new block yet, or says null of one that exists."""
+        named = block_named(question)
+        null = outcome is None and question.method in _BLOCK_QUESTIONS
+        if null and looks <= _LEAST_LOOKS and self._exists(question.params[0], named):
+            return True
+        return (null or isinstance(outcome, BlockMissing)) and self._is_young(named)
 
     def log_blocks(self, question: Request[object]) -> int | None:
         """Of how many blocks a question asks the logs; None where nobody knows."""
@@ -78,6 +80,12 @@ class RecentBlocks:
 
     def _is_past(self, now: float) -> bool:
         return now - self._newest_at > YOUNG_SECONDS
+
+    def _exists(self, ref: object, named: NamedBlock) -> bool:
+        """Of a load balancer's machines some say null now and then; the next look finds it."""
+        if isinstance(named, int):
+            return self._newest is not None and named <= self._newest
+        return ref == "latest" or named in self._numbers
 
     def _is_young(self, named: NamedBlock) -> bool:
         number = self._numbers.get(named) if isinstance(named, str) else named
@@ -118,7 +126,6 @@ def _ref(value: object) -> NamedBlock:
 
 # An endpoint without EIP-1898 is asked by number, and the block at that number is looked at
 # before and after. A machine that has not got a new block yet is waited for a little.
-_LEAST_LOOKS = 5
 _PARAMETER_CODES = frozenset((-32600, -32602))
 _PARAMETER_WORDS = re.compile(
     r"unmarshal|invalid (argument|block|param|type)|hex string|blockhash|expected (a )?string", re.I
@@ -168,7 +175,7 @@ async def settle_patiently(
         late = [
             place
             for place, question in enumerate(questions)
-            if exchange.recent.awaited(question, outcomes[place])
+            if exchange.recent.awaited(question, outcomes[place], looks)
         ]
         if not late:
             break

@@ -39,12 +39,12 @@ class RequestLimits(Struct, frozen=True):
     answer_bytes: int = 5 * MEGABYTE
     """After decompression; a request may ask for more, up to `most_answer_bytes`."""
     most_answer_bytes: int = 32 * MEGABYTE
-    rounds: int = 3
+    rounds: int = 5
     """How often the list of endpoints is gone through before giving up."""
     pause_seconds: float = 0.2
     """Before the second round; doubled for each further one, then jittered."""
-    faults_to_rest: int = 4
-    """Faults in a row after which an endpoint is left alone."""
+    faults_to_rest: int = 6
+    """Faults in a row after which an endpoint is left alone: more than one question can make."""
     rest_seconds: float = 5.0
     most_rest_seconds: float = 60.0
     limited_seconds: float = 1.0
@@ -54,6 +54,15 @@ class RequestLimits(Struct, frozen=True):
     catch_up_pause: float = 0.4
     reserve_seconds: float = 2.0
     """Kept back from a slow endpoint's time for each of up to two others still untried."""
+
+    def answering_within(self, seconds: float) -> RequestLimits:
+        """The same for a line on which an answer may take so long."""
+        return replace(
+            self,
+            connect_seconds=max(self.connect_seconds, seconds / 2),
+            answer_seconds=seconds,
+            total_seconds=max(seconds + 1, self.total_seconds),
+        )
 
 
 _LEAST_STALE_SECONDS = 60.0
@@ -129,7 +138,7 @@ def call(
 ) -> Request[bytes]:
     params: list[Json] = [_transaction(to, data, sender, value, gas), state_block(at)]
     if state_override:
-        params.append(_override(state_override))
+        params.append(written_override(state_override))
     return Request("eth_call", tuple(params), values.data, block_param=1, answer_bytes=answer_bytes)
 
 
@@ -211,11 +220,14 @@ def max_priority_fee() -> Request[int]:
 
 def fee_history(
     blocks: int, newest: BlockRef = "latest", percentiles: Sequence[float] = ()
-) -> Request[FeeHistory]:
+) -> Request[FeeHistory | None]:
+    """What was paid in the last blocks; None where a node keeps no record of it."""
     return Request(
         "eth_feeHistory",
         (hex(blocks), _plain_ref(newest), list(percentiles)),
-        lambda value: records.fee_history(value, percentiles=len(percentiles)),
+        lambda value: (
+            None if value is None else records.fee_history(value, percentiles=len(percentiles))
+        ),
     )
 
 
@@ -293,7 +305,7 @@ def _transaction(
     return written
 
 
-def _override(override: StateOverride) -> dict[str, Json]:
+def written_override(override: StateOverride) -> dict[str, Json]:
     written: dict[str, Json] = {}
     for account, pretended in override.items():
         entry: dict[str, Json] = {}

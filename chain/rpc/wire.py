@@ -219,7 +219,11 @@ _NO_BLOCK = re.compile(
 )
 _BRIEF = re.compile(r"busy|time(d )?.?out|try again|overload|unavailable|temporar|cannot fulfill")
 _OF_A_DAY = re.compile(r"\b(daily|per day|a day|monthly|per month)\b")
-_ONE_LOGS_CALL = re.compile(r"too many .{0,4}eth_getlogs.{0,4} (methods|calls|requests)")
+_ONE_OF_A_METHOD = re.compile(
+    r"(?:too many|only one|more than one) .{0,4}?((?:eth|debug|trace)_\w+).{0,4} "
+    r"(?:methods?|calls?|requests?)",
+    re.IGNORECASE,
+)
 _RANGE_NAMED = re.compile(r"\[\s*(0x[0-9a-f]{1,16})\s*,\s*(0x[0-9a-f]{1,16})\s*\]")
 _SPAN_NAMED = re.compile(
     r"(?:max(?:imum)?(?: is)?|max block range ?[:=]?|limited to(?: a)?|limit(?: of)?|up to(?: a)?"
@@ -241,6 +245,7 @@ _SEND_REFUSALS: tuple[tuple[re.Pattern[str], SendRefusal], ...] = (
         re.compile(r"underpriced|fee ?too ?low|gas price too low|less than block base fee"),
         SendRefusal.UNDERPRICED,
     ),
+    (re.compile(r"in-?flight transaction limit|delegated account"), SendRefusal.IN_FLIGHT),
     (re.compile(r"insufficient ?(funds|balance)"), SendRefusal.INSUFFICIENT_FUNDS),
     (re.compile(r"chain ?id|invalid sender"), SendRefusal.WRONG_CHAIN_ID),
     (re.compile(r"intrinsic gas|gas limit|gas too low|floor data gas"), SendRefusal.GAS_LIMIT),
@@ -304,7 +309,7 @@ def _unanswered(error: ServerError, words: str, shown: str, label: str) -> RpcEr
         shown,
         endpoint=label,
         retryable=server_side,
-        lasting=not _BRIEF.search(words),
+        lasting=not is_brief(error),
     )
 
 
@@ -318,9 +323,15 @@ def is_rate_limit(error: ServerError) -> bool:
     return error.code in _RATE_CODES or bool(_RATE.search(error.message[:_LOOKED_AT].lower()))
 
 
-def wants_logs_alone(error: ServerError) -> bool:
-    """Whether a batch was refused for holding more than one call for logs."""
-    return bool(_ONE_LOGS_CALL.search(error.message[:_LOOKED_AT].lower()))
+def is_brief(error: ServerError) -> bool:
+    """Whether it says by itself that it will pass."""
+    return bool(_BRIEF.search(error.message[:_LOOKED_AT].lower()))
+
+
+def method_to_be_alone(error: ServerError) -> str | None:
+    """The method of which a batch may hold one call, where it was refused for holding more."""
+    found = _ONE_OF_A_METHOD.search(error.message[:_LOOKED_AT])
+    return None if found is None else found[1]
 
 
 def smaller_batch(error: ServerError, size: int) -> int:
@@ -340,6 +351,8 @@ def _send_error(error: ServerError, words: str, shown: str, label: str) -> RpcEr
             return SendRefused(reason, error.code, shown, endpoint=label)
     if is_rate_limit(error):
         return RateLimited(endpoint=label, retry_after=_backoff(error.data))
+    if is_brief(error):
+        return RpcRefused(error.code, shown, endpoint=label, retryable=True, lasting=False)
     return SendRefused(SendRefusal.OTHER, error.code, shown, endpoint=label)
 
 

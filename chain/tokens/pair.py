@@ -12,6 +12,9 @@ from chain.tokens.token import TokenClass
 
 UNKNOWN_DECIMALS = "decimals unknown"
 
+_NO_EDGE = 800_000
+"""Ticks beyond which a range has no edge that anybody would name as a price."""
+
 
 class Pair(Struct, frozen=True):
     token0: Token
@@ -44,6 +47,8 @@ class Pair(Struct, frozen=True):
 
     def bounds(self, tick_lower: int, tick_upper: int) -> tuple[str, str]:
         """The range's edges as prices, the lower figure first."""
+        if -tick_lower > _NO_EDGE < tick_upper:
+            return "0", "∞"
         ticks = (tick_upper, tick_lower) if self.inverted else (tick_lower, tick_upper)
         low, high = (self.price_text(sqrt_price_at_tick(tick)) for tick in ticks)
         return low, high

@@ -14,9 +14,9 @@ DEMO_NETWORK = "devnet"
 
 def refuse_known_key(address: Address) -> None:
     """No key that anybody can derive is kept as somebody's own."""
-    from chain.devnet.world.accounts import DEMO_WALLET, RESIDENTS
+    from chain.devnet.world.accounts import DEMO_WALLET, RESIDENTS, WATCH_KEY
 
-    if address in {account.address for account in (DEMO_WALLET, *RESIDENTS)}:
+    if address in {account.address for account in (DEMO_WALLET, WATCH_KEY, *RESIDENTS)}:
         raise WalletRefusedError(
             "That key belongs to the demo and anybody can derive it: money sent there is lost. "
             "It was not kept. For a key of your own: zuno wallet new"
@@ -31,6 +31,13 @@ def refuse_demo_elsewhere(address: Address, chain_id: int) -> None:
             "The demo wallet signs on the embedded chain only: anybody can derive its key. "
             "Choose a wallet of your own: zuno wallet use NAME"
         )
+
+
+def demo_watch_key() -> PrivateKey:
+    """The key that carries out orders on the embedded chain."""
+    from chain.devnet.world.accounts import WATCH_KEY
+
+    return PrivateKey(WATCH_KEY.key)
 
 
 def demo_key(cache: Path) -> PrivateKey:

@@ -93,9 +93,9 @@ class Keyring(Struct, frozen=True):
     def text_of(self, name: str) -> str | None:
         return self._ask(lambda: self._backend.get_password(SERVICE, name))
 
-    def forget(self, address: Address) -> None:
-        """Delete the key; one that is not there is as good as deleted."""
-        self._ask(lambda: _deleted(self._backend, address))
+    def forget(self, name: str) -> None:
+        """Delete what is kept under a wallet's address or a name; nothing there is as good."""
+        self._ask(lambda: _deleted(self._backend, name))
 
     def _ask(self, action: Callable[[], T]) -> T:
         return _in_time(action, self.title, self._seconds)

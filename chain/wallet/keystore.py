@@ -66,7 +66,7 @@ def keep_key(
     refuse_known_key(key.address)
     name = before.name if before is not None and name is None else known.named(name)
     home.prepare()
-    keeping, place, why = _stored(home, key, choice, new_passphrase)
+    keeping, place, why = store_key(home, key, choice, new_passphrase)
     wallet = Wallet(key.address, name, keeping)
     book = change_book(home.keystore, lambda book: book.holding(wallet))
     return StoredKey(wallet, place, why, current=book.current == wallet.address)
@@ -85,11 +85,15 @@ def watch(home: Home, address: Address, *, name: str | None) -> StoredKey:
 
 def remove(home: Home, wallet: Wallet) -> None:
     """Delete the key, then forget the wallet: the other way round a key could be left behind."""
-    if wallet.keeping is KeyStorage.KEYRING:
-        _needed_keyring().forget(wallet.address)
-    elif wallet.keeping is KeyStorage.FILE:
-        keystore_path(home.keystore, wallet.address).unlink(missing_ok=True)
+    forget_key(home, wallet.address, wallet.keeping)
     change_book(home.keystore, lambda book: book.without(wallet.address))
+
+
+def forget_key(home: Home, address: Address, keeping: KeyStorage) -> None:
+    if keeping is KeyStorage.KEYRING:
+        _needed_keyring().forget(address)
+    elif keeping is KeyStorage.FILE:
+        keystore_path(home.keystore, address).unlink(missing_ok=True)
 
 
 def open_key(home: Home, wallet: Wallet, passphrase: Callable[[], Passphrase]) -> PrivateKey:
@@ -99,15 +103,21 @@ def open_key(home: Home, wallet: Wallet, passphrase: Callable[[], Passphrase]) -
             f"{wallet.name} is watch-only: zuno holds no key for it and cannot sign. "
             "Add its key with: zuno wallet import"
         )
+    return open_kept_key(home, wallet.address, wallet.keeping, passphrase)
+
+
+def open_kept_key(
+    home: Home, address: Address, keeping: KeyStorage, passphrase: Callable[[], Passphrase]
+) -> PrivateKey:
     guard_process()
-    if wallet.keeping is KeyStorage.KEYRING:
-        return _needed_keyring().key_of(wallet.address)
-    path = keystore_path(home.keystore, wallet.address)
+    if keeping is KeyStorage.KEYRING:
+        return _needed_keyring().key_of(address)
+    path = keystore_path(home.keystore, address)
     if not path.exists():
         raise KeystoreError(f"{path} is gone. Put its copy back, or import the key again.")
     with passphrase() as given:
         key = read_keystore(path, given)
-    if key.address != wallet.address:
+    if key.address != address:
         key.wipe()
         raise KeystoreError(f"{path} holds another wallet's key. Nothing was opened.")
     return key
@@ -137,12 +147,13 @@ def _needed_keyring() -> Keyring:
         ) from None
 
 
-def _stored(
+def store_key(
     home: Home,
     key: PrivateKey,
     choice: StoreChoice,
     new_passphrase: Callable[[str], Passphrase],
 ) -> tuple[KeyStorage, str, str]:
+    """Where it is now, in which place, and why not in the keyring."""
     why = "A file was asked for."
     if choice is not StoreChoice.FILE:
         try:

@@ -133,7 +133,7 @@ class Moves:
         owner: Address,
     ) -> list[int]:
         """Positions for anybody, paid for by somebody; their token ids."""
-        first = self._next_token_id()
+        first = self.next_token_id()
         most = 2**128 - 1
         mints = [Mint(pool, lower, upper, liquidity, most, most, owner) for lower, upper in ranges]
         pay = SettlePair(pool.currency0, pool.currency1)
@@ -206,7 +206,7 @@ class Moves:
             for currency in (pool.currency0, pool.currency1)
         ]
 
-    def _next_token_id(self) -> int:
+    def next_token_id(self) -> int:
         call = {
             "to": self.network.contracts.position_manager,
             "data": "0x" + abi.encode_call("nextTokenId()").hex(),

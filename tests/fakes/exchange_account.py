@@ -16,12 +16,20 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from chain.base.sqlite import open_database, transaction
-from chain.exchange.orders.ccxt_client import VenueKeys
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
-from chain.exchange.orders.paper_venue import MarketMoment, PaperAccount, cancelled, placed
-from chain.exchange.public.market import BookLevel, ContractRules, OrderBook
+from chain.exchange.orders.venue import VenueKeys
+from chain.exchange.orders.venues.paper.venue import (
+    MarketCourse,
+    MarketMoment,
+    PaperAccount,
+    cancelled,
+    placed,
+    settled,
+)
+from chain.exchange.public.market import BookLevel, Candle, ContractRules, OrderBook
 from tests.fakes.exchange import ExchangeDouble, Refusal
 
 if TYPE_CHECKING:
@@ -30,6 +38,7 @@ if TYPE_CHECKING:
     from chain.exchange.orders.order import OrderProgress
 
 KEYS = VenueKeys("the-key", "the-secret")
+ETH = "ETHUSDT"
 _KINDS = {
     "MARKET": OrderType.MARKET,
     "STOP_MARKET": OrderType.STOP,
@@ -43,6 +52,9 @@ _STATUS = {
 }
 SILENT = Refusal(0)
 """Nothing is answered, and the connection is closed."""
+LATE = Refusal(1)
+"""The same, and what was asked for arrives some seconds later."""
+_LATE_SECONDS = 4
 
 
 def error(status: int, code: int, words: str, *headers: str) -> Refusal:
@@ -61,6 +73,14 @@ class AccountDouble(ExchangeDouble):
     """By how much a request's clock must be off to be refused; 0 asks nobody."""
     depth: float | None = None
     """Coins that rest on the best price; None for the world's own book."""
+    fee_coin: str = "USDT"
+    fee_coin_mark: float = 1.0
+    """What fees are paid in, and what one of it is worth."""
+    hedge_mode: bool = False
+    multi_assets: bool = False
+    may_withdraw: bool = False
+    refuses: dict[str, int] = field(default_factory=dict)
+    """By type of order, how often it is refused as if its price were reached already."""
 
     def held(self) -> PaperAccount:
         assert self.path is not None
@@ -68,7 +88,7 @@ class AccountDouble(ExchangeDouble):
             connection.execute("CREATE TABLE IF NOT EXISTS held (body BLOB)")
             row = connection.execute("SELECT body FROM held").fetchone()
         if row is None:
-            return PaperAccount(cash=10_000.0)
+            return PaperAccount(cash=10_000.0, keeps_orphans=True)
         return msgspec.json.decode(row[0], type=PaperAccount)
 
     def keep(self, account: PaperAccount) -> None:
@@ -77,6 +97,35 @@ class AccountDouble(ExchangeDouble):
             connection.execute("CREATE TABLE IF NOT EXISTS held (body BLOB)")
             connection.execute("DELETE FROM held")
             connection.execute("INSERT INTO held VALUES (?)", (msgspec.json.encode(account),))
+
+    def accepted(self) -> list[str]:
+        """The names of all orders that were ever taken, each time one was."""
+        return self._log("SELECT name FROM accepted ORDER BY rowid")
+
+    def _log(self, question: str, *values: object) -> list[str]:
+        assert self.path is not None
+        with closing(open_database(self.path)) as connection, transaction(connection):
+            connection.execute("CREATE TABLE IF NOT EXISTS accepted (name TEXT)")
+            connection.execute("CREATE TABLE IF NOT EXISTS late (body TEXT, at INTEGER)")
+            return [row[0] for row in connection.execute(question, values)]
+
+    def trade(self, low: float, high: float, volume: float = 1e6) -> None:
+        """A minute in which the market traded between these prices."""
+        start = self.now - self.now % 60 + 60
+        self.now = start + 60
+        self._arrive()
+        held = self.held()
+        course = MarketCourse(
+            ETH, 60, (Candle(start, low, high, low, high, volume, volume / 2),), (), 0.0
+        )
+        self.keep(settled(replace(held, settled_at={**held.settled_at, ETH: start}), course))
+
+    def _arrive(self) -> None:
+        """What was held up on its way."""
+        due = "FROM late WHERE at <= ?"
+        for body in self._log(f"SELECT body {due}", self.now):
+            self._take(json.loads(body))
+        self._log(f"DELETE {due}", self.now)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open.append(writer)
@@ -123,6 +172,7 @@ class AccountDouble(ExchangeDouble):
         fault = self.faults.get(parts.path)
         if fault is not None:
             return fault
+        self._arrive()
         page = (method, parts.path.rsplit("/", 1)[-1])
         return self._page(page, asked)
 
@@ -165,24 +215,50 @@ class AccountDouble(ExchangeDouble):
                 number = int(asked["orderId"])
                 return _json(
                     [
-                        {"commission": f"{one.fees:.8f}", "commissionAsset": "USDT"}
+                        {
+                            "commission": f"{one.fees / self.fee_coin_mark:.8f}",
+                            "commissionAsset": self.fee_coin,
+                        }
                         for one in done
                         if _number(one.order.client_id) == number
                     ]
                 )
             case ("GET", "income"):
                 return _json([])
+            case ("GET", "dual"):
+                return _json({"dualSidePosition": self.hedge_mode})
+            case ("GET", "multiAssetsMargin"):
+                return _json({"multiAssetsMargin": self.multi_assets})
+            case ("GET", "symbolConfig"):
+                config = {"symbol": asked["symbol"], "marginType": "CROSSED", "leverage": 20}
+                return _json([{**config, "isAutoAddMargin": False, "maxNotionalValue": "1000000"}])
+            case ("GET", "apiRestrictions"):
+                return _json({"enableFutures": True, "enableWithdrawals": self.may_withdraw})
         return Refusal(404)
 
     def _place(self, asked: dict[str, str]) -> Refusal:
         name = asked.get("newClientOrderId") or asked["clientAlgoId"]
         self.taken.append(name)
         fault, after = self.placing.pop(0) if self.placing else (None, True)
+        if fault is LATE:
+            self._log("INSERT INTO late VALUES (?, ?)", json.dumps(asked), self.now + _LATE_SECONDS)
+            return SILENT
         if fault is not None and not after:
             return fault
-        if name in self.held().orders:
+        answer = self._take(asked)
+        return fault or answer
+
+    def _take(self, asked: dict[str, str]) -> Refusal:
+        name = asked.get("newClientOrderId") or asked["clientAlgoId"]
+        if self.hedge_mode:
+            return error(400, -4061, "Order's position side does not match user's setting.")
+        # As on Binance: a name is free again once its order has ended.
+        if any(one.order.client_id == name for one in self.held().open_orders()):
             return error(400, -4116, "ClientOrderId is duplicated.")
         order = _order(name, asked)
+        if self.refuses.get(order.type, 0) > 0:
+            self.refuses[order.type] -= 1
+            return error(400, -2021, "Order would immediately trigger.")
         account = placed(self.held(), order, self._moment(asked["symbol"]))
         done = account.orders[name]
         if done.state is OrderState.REFUSED:
@@ -190,7 +266,8 @@ class AccountDouble(ExchangeDouble):
                 return error(400, -2019, "Margin is insufficient.")
             return error(400, -4164, "Order's notional must be no smaller than 20.")
         self.keep(account)
-        return fault or _json(_entry(done))
+        self._log("INSERT INTO accepted VALUES (?)", name)
+        return _json(_entry(done))
 
     def _moment(self, symbol: str) -> MarketMoment:
         page = self.pages.answer(f"/fapi/v1/depth?symbol={symbol}&limit=20", self.now)

@@ -31,6 +31,8 @@ class HonestNode:
     reorg_to: int = 1
     behind: Callable[[], int] = lambda: 0
     """How many of the newest blocks the machine that takes the next call has not got yet."""
+    null_blocks: Callable[[], bool] = lambda: False
+    """Whether the next question for a block is answered with null, whatever there is."""
     methods: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -72,6 +74,8 @@ class HonestNode:
         return number * BALANCE_STEP + (self.branch if number >= self.branch_at else 0)
 
     def _result(self, method: str, params: list[object]) -> object:
+        if method.startswith("eth_getBlockBy") and self.null_blocks():
+            return None
         match method, params:
             case "eth_chainId", []:
                 return hex(self.chain_id)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from chain.exchange.orders.ccxt_client import VenueKeys
+from chain.exchange.orders.venue import VenueKeys
 from tests.fakes.exchange import ExchangeDouble, Refusal
 
 KEYS = VenueKeys("the-key", "the-secret")
@@ -38,6 +38,7 @@ class UpbitDouble(ExchangeDouble):
     placing: list[tuple[Refusal, bool]] = field(default_factory=list)
     """Faults of orders; each says whether the order was taken before."""
     taken: list[str] = field(default_factory=list)
+    may_withdraw: bool = False
     depth: float = 1e9
     """Coins that rest on the best price."""
 
@@ -82,6 +83,8 @@ class UpbitDouble(ExchangeDouble):
                 return page([{"market": asked["markets"], "orderbook_units": [unit]}])
             case "GET", "accounts":
                 return page([_balance(coin, amount) for coin, amount in self.held.items()])
+            case "GET", "withdraws/chance":
+                return page({"currency": {}}) if self.may_withdraw else error(403, "out_of_scope")
             case "GET", "orders/open":
                 return page([one for one in self.orders.values() if one["state"] == "wait"])
             case "POST", "orders":

@@ -23,7 +23,10 @@ FILES = ("package.json", "package-lock.json", ".npmrc")
 
 
 class NodeMissingError(RuntimeError):
-    """Node or npm is not on PATH."""
+    """Node or npm is not on PATH, or the SDK was never installed and there is no network."""
+
+
+_UNREACHABLE = ("ENOTFOUND", "EAI_AGAIN", "ENETUNREACH", "ECONNREFUSED", "ETIMEDOUT")
 
 
 class Sdk(Struct, frozen=True):
@@ -74,6 +77,8 @@ def _install(target: Path) -> None:
         done = subprocess.run(
             ["npm", "ci"], cwd=folder, capture_output=True, text=True, timeout=300, check=False
         )
+        if any(word in done.stderr for word in _UNREACHABLE):
+            raise NodeMissingError("the SDK was never installed here, and npm reaches no registry")
         if done.returncode != 0:
             raise RuntimeError(f"npm ci of the SDK failed:\n{done.stdout}\n{done.stderr}")
         folder.rename(target)

@@ -10,7 +10,6 @@ AREAS: dict[str, tuple[str, ...]] = {
     "policy": (
         "chain/execution/policy/*.py",
         "chain/execution/decode/parties.py",
-        "chain/execution/decode/parties.py",
     ),
     "decoding": (
         "chain/execution/decode/abi.py",
@@ -18,8 +17,6 @@ AREAS: dict[str, tuple[str, ...]] = {
         "chain/execution/decode/records.py",
     ),
     "outbox": (
-        "chain/execution/outbox/rules.py",
-        "chain/execution/outbox/same_chain.py",
         "chain/execution/outbox/journal*.py",
         "chain/execution/outbox/outbox.py",
         "chain/execution/outbox/records.py",
@@ -30,16 +27,18 @@ AREAS: dict[str, tuple[str, ...]] = {
         "chain/execution/outbox/same_chain.py",
         "chain/execution/outbox/delivery.py",
         "chain/execution/outbox/lookup.py",
-        "chain/execution/outbox/lookup.py",
         "chain/execution/outbox/receipts.py",
-        "chain/execution/outbox/sender.py",
         "chain/execution/outbox/sender.py",
     ),
     "gate": ("zuno_tui/gate/**/*.py",),
+    "wallet": ("chain/wallet/*.py",),
+    "mesh": ("agents/mesh/*.py",),
     "monitor": ("agents/monitor/**/*.py",),
 }
 TESTS = (
     "tests/chain/execution",
+    "tests/chain/wallet",
+    "tests/agents/mesh",
     "tests/agents/monitor",
     "tests/zuno_tui/gate",
     "tests/zuno_tui/app",
@@ -48,6 +47,7 @@ TESTS = (
     "tests/zuno_tui/commands/test_changes.py",
     "tests/zuno_tui/commands/test_exit_drill.py",
     "tests/zuno_tui/commands/test_create.py",
+    "tests/zuno_tui/commands/test_wallet.py",
 )
 TOO_LONG = (
     "test_delivery_kill.py",
@@ -57,9 +57,13 @@ TOO_LONG = (
     "test_forged_journals.py",
     "test_interrupted_plans.py",
     "test_lies.py",
+    "test_many_flows.py",
     "test_many_positions.py",
     "test_messages_a_day.py",
     "test_outbox_kill.py",
+    "test_processes.py",
+    "test_ten_seconds.py",
+    "test_what_is_said.py",
 )
 """Tests of many runs, which take minutes: a change must be noticed without them."""
 _COPIED = ("chain", "agents", "zuno_tui", "tests", "tools")

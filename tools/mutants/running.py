@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _OUTSIDE = (
     "aiohttp", "coincurve", "eth_abi", "eth_account", "h11", "httpx2", "hypothesis.extra",
-    "hypothesis.stateful", "openai", "pydantic", "pytest", "pytest_asyncio", "rich", "eth.abc",
+    "hypothesis.stateful", "openai", "pydantic", "pytest", "pytest_asyncio", "rich",
     "sqlite3", "textual.app",
 )  # fmt: skip
 _SHARES = (4.0, 16.0, 180.0)

@@ -55,6 +55,27 @@ def list_alerts(session: Session, *, ended: bool) -> CommandAnswer:
         return _list(session, store, ended=ended, now=now)
 
 
+def show_alert(session: Session, alert_id: str) -> CommandAnswer:
+    """One, whole: nothing of it is cut."""
+    now = time.time()
+    with _open_store(session, now) as store:
+        alert = store.find(int(alert_id))
+    over = "" if alert.resolution is None else f", over: {alert.resolution}"
+    facts = (
+        ("alert", f"{alert.id}, {alert.severity.value}, {alert.state.value}{over}"),
+        ("about", f"{_about(alert)} on {alert.network}"),
+        ("what", alert.message),
+        ("why", alert.reason),
+        ("since", f"{_moment(alert.since)} UTC"),
+        ("next", "" if alert.resolved_at is not None else alert.next_command),
+    )
+    return CommandAnswer(
+        heading=(),
+        lines=tuple(f"{label:<8}{words}" for label, words in facts if words),
+        document=_told(alert),
+    )
+
+
 def acknowledge(session: Session, alert_id: str) -> CommandAnswer:
     now = time.time()
     with _open_store(session, now) as store:

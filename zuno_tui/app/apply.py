@@ -16,6 +16,7 @@ from zuno_tui.app.market import let_go_of_approval
 from zuno_tui.app.plans import plan_flow
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
+from zuno_tui.catalog.feature import what_outlives
 from zuno_tui.gate.apply import WaitingApproval, apply, unused_approval, waiting_of
 from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import gate_limits
@@ -77,7 +78,10 @@ async def _apply(session: Session, arguments: Namespace) -> int:
         await let_go_of_approval(session, approval.hash)
         with may_have_sent():
             result = await read_result(sources, connections, approval, dispatch)
-        show_result(session, result, waiting.tokens)
+            show_result(session, result, waiting.tokens)
+    for token_id in approval.about.token_ids if result.done else ():
+        for words in what_outlives(session, token_id):
+            say(words)
     return DONE if result.done else FAILED
 
 
@@ -86,7 +90,13 @@ def _show(network: Network, waiting: WaitingApproval) -> None:
     judgment = waiting.judgment
     say(f"{waiting.approval.headline} · {waiting.approval.plan_id}")
     recipients = " and ".join(signing.recipients(judgment.parties)) or NOBODY
-    terms = signing.terms(network, judgment.parties, judgment.gas, waiting.tokens)
+    terms = signing.terms(
+        network,
+        judgment.parties,
+        judgment.gas,
+        waiting.tokens,
+        account_code=judgment.basis.circumstances.account_code,
+    )
     for label, words in (("recipient", recipients), *terms):
         say(f"  {label:<10} {words}")
     for line in (*word_lines(waiting.words), *map(_indented, signing.outcome_lines(waiting))):

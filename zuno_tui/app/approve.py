@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from chain.execution.build.requests import (
+    CloseRequest,
+    CompoundRequest,
+    DecreaseRequest,
+    IncreaseRequest,
+    ReRangeRequest,
+    SeveralRequest,
+)
 from zuno_tui.app.market import hold_for_approvals
 from zuno_tui.app.plans import same_network, stored_plan
+from zuno_tui.catalog.feature import orders_ended_with, what_outlives
 from zuno_tui.gate.actions.plan import action_of_plan
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.dry_run import DryRun, approve, make_dry_run
@@ -14,10 +25,19 @@ from zuno_tui.present.approval_card import approval_answer, dry_run_answer
 
 if TYPE_CHECKING:
     from agents.lp.plan import Plan
+    from chain.execution.build.requests import Request
     from chain.positions.overview import Sources
     from zuno_tui.app.session import Session
     from zuno_tui.catalog.command import ActionMaker
     from zuno_tui.present.answer import CommandAnswer
+
+
+_LEAVING = (CloseRequest, DecreaseRequest, ReRangeRequest)
+
+
+def _leaves(request: Request) -> bool:
+    first = request.parts[0] if isinstance(request, SeveralRequest) else request
+    return isinstance(first, _LEAVING)
 
 
 def action_of_candidate(session: Session, plan: Plan, candidate: str | None) -> ActionMaker:
@@ -45,6 +65,20 @@ async def simulated(session: Session, plan_id: str | None, candidate: str | None
 async def dry_run_made(session: Session, sources: Sources, make_action: ActionMaker) -> DryRun:
     limits = gate_limits(session.settings.limits, session.network)
     action = await make_action(sources)
+    if _leaves(action.request):
+        stays = [
+            words
+            for token_id in action.subject.about.token_ids
+            for words in what_outlives(session, token_id)
+        ]
+        action = replace(action, left_behind=(*action.left_behind, *stays))
+    if isinstance(action.request, IncreaseRequest | DecreaseRequest | CompoundRequest):
+        ended = orders_ended_with(session, action.request.position.token_id)
+        action = replace(
+            action,
+            cancels=tuple(one.delegation for one in ended),
+            left_behind=(*action.left_behind, *(one.words for one in ended)),
+        )
     async with session.connections(sources) as connections:
         return await make_dry_run(
             sources,

@@ -103,6 +103,12 @@ def run_recommend(arguments: Namespace) -> int:
 
 def run_create(arguments: Namespace) -> int:
     session = Session.start(arguments)
+    from zuno_tui.app.approve import approve_order
+    from zuno_tui.gate.actions.limit import action_to_limit, limit_words
+
+    if (limit := limit_words(arguments.phrase)) is not None:
+        made = approve_order(session, lambda sources: action_to_limit(sources, limit))
+        return print_answer(asyncio.run(made), as_json=session.as_json)
     phrase = parse_create(arguments.phrase, session.network)
     if arguments.network and phrase.network != session.network:
         raise SettingsError(

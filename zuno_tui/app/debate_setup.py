@@ -155,7 +155,10 @@ def _without_plan(ended: ArgumentEnd[Plan], cause: FailureCause, why: str) -> Ar
     return replace(ended, plan=None, failure=failure)
 
 
-_READING_SECONDS = 300.0
+_READ_ON = (
+    "Progress is saved: run it again to continue. Wait longer: "
+    "reading_seconds under [debate] in settings.toml"
+)
 _FINISHING_SECONDS = 30.0
 _QUIET_ELSEWHERE = 5.0
 """An agent of the mesh that died is noticed within twice this."""
@@ -291,7 +294,8 @@ def debate_limits(settings: DebateSettings, *, elsewhere: bool = False) -> BusLi
     return BusLimits(
         quiet_seconds=_QUIET_ELSEWHERE if elsewhere else usual.quiet_seconds,
         deadline_seconds=settings.seconds + _FINISHING_SECONDS,
-        reading_seconds=_READING_SECONDS,
+        reading_seconds=settings.reading_seconds,
+        reading_advice=_READ_ON,
         finishing_seconds=_FINISHING_SECONDS,
     )
 

@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
+from chain.base.errors import Failure, ZunoError
 from chain.base.home import Home, write_atomically
 
 if TYPE_CHECKING:
@@ -22,9 +23,15 @@ EMBEDDED_NETWORK = "devnet"
 """What alerts and plans of the demo name it as, in the commands they print."""
 _FILE = "demo.json"
 _MOST_BYTES = 4_096
-_PATIENCE_SECONDS = 1.0
+_PATIENCE_SECONDS = 3.0
 _GENESIS = b'{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["0x0",false]}'
 _CHOSEN_BY = ("ZUNO_NETWORK", "ZUNO_RPC", "ZUNO_ADDRESS")
+
+
+class DemoSlowError(ZunoError):
+    """It runs and does not answer: to go on elsewhere would be another network, unasked."""
+
+    failure: ClassVar[Failure] = Failure.NETWORK
 
 
 class DemoPlace(Struct, frozen=True):
@@ -83,8 +90,16 @@ def running_demo(home: Home) -> DemoPlace | None:
     """The demo registered in a home; one that is over is ignored, and its file removed."""
     file = home.root / _FILE
     place = _read(file)
-    if place is not None and _is_alive(place.pid) and genesis_at(place.url) == place.genesis:
-        return place
+    if place is not None and _is_alive(place.pid):
+        found = genesis_at(place.url)
+        if found == place.genesis:
+            return place
+        if found is None:
+            raise DemoSlowError(
+                f"The demo is slow: process {place.pid} runs, and {place.url} did not answer in "
+                f"{_PATIENCE_SECONDS:g} s. Try again, or choose a network: zuno --network NAME\n"
+                f"If no demo runs here, remove {file}"
+            )
     with suppress(OSError):
         file.unlink(missing_ok=True)
     return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.units import usd
+from chain.math.price import format_amount
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import tokens_at
@@ -18,7 +19,6 @@ from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table
-from zuno_tui.present.words import amount_of
 
 if TYPE_CHECKING:
     from agents.lp.plan import Candidate, Plan
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from chain.tokens import Token
     from zuno_tui.app.session import Session
 
-_COLUMNS = (OutputColumn(""), OutputColumn("OLD", "right"), OutputColumn("NEW", "right"))
+_DIGITS, _DUST = 6, 8
+_COLUMNS = (OutputColumn(""), OutputColumn("NOW", "right"), OutputColumn("THEN", "right"))
 
 
 class PlanDifference(Struct, frozen=True):
@@ -93,22 +94,23 @@ def _lines(
     yield f"{plan.plan_id} · {what} · {new.kind} · block {plan.block:,}"
     yield ""
     ranges = [_prices(network, one, tokens) for one in (old, new)]
-    rows = [["prices", *ranges], ["ticks", _ticks(old), _ticks(new)]]
+    rows = [["range", *ranges]]
     pairs = zip(tokens, difference.available, (new.amount0, new.amount1), strict=True)
-    rows += [[one.label, amount_of(was, one), amount_of(will, one)] for one, was, will in pairs]
-    rows.append(["liquidity", str(old.liquidity), str(new.liquidity)])
+    rows += [
+        [one.label, short_amount(was, one), short_amount(will, one)] for one, was, will in pairs
+    ]
     rows.append(["fees a day", usd(old.fee_yield_24h), usd(new.fee_yield_24h)])
     yield from table(_COLUMNS, rows)
     yield ""
-    yield f"  shortfall  {_amounts(difference.shortfall, tokens)}"
-    yield f"  residual   {_amounts((new.residual0, new.residual1), tokens)}"
     if new.prep_action is not None:
         sold, bought = tokens if new.prep_action.zero_for_one else tokens[::-1]
         yield (
-            f"  swap       {amount_of(new.prep_action.amount_in, sold)} {sold.label} for "
-            f"{amount_of(new.prep_action.amount_out, bought)} {bought.label}"
+            f"  swap          {short_amount(new.prep_action.amount_in, sold)} {sold.label} for "
+            f"{short_amount(new.prep_action.amount_out, bought)} {bought.label}"
         )
-    yield f"  cost       {usd(new.cost_usd)}, of it gas {usd(new.gas_usd)}"
+    if left := _amounts((new.residual0, new.residual1), tokens):
+        yield f"  to the wallet {left}"
+    yield f"  total cost    {usd(new.cost_usd)}, network cost {usd(new.gas_usd)} of it"
 
 
 def _prices(network: Network, one: Candidate, tokens: tuple[Token, Token]) -> str:
@@ -119,13 +121,21 @@ def _prices(network: Network, one: Candidate, tokens: tuple[Token, Token]) -> st
     return f"{low} – {high}"
 
 
-def _ticks(one: Candidate) -> str:
-    return "–" if one.tick_lower is None else f"{one.tick_lower}…{one.tick_upper}"
-
-
 def _amounts(amounts: tuple[int, int], tokens: tuple[Token, Token]) -> str:
-    pairs = zip(amounts, tokens, strict=True)
-    return " + ".join(f"{amount_of(amount, token)} {token.label}" for amount, token in pairs)
+    """What there is a visible amount of; nothing where it is dust."""
+    told = [
+        f"{short_amount(amount, token)} {token.label}"
+        for amount, token in zip(amounts, tokens, strict=True)
+        if token.decimals is None or amount * 10**_DUST >= 10**token.decimals
+    ]
+    return " + ".join(told)
+
+
+def short_amount(amount: int, token: Token) -> str:
+    """In six digits; of a token without decimals in units."""
+    if token.decimals is None:
+        return str(amount)
+    return format_amount(amount, token.decimals, _DIGITS)
 
 
 def _document(difference: PlanDifference) -> Json:

@@ -18,6 +18,7 @@ from chain.contracts.networks import shipped_code_hashes
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from chain.tokens import forget_token, read_tokens, remembered_tokens
+from zuno_tui.app.delegation import account_words, read_account_codes
 from zuno_tui.app.first_steps import CHECK_MARKS, Check, CheckState, endpoint_checks
 from zuno_tui.gate.contract_code import forget_code, pinned_code
 from zuno_tui.present.answer import CommandAnswer
@@ -107,7 +108,9 @@ async def network_checks(session: Session) -> AsyncIterator[Check]:
     # One client an endpoint: failover would hide the one that is not well.
     for number, url in enumerate(endpoints, 1):
         name = "RPC" if len(endpoints) == 1 else f"RPC {number}"
-        async with RpcClient(session.network, (url,)) as client:
+        async with RpcClient(
+            session.network, (url,), limits=session.settings.request_limits
+        ) as client:
             try:
                 async for check in endpoint_checks(client, name):
                     yield check
@@ -125,7 +128,7 @@ async def sending_check(session: Session) -> Check:
     url = session.settings.send_endpoint_for(session.network)
     if url is None:
         return Check("sends", CheckState.WELL, "go through the endpoints above")
-    async with RpcClient(session.network, (url,)) as client:
+    async with RpcClient(session.network, (url,), limits=session.settings.request_limits) as client:
         host = client.endpoints[0].label
         try:
             await client.ask(requests.chain_id())
@@ -204,7 +207,7 @@ def _code_check(session: Session, codes: Mapping[Address, bytes]) -> Check:
     return Check(
         "contracts",
         CheckState.WELL,
-        f"all {len(codes)} have code, {len(known)} as shipped with zuno",
+        f"all {len(codes)} have code, {len(known.keys() & codes.keys())} as shipped with zuno",
     )
 
 
@@ -307,6 +310,7 @@ async def _all_checks(session: Session) -> list[Check]:
     checks = [check async for check in network_checks(session)]
     checks += [check async for check in subscription_checks(session)]
     checks += await _memory_checks(session)
+    checks += await _account_checks(session)
     checks.append(await sending_check(session))
     checks.append(_home_check(session))
     checks += _settings_checks(session)
@@ -316,6 +320,17 @@ async def _all_checks(session: Session) -> list[Check]:
     checks += await model_checks(session)
     checks.append(_node_check())
     return checks
+
+
+async def _account_checks(session: Session) -> list[Check]:
+    """How the account sends plans; nothing where no wallet is set."""
+    try:
+        account = session.address
+    except SettingsError:
+        return []
+    code = (await read_account_codes(session, [account]))[account]
+    state = CheckState.CAUTION if code is None else CheckState.WELL
+    return [Check("account", state, account_words(session.network, code))]
 
 
 def _outbox_check(session: Session) -> Check:
@@ -339,7 +354,17 @@ def _home_check(session: Session) -> Check:
         session.open_store().close()
     except (HomeError, OSError) as error:
         return Check("home", CheckState.BROKEN, str(error), "Choose another: zuno --home DIR")
-    return Check("home", CheckState.WELL, str(session.home.root))
+    return Check("home", CheckState.WELL, f"{session.home.root}, {_written_by(session)}")
+
+
+def _written_by(session: Session) -> str:
+    from importlib.metadata import version
+
+    from agents.bus.record import writing_versions
+
+    here, wrote = version("zuno-tui"), writing_versions(session.home.records)
+    earlier = ", ".join(one for one in wrote if one != here)
+    return f"written by zuno {earlier}, read by {here}" if earlier else f"of zuno {here}"
 
 
 def _host(url: str) -> str:

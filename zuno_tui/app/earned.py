@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import DAY
 from chain.history.events import FeeTerms
-from chain.history.hour_reader import HourMemory, read_hours
+from chain.history.hour_reader import HourMemory, read_given_hours
 from chain.positions.by_day import DayMemory, DayOfRange, ResultPoint, result_path, settled_days
 from chain.positions.overview import read_overview
 from chain.positions.performance import Performance, gains, read_performance
@@ -71,12 +71,15 @@ class PositionEarnings(Struct, frozen=True):
     against_holding: Quantity[Fraction]
     path: tuple[ResultPoint, ...]
     """How it stood against holding, hour by hour, in units of currency1."""
+    unread: str = ""
+    """Why the logs that days are made of were not told; empty where they were."""
 
     def earned(self, count: int) -> PeriodEarned:
         """Of the last so many UTC days, the present one included."""
         fees, lvr, known = earned_in(self.days, self.now, count)
         if not known:
-            return PeriodEarned(_NO_DAY, _NO_DAY, 0)
+            unknown = Unknown(self.unread) if self.unread else _NO_DAY
+            return PeriodEarned(unknown, unknown, 0)
         return PeriodEarned(
             self.unit1.map(lambda each: fees * each),
             self.unit1.map(lambda each: (fees - lvr) * each),
@@ -147,12 +150,18 @@ async def read_earnings(
         return ()
     performance = await read_performance(sources, held)
     network = sources.network
-    hours = await read_hours(
+    hours = await read_given_hours(
         sources.client,
         network,
-        {one.pool.pool_id: FeeTerms(one.pool.key.fee, one.pool.protocol_fee) for one in held},
+        {
+            one.pool.pool_id: FeeTerms(
+                one.pool.key.fee, one.pool.protocol_fee, one.pool.key.tick_spacing
+            )
+            for one in held
+        },
         (days + 1) * DAY,
         memory=HourMemory(sources.store, network, sources.clock),
+        head=overview.wallet.block,
         watch=watch,
     )
     memory = DayMemory(sources.store, network, sources.clock)
@@ -165,6 +174,23 @@ def earned_in(days: Sequence[DayOfRange], now: int, count: int) -> tuple[int, in
     first = now - now % DAY - (count - 1) * DAY
     inside = [day for day in days if first <= day.begin <= now]
     return sum(day.fees for day in inside), sum(day.lvr for day in inside), len(inside)
+
+
+def fees_since_entry(
+    days: Sequence[DayOfRange],
+    unit1: Quantity[Fraction],
+    opened: int,
+    at_present: Quantity[Fraction],
+) -> Quantity[Fraction]:
+    """All days at their own prices, as every shorter period counts them.
+
+    Where days before those are not known, all that was paid counts at present prices, and never
+    less than the days that are known.
+    """
+    by_day = unit1.map(lambda each: sum(day.fees for day in days) * each)
+    if days and days[0].begin <= opened:
+        return by_day
+    return combine(max, by_day, at_present)
 
 
 def known_sum(values: Sequence[Quantity[Fraction]]) -> Quantity[Fraction]:
@@ -190,8 +216,10 @@ class _Telling(Struct, frozen=True):
         pair = pair_of(self.sources.network, token0, token1, one.pool.sqrt_price_x96)
         won = gains(account, daily, token1, overview.prices, self.unit)
         worths = {each.token_id: each.total for each in overview.portfolio.positions}
-        earned = account.fees_earned
-        fees: Quantity[Fraction] = (
+        earned, unit1 = account.fees_earned, self._unit1(token1)
+        days = settled_days(one.identity, account.changes, hours, self.memory)
+        opened = account.changes[0].timestamp if account.changes else one.block.timestamp
+        at_present: Quantity[Fraction] = (
             earned
             if isinstance(earned, Unknown)
             else known_sum(
@@ -204,14 +232,18 @@ class _Telling(Struct, frozen=True):
         return PositionEarnings(
             snapshot=one,
             pair=pair.name,
-            unit1=self._unit1(token1),
+            unit1=unit1,
             worth=worths.get(one.token_id, Unknown("its worth was not read")),
-            opened=account.changes[0].timestamp if account.changes else one.block.timestamp,
-            days=settled_days(one.identity, account.changes, hours, self.memory),
+            opened=opened,
+            days=days,
             now=hours.last.timestamp,
-            fees=fees,
+            # Without its changes nobody knows since when the days that are known are all of them.
+            fees=fees_since_entry(days, unit1, opened, at_present)
+            if account.changes
+            else at_present,
             against_holding=won.against_holding,
             path=result_path(one, account, hours),
+            unread=hours.unread or (earned.reason if isinstance(earned, Unknown) else ""),
         )
 
     def _unit1(self, token1: Token) -> Quantity[Fraction]:
@@ -226,6 +258,7 @@ class _Telling(Struct, frozen=True):
 EarningPeriod: TypeAlias = Literal["today", "week", "month", "all"]
 
 _DAYS: dict[EarningPeriod, int] = {"today": 1, "week": 7, "month": 30}
+_MOST_DAYS = 30
 _COLUMNS = (
     OutputColumn("#", "right"),
     OutputColumn("POOL"),
@@ -255,7 +288,7 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
             sources, session.address, unit, watch=telling_progress(session)
         )
         watch = reading_progress(session.narrate)
-        found = await read_earnings(sources, overview, unit, _DAYS.get(period, 1), watch)
+        found = await read_earnings(sources, overview, unit, _DAYS.get(period, _MOST_DAYS), watch)
     rows = [_row(one, period) for one in found]
     fees, result = known_sum([row.fees for row in rows]), known_sum([row.result for row in rows])
     missing = [f"#{row.token_id} ({why})" for row in rows if (why := _unknown(row))]

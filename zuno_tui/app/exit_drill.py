@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.execution.build.builder import build
 from chain.execution.build.facts import BuildError, position_facts
 from chain.execution.build.requests import CloseRequest
@@ -21,7 +23,7 @@ from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.transcript import wrapped
-from zuno_tui.present.words import amount_of
+from zuno_tui.present.words import UNKNOWN, amount_of, money
 
 if TYPE_CHECKING:
     from chain.positions.snapshot import PositionSnapshot
@@ -32,6 +34,7 @@ _COLUMNS = (
     OutputColumn("POOL"),
     OutputColumn("WAY OUT"),
     OutputColumn("WOULD RECEIVE"),
+    OutputColumn("WORTH", "right"),
     OutputColumn("GAS", "right"),
 )
 
@@ -84,7 +87,10 @@ async def exit_drill(session: Session) -> CommandAnswer:
         heading=(f"{session.network.title} · block {overview.wallet.block.number:,}",),
         lines=(*table(_COLUMNS, [_row(session, overview, drill) for drill in drills]), *warnings),
         document=_document(session, overview, drills),
-        remarks=(f"{len(held) - len(shut)} of {len(held)} positions can be left now.",),
+        remarks=(
+            f"{len(held) - len(shut)} of {len(held)} positions can be closed now. That would bring "
+            f"{money(_total(overview, drills), overview.portfolio.unit)}, gas not counted.",
+        ),
         code=FAILED if shut else DONE,
     )
 
@@ -118,7 +124,30 @@ def _row(session: Session, overview: Overview, drill: Drill) -> tuple[str, ...]:
             f"{amount_of(got0, token0)} {token0.label} + {amount_of(got1, token1)} {token1.label}"
         )
         gas = f"{sum(step.gas_used for step in drill.simulation.steps):,}"
-    return str(drill.position.token_id), pair.name, drill.state, received, gas
+    worth = _worth(overview, drill)
+    unit = overview.portfolio.unit
+    dollars = UNKNOWN if isinstance(worth, Unknown) else money(worth.value, unit)
+    return str(drill.position.token_id), pair.name, drill.state, received, dollars, gas
+
+
+def _worth(overview: Overview, drill: Drill) -> Quantity[Fraction]:
+    """What would come, at present prices."""
+    if drill.simulation is None or not drill.open:
+        return Known(Fraction(0), "nothing can be closed")
+    key, simulation = drill.position.pool.key, drill.simulation
+    parts = [
+        overview.prices.value(
+            overview.tokens[token], _received(simulation, token), overview.portfolio.unit
+        )
+        for token in (key.currency0, key.currency1)
+    ]
+    return combine(lambda one, other: one + other, *parts)
+
+
+def _total(overview: Overview, drills: list[Drill]) -> Fraction:
+    """Of those whose worth is known."""
+    known = (_worth(overview, drill) for drill in drills)
+    return sum((one.value for one in known if not isinstance(one, Unknown)), Fraction(0))
 
 
 def _received(simulation: Simulation, token: str) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from chain.base.units import time_text
 from chain.contracts.addresses import checksummed
+from chain.execution.decode.batches import single_calls
 from chain.execution.decode.decoder import decode
 from chain.execution.decode.records import Execute, ModifyLiquidities
 from chain.execution.outbox.outbox import Outbox
@@ -19,6 +20,7 @@ from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, json_text
 
 if TYPE_CHECKING:
+    from chain.execution.decode.records import DecodedStep
     from chain.execution.outbox.records import Dispatch, PlanStep
     from zuno_tui.app.session import Session
     from zuno_tui.gate.approvals import Approval
@@ -42,6 +44,11 @@ async def exported(session: Session, plan_id: str | None, *, for_safe: bool) -> 
         raise GateRefusedError(
             f"The approval of {approval.plan_id} has ended. Approve it again: zuno approve PLAN"
         )
+    if any(step.transaction.authorization is not None for step in dispatch.steps):
+        raise GateRefusedError(
+            "Lending an account is signed by its own key alone, and not exported. "
+            f"Sign it here: zuno apply {approval.plan_id}"
+        )
     document = (_safe_batch if for_safe else _raw_list)(approval, dispatch)
     return CommandAnswer(
         lines=tuple(json_text(document).splitlines()),
@@ -53,7 +60,7 @@ async def exported(session: Session, plan_id: str | None, *, for_safe: bool) -> 
 
 def _terms(approval: Approval, dispatch: Dispatch) -> tuple[str, ...]:
     """What binds whoever signs them: zuno cannot hold another signer to it."""
-    calls = (decode(step.transaction).call for step in dispatch.steps)
+    calls = [step.call for step in _single_calls(dispatch)]
     deadlines = [call.deadline for call in calls if isinstance(call, ModifyLiquidities | Execute)]
     refused = (
         f"The chain refuses it after {time_text(min(deadlines))}."
@@ -88,9 +95,13 @@ def _safe_batch(approval: Approval, dispatch: Dispatch) -> Json:
                 "contractMethod": None,
                 "contractInputsValues": None,
             }
-            for step in dispatch.steps
+            for step in _single_calls(dispatch)
         ],
     }
+
+
+def _single_calls(dispatch: Dispatch) -> tuple[DecodedStep, ...]:
+    return single_calls(decode(step.transaction) for step in dispatch.steps)
 
 
 def _raw_list(approval: Approval, dispatch: Dispatch) -> Json:

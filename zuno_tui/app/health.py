@@ -13,8 +13,8 @@ from agents.monitor.deliver.delivery import REFUSED_REST_SECONDS
 from agents.monitor.deliver.ledger import Progress, all_progress
 from agents.monitor.heartbeat import Beat, Holder, current_holder, last_beat
 from chain.base.store import Store, StoreError
+from chain.base.units import age_text
 from chain.contracts.addresses import shortened
-from zuno_tui.present.words import age_text
 
 if TYPE_CHECKING:
     from chain.base.home import Home
@@ -43,10 +43,10 @@ class WatchHealth(Struct, frozen=True):
     def sentence(self) -> str:
         if self.beat is None:
             started = self.holder is not None
-            return "The monitor has just started." if started else "Nobody watches yet."
+            return "The monitor has just started." if started else "The monitor has not run yet."
         seen = f"last seen {age_text(int(self.beat.age(self.now)))} ago"
         if self.holder is None:
-            return f"Nobody watches: the monitor was {seen}."
+            return f"The monitor is not running: it was {seen}."
         who = f"process {self.holder.pid} on {self.holder.host}"
         if self.state is WatchStatus.SILENT:
             return f"The monitor is stuck: {who} holds the watch, {seen}."

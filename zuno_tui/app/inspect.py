@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from agents.lp.advice_words import edge_sentence
 from agents.numbers.rounding import significant
 from chain.base.errors import ZunoError
 from chain.base.quantity import Quantity, Unknown
+from chain.base.units import HOUR, age_text
 from chain.contracts.addresses import checksummed
 from chain.positions.overview import OnePosition, read_one
 from chain.positions.performance import Gains, Performance, gains, read_performance
@@ -30,11 +30,11 @@ from zuno_tui.present.position import (
 )
 from zuno_tui.present.words import (
     UNKNOWN,
-    age_text,
     amount_of,
     fee_text,
     percent,
     short_gain,
+    signed_percent,
     worth,
 )
 from zuno_tui.settings.monitor import monitor_settings
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from chain.math.liquidity import Amounts
     from chain.prices.price import WorthUnit
     from zuno_tui.app.session import Session
+    from zuno_tui.present.views import Tone
 
 T = TypeVar("T")
 
@@ -145,10 +146,12 @@ class PositionPage:
         """What one looks for first."""
         value, unit = self._one.worth, self._unit
         won = self._gains
-        apr = yearly_fees(won.fees_a_day, value.principal)
+        apr = yearly_fees(self._daily, won.fees_a_day, value.principal)
         yield KeyFigure("worth", worth(value.principal, unit))
         yield KeyFigure("fees waiting", worth(value.fees, unit))
-        yield KeyFigure("fee APR", UNKNOWN if apr is None else percent(apr))
+        outside = not self._position.in_range
+        tone: Tone = "dim" if outside or apr is None else "plain"
+        yield KeyFigure("APR 24 h", "–" if apr is None else percent(apr), tone)
         held = won.against_holding
         yield KeyFigure("vs holding", short_gain(held, unit), gain_tone(held))
 
@@ -162,7 +165,7 @@ class PositionPage:
         if position.share:
             yield "share", f"{percent(position.share)} of the liquidity that earns fees now"
         else:
-            yield "share", "none: it earns nothing now"
+            yield "share", "none: out of range, no fees now"
 
     def _since_entry(self) -> Iterator[tuple[str, str]]:
         account, unit = self._account, self._unit
@@ -171,16 +174,19 @@ class PositionPage:
         yield "put in", self._amounts(account.deposited)
         yield "taken out", self._amounts(account.withdrawn)
         yield "fees earned", self._amounts(account.fees_earned)
-        loss = _or_reason(account.impermanent_loss, _signed_percent)
-        yield "vs holding", f"{short_gain(won.against_holding, unit)}, impermanent loss {loss}"
+        loss = _or_reason(account.impermanent_loss, signed_percent)
         yield (
-            "a day",
+            "vs holding",
+            f"{short_gain(won.against_holding, unit)}, impermanent loss {loss}",
+        )
+        yield (
+            "24 h",
             f"{short_gain(won.net_a_day, unit)} = fees {worth(won.fees_a_day, unit)}"
             f" less LVR {worth(won.lvr_a_day, unit)},"
-            f" measured over {age_text(self._daily.measured_seconds)}",
+            f" over {self._daily.measured_seconds // HOUR} closed hours",
         )
         gas = _or_reason(account.gas, lambda wei: f"{wei / 10**18:.6f} {self._coin}")
-        yield "gas spent", gas
+        yield "gas spent", f"{gas}, counted in vs holding"
 
     @property
     def _gains(self) -> Gains:
@@ -211,12 +217,6 @@ class PositionPage:
 
     def _amounts(self, amounts: Quantity[Amounts]) -> str:
         return _or_reason(amounts, lambda both: self._both(both.amount0, both.amount1))
-
-
-def _signed_percent(part: Fraction) -> str:
-    """To hundredths: less is no loss that anybody looks for."""
-    size = round(100 * float(part), 2)
-    return f"{size:+.2f}%".replace("-", "−") if size else "0%"
 
 
 def _or_reason(value: Quantity[T], words: Callable[[T], str]) -> str:

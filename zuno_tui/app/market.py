@@ -45,10 +45,10 @@ class MarketTrading(Struct, frozen=True):
     @property
     def words(self) -> str:
         if not self.speed:
-            return f"market paused · {self.phase}"
+            return "market paused"
         if self.held:
-            return f"market ×{self.speed:g} while an approval is open · {self.phase}"
-        return f"market ×{self.speed:g} · {self.phase}"
+            return f"market ×{self.speed:g} while an approval is open"
+        return f"market ×{self.speed:g}"
 
 
 class MarketClock:

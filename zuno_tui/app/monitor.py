@@ -181,11 +181,47 @@ def _status(beat: Beat, seconds: float) -> str:
 
 WATCHDOG_SECONDS = 120
 
-_UNIT = """\
+_FOR_A_PERSON = """\
 # For one person: ~/.config/systemd/user/zuno-monitor.service, then
 #   systemctl --user enable --now zuno-monitor
 #   loginctl enable-linger      # so that it goes on when you log out
-# Tokens belong into monitor.env in zuno's home (chmod 600), not into this file.
+"""
+_FOR_A_SERVER = """\
+# For a server, as a user of its own: /etc/systemd/system/zuno-monitor.service, then
+#   sudo useradd --system --home-dir {home} zuno
+#   sudo install -d -m 700 -o zuno {home}
+#   sudo -u zuno cp settings.toml {home}/ && sudo systemctl enable --now zuno-monitor
+# It watches and never signs: no key belongs into that home.
+"""
+_HARDENED = """\
+User=zuno
+ReadWritePaths={home}
+BindReadOnlyPaths={prefix}
+AmbientCapabilities=
+CapabilityBoundingSet=
+DevicePolicy=closed
+PrivateDevices=yes
+PrivateTmp=yes
+PrivateUsers=yes
+ProcSubset=pid
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHome=tmpfs
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectProc=invisible
+ProtectSystem=strict
+RemoveIPC=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+RestrictNamespaces=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged @resources
+"""
+_UNIT = """\
+{head}# Tokens belong into monitor.env in zuno's home (chmod 600), not into this file.
 
 [Unit]
 Description=zuno watches liquidity positions and sends alerts
@@ -208,19 +244,29 @@ NoNewPrivileges=yes
 LockPersonality=yes
 RestrictRealtime=yes
 RestrictSUIDSGID=yes
-
+{hardening}
 [Install]
-WantedBy=default.target
+WantedBy={target}
 """
 
 
-def unit_text(home: Path, options: Sequence[str] = ()) -> str:
+def unit_text(home: Path, options: Sequence[str] = (), *, server: bool = False) -> str:
+    """For one person; with `server` for the machine, as a user of its own."""
     command = (sys.executable, "-m", "zuno_tui", "monitor", "--home", str(home), *options)
+    place = _unit_path(home)
     return _UNIT.format(
+        head=(_FOR_A_SERVER if server else _FOR_A_PERSON).format(home=place),
         command=" ".join(_quoted(word) for word in command),
         environment=_specifiers(str(home / "monitor.env")),
         watchdog=WATCHDOG_SECONDS,
+        hardening=_HARDENED.format(home=place, prefix=_unit_path(sys.prefix)) if server else "",
+        target="multi-user.target" if server else "default.target",
     )
+
+
+def _unit_path(path: Path | str) -> str:
+    """In a list of paths a space would begin another."""
+    return _specifiers(str(path)).replace(" ", "\\x20")
 
 
 def _quoted(word: str) -> str:
@@ -234,12 +280,15 @@ def _specifiers(text: str) -> str:
 
 
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+SERVER_HOME = Path("/var/lib/zuno")
 
 
 def run(arguments: Namespace) -> int:
     home = Home.locate(os.environ, arguments.home)
     if arguments.systemd_unit:
-        print_exactly([unit_text(home.root, _options(arguments)).rstrip("\n")])
+        root = home.root if arguments.home or not arguments.server else SERVER_HOME
+        unit = unit_text(root, _options(arguments), server=arguments.server)
+        print_exactly([unit.rstrip("\n")])
         return DONE
     interval = None if arguments.interval is None else monitor_interval(arguments.interval)
     chosen = SettingsSource(home, flags_of(arguments), os.environ, interval)

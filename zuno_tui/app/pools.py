@@ -44,7 +44,10 @@ async def read_edges(
     A busy pool's first week is long to read, so a list of pools does not begin it unasked.
     """
     memory = HourMemory(sources.store, sources.network, sources.clock)
-    terms = {state.pool_id: FeeTerms(state.key.fee, state.protocol_fee) for state in states}
+    terms = {
+        state.pool_id: FeeTerms(state.key.fee, state.protocol_fee, state.key.tick_spacing)
+        for state in states
+    }
     wanted = {
         pool: one for pool, one in terms.items() if unread or memory.load(pool, one) is not None
     }

@@ -70,7 +70,7 @@ async def looked_up(name: str, settings: Settings, network: Network) -> Resolved
             f"Names are kept on {keeper.title}, and no endpoint is set for it. Write "
             f'{keeper.name} = "URL" under [rpc] in settings.toml, or give the address itself.'
         )
-    async with RpcClient(keeper, endpoints) as client:
+    async with RpcClient(keeper, endpoints, limits=settings.request_limits) as client:
         return await resolve_name(client, name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from zuno_tui.present.position import (
     won_by_position,
 )
 from zuno_tui.present.search_words import search_words
+from zuno_tui.present.terminal import terminal_of
 from zuno_tui.present.words import money
 from zuno_tui.settings.monitor import monitor_settings
 
@@ -43,9 +45,20 @@ _COLUMNS = (
     OutputColumn("VALUE", "right"),
     OutputColumn("UNCOLLECTED", "right"),
 )
+_NARROW = (
+    OutputColumn("#", "right"),
+    OutputColumn("POOL"),
+    OutputColumn("STATE"),
+    OutputColumn("RANGE"),
+    OutputColumn("VALUE", "right"),
+    OutputColumn("FEES", "right"),
+)
+_WIDE_FROM = 120
+"""Cells of a terminal from which on the prices of a range have columns of their own."""
 _PERFORMANCE_COLUMNS = (
-    OutputColumn("VS HOLDING", "right"),
-    OutputColumn("FEES−LVR A DAY", "right"),
+    OutputColumn("APR 24H", "right"),
+    OutputColumn("VS HOLD", "right"),
+    OutputColumn("NET 24H", "right"),
 )
 
 
@@ -91,7 +104,7 @@ def _headline(session: Session, overview: Overview) -> tuple[str, ...]:
     lines = [
         f"{session.network.title} · block {wallet.block.number:,} · {shortened(wallet.owner)}"
         f" · {wallet.found} of {wallet.balance_of} found",
-        f"Together {money(total.total, unit)}, of it {money(total.fees, unit)} uncollected fees",
+        f"Total {money(total.total, unit)}, {money(total.fees, unit)} of it uncollected",
     ]
     if wallet.missing:
         lines.append(wallet.missing)
@@ -117,10 +130,30 @@ def _table(session: Session, overview: Overview, performance: Performance | None
         won = won_by_position(overview, performance, session.settings.unit)
     watching = monitor_settings(session.settings)
     rows = position_rows(session.network, overview, won, watching)
-    if performance is None:
-        return table(_COLUMNS, [_cells(row) for row in rows])
-    columns = (*_COLUMNS, *_PERFORMANCE_COLUMNS)
-    return table(columns, [(*_cells(row), row.against_holding, row.net_a_day) for row in rows])
+    width, unit, whole = terminal_of(sys.stdout).width, session.settings.unit, overview.portfolio
+    wide = width is None or width >= _WIDE_FROM
+    cells = [_cells(row) if wide else _narrow_cells(row) for row in rows]
+    columns = _COLUMNS if wide else _NARROW
+    total = ("", "all", *[""] * (len(columns) - 4), money(whole.principal, unit))
+    cells.append((*total, money(whole.fees, unit)))
+    if performance is not None:
+        columns = (*columns, *_PERFORMANCE_COLUMNS)
+        figures = [(row.fee_apr, row.against_holding, row.net_a_day) for row in rows]
+        cells = [(*row, *won) for row, won in zip(cells, (*figures, ("", "", "")), strict=True)]
+    return table(columns, cells)
+
+
+def _narrow_cells(row: PositionRow) -> tuple[str, ...]:
+    """One line of 80 cells."""
+    state = {"in range": "in", "near edge": "near edge", "out of range": "out", "empty": "empty"}
+    return (
+        str(row.token_id),
+        f"{row.pair} {row.fee}",
+        " · ".join((state[row.standing], *row.notes)),
+        range_gauge(row.progress),
+        row.value,
+        row.fees,
+    )
 
 
 def _cells(row: PositionRow) -> tuple[str, ...]:

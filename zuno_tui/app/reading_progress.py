@@ -28,7 +28,7 @@ def reading_progress(
             told_at = clock()
             tell(
                 f"Reading {what}: {progress.fraction:.0%}, {progress.found:,} so far. "
-                "What was read is kept."
+                "Progress is saved."
             )
 
     return heard

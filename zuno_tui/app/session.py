@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from chain.positions.overview import Sources
     from chain.prices.coingecko import CoinGecko
     from chain.rpc.client import RpcClient
+    from chain.rpc.errors import StaleHead
     from zuno_tui.gate.agreement import Connections
 
 
@@ -39,6 +40,8 @@ def flags_of(arguments: Namespace) -> Flags:
         arguments.address,
         arguments.unit,
         alone=bool(arguments.alone),
+        transactions=getattr(arguments, "transactions", None),
+        deterministic=bool(getattr(arguments, "deterministic", False)),
     )
 
 
@@ -57,6 +60,8 @@ class Session(Struct, frozen=True):
     """Where words go that are not the answer; a screen has no stderr to write on."""
     flags: Flags = Flags()
     """What was named for this run alone."""
+    tell_stale: Callable[[StaleHead], None] | None = None
+    """Who hears that reads are of an old block; None where there must be a new one."""
 
     @classmethod
     def start(cls, arguments: Namespace) -> Session:
@@ -76,7 +81,7 @@ class Session(Struct, frozen=True):
         address = address or self.network.default_address
         if address is None:
             raise SettingsError(
-                "No wallet is chosen. Name one with --address 0x…, or keep one in mind: "
+                "No wallet is chosen. Name one with --address 0x…, or save one: "
                 "zuno wallet import 0x…"
             )
         return address
@@ -117,8 +122,13 @@ class Session(Struct, frozen=True):
         """What is learned of the endpoints is kept in the store."""
         from chain.rpc.client import RpcClient
 
-        async with RpcClient(self.network, self.endpoints, store=store) as client:
-            yield client
+        async with RpcClient(
+            self.network,
+            self.endpoints,
+            limits=self.settings.request_limits,
+            store=store,
+        ) as client:
+            yield client if self.tell_stale is None else client.at_last_block(self.tell_stale)
 
     @asynccontextmanager
     async def market(self) -> AsyncIterator[CoinGecko | None]:
@@ -138,6 +148,8 @@ class Session(Struct, frozen=True):
         """Where sends go and who else is asked, for what approves, signs or sends."""
         from zuno_tui.gate.agreement import open_connections
 
+        if self.tell_stale is not None:
+            raise ValueError("Nothing is approved or signed by what an old block says")
         for unknown in self.settings.not_understood:
             raise SettingsError(
                 f"{unknown.sentence} Nothing is approved or signed until it is mended.",

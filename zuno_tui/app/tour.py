@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from zuno_tui.app.session import say
+from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.output import print_json, print_lines
 
@@ -38,7 +39,7 @@ STEPS = (
     TourStep("Being told of a price, by the monitor that runs.", "zuno alert ETH below 2500"),
     TourStep("What needs somebody.", "zuno alerts"),
     TourStep("Pools that are there, and what lies in the wallet.", "zuno pools"),
-    TourStep("Whether every position can be left now, tried without sending.", "zuno exit-drill"),
+    TourStep("What closing every position would bring, tried without sending.", "zuno exit-drill"),
 )
 _CLOSING = (
     "From here: zuno recommend ID lets four agents argue about a position; zuno move ID LOW HIGH "
@@ -46,6 +47,17 @@ _CLOSING = (
     "is signed before it. The desk, zuno or zuno demo, has all of it on one screen."
 )
 _OPENING = "It needs a network to speak to: zuno demo in another shell is enough, with no key."
+
+
+def desk_tour() -> CommandAnswer:
+    """The same at the desk, where each is typed at the prompt."""
+    lines = ["Each of these is typed at the prompt (:). None signs or sends anything.", ""]
+    for number, step in enumerate(STEPS, 1):
+        typed = shlex.split(step.command.removeprefix("zuno ").removesuffix(" --dry-run"))
+        line = typed[1] if typed[0] == "say" else " ".join(typed)
+        lines += [f"{number}. {step.words}", f"   {line}"]
+    document = [{"words": step.words, "command": step.command} for step in STEPS]
+    return CommandAnswer(tuple(lines), document)
 
 
 def run(arguments: Namespace) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines,
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from chain.contracts.networks import Address
     from chain.wallet.keystore import StoredKey
     from chain.wallet.secrets import Passphrase, PrivateKey
 
@@ -118,13 +120,26 @@ _STORED = {
 
 
 def _list(session: Session, _: Namespace) -> int:
+    from zuno_tui.app.delegation import account_words, read_account_codes
+
     book = read_book(session.home.keystore)
+    addresses = [wallet.address for wallet in book.wallets]
+    # Nobody is asked whom the person did not name: listing wallets tells no stranger of them.
+    named = session.network.name in session.settings.endpoints
+    codes: dict[Address, bytes | None] = dict.fromkeys(addresses)
+    if named and addresses:
+        codes = asyncio.run(read_account_codes(session, addresses))
+    accounts = {each: account_words(session.network, code) for each, code in codes.items()}
     if session.as_json:
         print_json(
             {
                 "current": book.current,
+                "network": session.network.name,
                 "wallets": [
-                    _document(wallet, current=wallet.address == book.current)
+                    {
+                        **_document(wallet, current=wallet.address == book.current),
+                        "account": accounts[wallet.address],
+                    }
                     for wallet in book.wallets
                 ],
             }
@@ -140,6 +155,7 @@ def _list(session: Session, _: Namespace) -> int:
             checksummed(wallet.address),
             wallet.keeping.value,
             "no" if wallet.watch_only else "yes",
+            accounts[wallet.address],
         )
         for wallet in book.wallets
     ]
@@ -149,6 +165,7 @@ def _list(session: Session, _: Namespace) -> int:
         OutputColumn("ADDRESS"),
         OutputColumn("KEY IN"),
         OutputColumn("SIGNS"),
+        OutputColumn(f"ON {session.network.title.upper()}"),
     )
     print_lines(table(columns, rows))
     return DONE
@@ -230,7 +247,14 @@ def _document(wallet: Wallet, *, current: bool | None) -> dict[str, Json]:
     }
 
 
+def _watch_key(session: Session, arguments: Namespace) -> int:
+    from zuno_tui.app.watch_key import run
+
+    return run(session, arguments)
+
+
 _ACTIONS = {
+    "watch-key": _watch_key,
     "new": _new,
     "import": _import,
     "list": _list,

@@ -6,12 +6,13 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.monitor.heartbeat import Note, SubscriptionChanged, Troubled
-from agents.monitor.poll import PollReport, Watch, Watcher
+from agents.monitor.poll import FeatureNews, PollReport, Watch, Watcher
 from chain.base.store import Store, StoreError
 from chain.contracts.networks import Address, Network, network_named
 from chain.positions.overview import Sources
@@ -50,7 +51,7 @@ def targets(
     )
     if not found:
         raise SettingsError(
-            "No wallet is there to watch. Name one with --address 0x…, or keep one in mind: "
+            "No wallet is there to watch. Name one with --address 0x…, or save one: "
             "zuno wallet import 0x…"
         )
     return found
@@ -130,6 +131,11 @@ async def _ended(task: asyncio.Task[None]) -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
+def _feature_news(home: Home, network: Network) -> tuple[FeatureNews, ...]:
+    tellers = (feature.news for feature in features())
+    return tuple(one for tell in tellers if tell is not None for one in tell(home, network))
+
+
 class HomeWatchlist:
     """Looks at everything a home's settings name; a change of them counts from the next round.
 
@@ -157,6 +163,8 @@ class HomeWatchlist:
         self._watcher: Watcher | None = None
         self._announced = asyncio.Event()
         self._following = False
+        self._beside: dict[str, asyncio.Task[None]] = {}
+        """By feature, what runs while this watches."""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -171,6 +179,7 @@ class HomeWatchlist:
 
     async def look(self) -> tuple[PollReport, ...]:
         await self._renew()
+        self._run_beside()
         if self._watcher is None:
             self._watcher = await self._connect()
         return await self._watcher.poll_all()
@@ -182,7 +191,20 @@ class HomeWatchlist:
         await self._announced.wait()
         self._announced.clear()
 
+    def _run_beside(self) -> None:
+        """Only who has the turn looks, so what a feature does beside it is done once."""
+        for feature in features():
+            running = self._beside.get(feature.name)
+            if feature.beside_watch is None or (running is not None and not running.done()):
+                continue
+            work = feature.beside_watch(self._chosen, self._tell)
+            if work is not None:
+                self._beside[feature.name] = asyncio.create_task(work, name=feature.name)
+
     async def close(self) -> None:
+        for task in self._beside.values():
+            await _ended(task)
+        self._beside.clear()
         await self._open.aclose()
         self._open = AsyncExitStack()
         self._watcher = None
@@ -229,15 +251,20 @@ class HomeWatchlist:
         chosen = CoinGeckoSettings(settings.coingecko_url, settings.coingecko_key)
         market = CoinGecko(chosen, second=second)
         await self._open.enter_async_context(market)
-        watches = []
+        watches: list[Watch] = []
+        unknown = {one.place: one.sentence for one in settings.not_understood}
         for target in self._wanted.targets:
             network = target.network
-            client = RpcClient(network, settings.endpoints_for(network), store=store)
+            urls, limits = settings.endpoints_for(network), settings.request_limits
+            client = RpcClient(network, urls, limits=limits, store=store)
             await self._open.enter_async_context(client)
             # Test coins are traded nowhere but on their own network.
             coingecko = None if network.testnet else market
             sources = Sources(client, network, store, coingecko, self._clock)
-            watches.append(Watch(sources, target.wallets, self._hedges(network)))
+            # A setting is of no network: the first one tells of it.
+            told = None if watches else unknown
+            news = partial(_feature_news, self._chosen.home, network)
+            watches.append(Watch(sources, target.wallets, self._hedges(network), told, news))
         return Watcher(watches, self._wanted.watching, self._book, clock=self._clock)
 
     def _hedges(self, network: Network) -> HedgeSource | None:

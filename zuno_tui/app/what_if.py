@@ -89,7 +89,7 @@ async def positions_at(
         heading=(
             f"{session.network.title} · block {overview.wallet.block.number:,} · "
             f"{symbol.upper()} {percent}, all other prices as they are",
-            f"Together {worth(now, unit)} now, {worth(then, unit)} then, "
+            f"Total {worth(now, unit)} now, {worth(then, unit)} then, "
             f"{signed_money(difference, unit)}",
         ),
         lines=tuple(table(_COLUMNS, [row.cells() for row in rows])) if rows else (),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from zuno_tui.catalog.command import Argument
 
@@ -69,7 +69,21 @@ def read_file_name(text: str) -> Path:
     return Path(read_without_key(text))
 
 
+PositionName: TypeAlias = int | Literal["all"]
+
+
+def read_position_name(text: str) -> PositionName:
+    return "all" if text.lower() == "all" else read_token_id(text)
+
+
 TOKEN_ID = Argument("token_id", metavar="ID", read=read_token_id)
+POSITIONS = Argument(
+    "token_ids",
+    "positions by their numbers, or all: one plan, one signature",
+    metavar="ID|all",
+    read=read_position_name,
+    several=True,
+)
 AMOUNT = Argument("amount", "like 0.5", metavar="AMOUNT", read=read_amount, write=write_amount)
 ALERT = Argument("alert_id", metavar="ID|all", read=read_alert)
 PLAN = Argument("plan_id", metavar="PLAN", optional=True)

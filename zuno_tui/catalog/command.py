@@ -39,6 +39,8 @@ class Argument(Struct, frozen=True):
     """Whether a word may be left out; flags always may."""
     several: bool = False
     """Whether it is one word or more."""
+    joined: bool = False
+    """Whether further words belong to the same text, quoted or not."""
     switch: bool = False
     """Whether a flag stands alone."""
     default: object = None
@@ -174,6 +176,8 @@ class Command(Struct, frozen=True, kw_only=True):
 
     answer: Callable[[Session, Any], Coroutine[Any, Any, CommandAnswer]] | None = None
     """Reads and answers in lines or as a document; at the desk it is a page."""
+    tells_old_block: bool = False
+    """Whether it answers with the last block's figures where no endpoint has a new one."""
     action: Callable[[Session, Any], ActionMaker | None] | None = None
     """What is to be built and approved; at the desk it goes on the card. None only answers."""
     run: Callable[[Namespace], int] | None = None

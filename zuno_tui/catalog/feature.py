@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import cache
 from importlib import import_module
@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 
     from agents.bus.replay import Record, ReplayReport
     from agents.bus.run import SpokenTurn
+    from agents.monitor.heartbeat import Note
+    from agents.monitor.poll import FeatureNews
     from agents.monitor.rules.risks import HedgeSource
     from chain.base.home import Home
     from chain.contracts.networks import Network
+    from chain.contracts.signed_delegation import SignedDelegation
     from chain.positions.overview import Overview, Sources
+    from chain.wallet.secrets import Passphrase
     from zuno_tui.app.agents_elsewhere import Gathering
     from zuno_tui.app.session import Session
+    from zuno_tui.app.watchlist import SettingsSource
     from zuno_tui.catalog.command import Intent
     from zuno_tui.catalog.intents import Apply, Approve
     from zuno_tui.desk.approvals import EmbeddedMarket
@@ -46,6 +51,11 @@ class Attachment(Struct, frozen=True):
     """Under a list of positions."""
     document: Json = None
     """None where it is not known."""
+
+
+class EndedOrder(Struct, frozen=True):
+    delegation: SignedDelegation
+    words: str
 
 
 class RunAgain(Struct, frozen=True):
@@ -91,7 +101,7 @@ class DeskPart(Protocol):
 
     def waits_for(self, approval_hash: str) -> bool: ...
 
-    def confirm(self, approval_hash: str, word: str) -> None: ...
+    def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None: ...
 
     def close(self) -> None: ...
 
@@ -111,12 +121,25 @@ class Feature(Struct, frozen=True, kw_only=True):
     attachment: str = ""
     """What it attaches to positions, as documents name it."""
     attached: Callable[[Session, Sources, Sequence[Overview]], Awaitable[Attachment]] | None = None
+    outlives: Callable[[Session, int], tuple[str, ...]] | None = None
+    """What hangs on a position and would stay when it is closed or moved, in words."""
+    notes: Callable[[Session], Mapping[int, str]] | None = None
+    """A word at a position's row, by its number."""
+    ended_with: Callable[[Session, int], tuple[EndedOrder, ...]] | None = None
+    """Orders signed for a position that fit it no more once its size has changed."""
     remote_agents: Callable[[Session], AbstractAsyncContextManager[Gathering | str]] | None = None
     """A debate's agents elsewhere, or why they cannot be had; empty where none are set up."""
     agents_note: Callable[[Home], str] | None = None
     """For the status line, before anybody was asked."""
     watched_hedges: Callable[[Home, Settings, Network], HedgeSource] | None = None
     """What the monitor asks about hedges."""
+    news: Callable[[Home, Network], Sequence[FeatureNews]] | None = None
+    """What the monitor tells of it."""
+    beside_watch: (
+        Callable[[SettingsSource, Callable[[Note], None]], Coroutine[None, None, None] | None]
+        | None
+    ) = None
+    """What runs beside the monitor for as long as it is its turn; None where there is nothing."""
 
 
 @cache
@@ -141,6 +164,26 @@ async def attachments(
             if feature.attached is not None
         ]
     )
+
+
+def what_outlives(session: Session, token_id: int) -> tuple[str, ...]:
+    """What is left behind when this position is closed, made smaller or moved."""
+    found = (feature.outlives for feature in features())
+    return tuple(words for tell in found if tell is not None for words in tell(session, token_id))
+
+
+def position_notes(session: Session) -> dict[int, tuple[str, ...]]:
+    """Words of features at rows of positions."""
+    found: dict[int, tuple[str, ...]] = {}
+    for feature in features():
+        for token_id, note in ({} if feature.notes is None else feature.notes(session)).items():
+            found[token_id] = (*found.get(token_id, ()), note)
+    return found
+
+
+def orders_ended_with(session: Session, token_id: int) -> tuple[EndedOrder, ...]:
+    found = (feature.ended_with for feature in features())
+    return tuple(one for tell in found if tell is not None for one in tell(session, token_id))
 
 
 def unknown_attachments() -> tuple[Attachment, ...]:

@@ -73,7 +73,12 @@ class Recommend(Intent, frozen=True):
 class CreatePosition(Intent, frozen=True):
     command: ClassVar = ("create",)
     arguments: ClassVar = (
-        Argument("phrase", 'like "0.5 WETH with USDC, conservative"', metavar="PHRASE"),
+        Argument(
+            "phrase",
+            'like "0.5 WETH with USDC, conservative"; or 1 ETH sell at 3500',
+            metavar="PHRASE",
+            joined=True,
+        ),
         PROFILE,
         STREAM,
         DETERMINISTIC,
@@ -237,6 +242,13 @@ class OpenOutbox(Intent, frozen=True):
 
 
 ALL_ALERTS = "all"
+
+
+class ShowAlert(Intent, frozen=True):
+    command: ClassVar = ("alerts", "show")
+    arguments: ClassVar = (ALERT,)
+
+    alert_id: str
 
 
 class Acknowledge(Intent, frozen=True):

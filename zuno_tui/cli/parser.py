@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -28,7 +28,16 @@ _NO_CHOICE = re.compile(
     r"argument (?P<what>\S+): invalid choice: '(?P<typed>.*?)' \(choose from (?P<known>.*)\)"
 )
 _NO_FLAG = re.compile(r"unrecognized arguments: (?P<typed>--\S+).*")
-_SHARED_FLAGS = ("--network", "--rpc", "--address", "--unit", "--alone", "--home", "--json")
+_SHARED_FLAGS = (
+    "--network",
+    "--rpc",
+    "--address",
+    "--unit",
+    "--alone",
+    "--transactions",
+    "--home",
+    "--json",
+)
 
 
 class DiscreetParser(argparse.ArgumentParser):
@@ -85,7 +94,7 @@ def _add_commands(
         parser = parsers.add_parser(
             command.name,
             parents=[shared] if command.takes_shared_flags else [],
-            help=command.does,
+            help=command.does.replace("%", "%%"),
             description=f"{command.does[0].upper()}{command.does[1:]}.",
             epilog=_epilog(command),
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -116,7 +125,8 @@ def _add(
     add: Callable[..., argparse.Action], argument: Argument, *, inherited: bool | None = None
 ) -> None:
     from_before = argument.inherited if inherited is None else inherited
-    options: dict[str, object] = {"help": argument.help or None}
+    # A percent sign is a placeholder to argparse.
+    options: dict[str, object] = {"help": argument.help.replace("%", "%%") or None}
     if argument.is_flag:
         options["dest"] = argument.value_name
         options["default"] = argparse.SUPPRESS if from_before else argument.default
@@ -132,7 +142,23 @@ def _add(
             options["nargs"] = "*" if argument.several else "?"
         elif argument.several:
             options["nargs"] = "+"
+        elif argument.joined:
+            options["nargs"], options["action"] = "+", _Joined
     add(argument.name, **options)
+
+
+class _Joined(argparse.Action):
+    """Several words as the one text that they are."""
+
+    def __call__(
+        self,
+        _parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[str] | None,
+        _option: str | None = None,
+    ) -> None:
+        words = (values,) if isinstance(values, str) else values or ()
+        setattr(namespace, self.dest, " ".join(words))
 
 
 def _typed(read: Callable[[str], object]) -> Callable[[str], object]:
@@ -156,6 +182,11 @@ def _shared_flags(absent: str | None) -> argparse.ArgumentParser:
         action="store_const",
         const=True,
         help="let one endpoint vouch where others are silent",
+    )
+    shared.add_argument(
+        "--transactions",
+        choices=("auto", "one", "steps"),
+        help="send a plan as one transaction, where the account is delegated, or in steps",
     )
     shared.add_argument("--home", metavar="DIR", type=Path, help="instead of ~/.zuno")
     shared.add_argument(

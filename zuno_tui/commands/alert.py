@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.intents import ShowAlert
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
@@ -61,7 +62,7 @@ async def _answer(session: Session, intent: SetPriceAlert) -> CommandAnswer:
             return await create_price_alert(session, symbol, intent.side, intent.level)
 
 
-def _read(said: Remaining) -> SetPriceAlert:
+def _read(said: Remaining) -> SetPriceAlert | ShowAlert:
     if not said:
         return SetPriceAlert()
     if said.one_of({REMOVE: True, "delete": True}):
@@ -73,6 +74,8 @@ def _read(said: Remaining) -> SetPriceAlert:
     if said.one_of({LIST: True}):
         said.end()
         return SetPriceAlert()
+    if _NUMBER.fullmatch(said.text.strip()):
+        return ShowAlert(said.alert())
     side, level = said.one_of(_SIDES), said.matching(_LEVEL)
     symbol = said.symbol(_EXAMPLE)
     if side is None or level is None:
@@ -107,6 +110,8 @@ COMMAND = Command(
     group=Group.WATCH,
     intent=SetPriceAlert,
     answer=_answer,
-    verbs=(Verb("alert", _read, "alert SYMBOL below|above PRICE", spoken=("price alert",)),),
+    verbs=(
+        Verb("alert", _read, "alert SYMBOL below|above PRICE; alert N", spoken=("price alert",)),
+    ),
     suggest=_suggest,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.catalog.intents import Acknowledge, MuteAlert, Show
+from zuno_tui.catalog.intents import Acknowledge, MuteAlert, Show, ShowAlert
 from zuno_tui.catalog.possible import with_alerts
 
 if TYPE_CHECKING:
@@ -29,6 +29,12 @@ async def _list(session: Session, intent: ListAlerts) -> CommandAnswer:
     from zuno_tui.app.alerts import list_alerts
 
     return list_alerts(session, ended=intent.ended)
+
+
+async def _show(session: Session, intent: ShowAlert) -> CommandAnswer:
+    from zuno_tui.app.alerts import show_alert
+
+    return show_alert(session, intent.alert_id)
 
 
 async def _acknowledge(session: Session, intent: Acknowledge) -> CommandAnswer:
@@ -81,6 +87,13 @@ COMMAND = Command(
         ),
     ),
     subcommands=(
+        Command(
+            name="show",
+            does="one alert, whole: what, since when, why and what to do",
+            group=Group.WATCH,
+            intent=ShowAlert,
+            answer=_show,
+        ),
         Command(
             name="ack",
             does="take note of an alert, or of all",

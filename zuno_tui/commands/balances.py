@@ -34,6 +34,7 @@ COMMAND = Command(
     group=Group.WALLET,
     intent=ShowBalances,
     answer=_answer,
+    tells_old_block=True,
     verbs=(
         Verb(
             "balances",

@@ -32,6 +32,7 @@ COMMAND = Command(
     group=Group.PLAN,
     intent=DiffPlan,
     answer=_answer,
+    tells_old_block=True,
     verbs=(
         Verb(
             "diff",

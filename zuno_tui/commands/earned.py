@@ -44,5 +44,6 @@ COMMAND = Command(
     group=Group.POSITION,
     intent=ShowEarned,
     answer=_answer,
+    tells_old_block=True,
     verbs=(Verb("earned", _read, "earned [today|week|month|all]", possible=with_positions),),
 )

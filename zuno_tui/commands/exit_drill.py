@@ -30,7 +30,7 @@ def _read(said: Remaining) -> ExitDrill:
 
 COMMAND = Command(
     name="exit-drill",
-    does="try leaving every position now; send nothing",
+    does="try closing every position now; send nothing",
     group=Group.WALLET,
     intent=ExitDrill,
     answer=_answer,

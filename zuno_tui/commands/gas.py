@@ -34,6 +34,7 @@ COMMAND = Command(
     group=Group.WATCH,
     intent=ShowGas,
     answer=_answer,
+    tells_old_block=True,
     verbs=(Verb("gas", _read, spoken=("gas price",)),),
     suggest=always(ShowGas()),
 )

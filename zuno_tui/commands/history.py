@@ -59,16 +59,17 @@ def _read(said: Remaining) -> ShowHistory:
 
 COMMAND = Command(
     name="history",
-    does="everything that moved, at the prices of its time",
+    does="profit since entry through every move, and everything that moved",
     group=Group.POSITION,
     intent=ShowHistory,
     answer=_answer,
+    tells_old_block=True,
     verbs=(
         Verb(
             "history",
             _read,
             "history [ID]",
-            spoken=("show history", "my history", "show my history"),
+            spoken=("show history", "my history", "show my history", "profit", "pnl", "my profit"),
             names="positions",
         ),
     ),

@@ -32,6 +32,7 @@ COMMAND = Command(
     group=Group.POSITION,
     intent=Inspect,
     answer=_answer,
+    tells_old_block=True,
     verbs=(
         Verb(
             "inspect",

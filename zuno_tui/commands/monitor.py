@@ -21,11 +21,18 @@ class Monitor(Intent, frozen=True):
             switch=True,
             default=False,
         ),
+        Argument(
+            "--server",
+            "with --systemd-unit: for a server, as a user of its own that may do little else",
+            switch=True,
+            default=False,
+        ),
     )
 
     once: bool = False
     interval: float | None = None
     systemd_unit: bool = False
+    server: bool = False
 
 
 def _run(arguments: Namespace) -> int:

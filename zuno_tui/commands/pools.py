@@ -31,6 +31,7 @@ COMMAND = Command(
     group=Group.WALLET,
     intent=ListPools,
     answer=_answer,
+    tells_old_block=True,
     verbs=(Verb("pools", _read, spoken=("show pools", "list pools")),),
     suggest=always(ListPools()),
 )

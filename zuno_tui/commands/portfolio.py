@@ -31,6 +31,7 @@ COMMAND = Command(
     group=Group.POSITION,
     intent=ShowPortfolio,
     answer=_answer,
+    tells_old_block=True,
     verbs=(
         Verb(
             "portfolio",

@@ -1,11 +1,17 @@
-"""`zuno collect|compound|close|decrease|increase ID`: what is done with a position, unargued."""
+"""`zuno collect|compound|close ID…|all`, `decrease|increase ID`: done with positions, unargued."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.arguments import TOKEN_ID, read_percent, write_amount
+from zuno_tui.catalog.arguments import (
+    POSITIONS,
+    TOKEN_ID,
+    PositionName,
+    read_percent,
+    write_amount,
+)
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 from zuno_tui.catalog.possible import of_selected, with_positions
 
@@ -13,6 +19,7 @@ if TYPE_CHECKING:
     from chain.base.units import Numeral
     from zuno_tui.app.session import Session
     from zuno_tui.catalog.command import ActionMaker
+    from zuno_tui.gate.actions.position import Together
     from zuno_tui.prompt.remaining import Remaining
 
 _AMOUNT_WORDS = 2
@@ -20,23 +27,23 @@ _AMOUNT_WORDS = 2
 
 class CollectFees(Intent, frozen=True):
     command: ClassVar = ("collect",)
-    arguments: ClassVar = (TOKEN_ID,)
+    arguments: ClassVar = (POSITIONS,)
 
-    token_id: int
+    token_ids: tuple[PositionName, ...]
 
 
 class CompoundFees(Intent, frozen=True):
     command: ClassVar = ("compound",)
-    arguments: ClassVar = (TOKEN_ID,)
+    arguments: ClassVar = (POSITIONS,)
 
-    token_id: int
+    token_ids: tuple[PositionName, ...]
 
 
 class ClosePosition(Intent, frozen=True):
     command: ClassVar = ("close",)
-    arguments: ClassVar = (TOKEN_ID,)
+    arguments: ClassVar = (POSITIONS,)
 
-    token_id: int
+    token_ids: tuple[PositionName, ...]
 
 
 class DecreasePosition(Intent, frozen=True):
@@ -71,22 +78,19 @@ class IncreasePosition(Intent, frozen=True):
     token: str | None = None
 
 
-def _collect(session: Session, intent: CollectFees) -> ActionMaker:
-    from zuno_tui.gate.actions.position import action_to_collect
+def _together(
+    verb: Together,
+) -> Callable[[Session, CollectFees | CompoundFees | ClosePosition], ActionMaker]:
+    """One plan for all positions that are named."""
 
-    return lambda sources: action_to_collect(sources, intent.token_id, session.address)
+    def action(session: Session, intent: CollectFees | CompoundFees | ClosePosition) -> ActionMaker:
+        from zuno_tui.gate.actions.position import action_for
 
+        named = dict.fromkeys(intent.token_ids)
+        token_ids = [] if "all" in named else [one for one in named if one != "all"]
+        return lambda sources: action_for(sources, verb, token_ids, session.address)
 
-def _compound(session: Session, intent: CompoundFees) -> ActionMaker:
-    from zuno_tui.gate.actions.position import action_to_compound
-
-    return lambda sources: action_to_compound(sources, intent.token_id, session.address)
-
-
-def _close(session: Session, intent: ClosePosition) -> ActionMaker:
-    from zuno_tui.gate.actions.position import action_to_close
-
-    return lambda sources: action_to_close(sources, intent.token_id, session.address)
+    return action
 
 
 def _decrease(session: Session, intent: DecreasePosition) -> ActionMaker:
@@ -122,13 +126,17 @@ def _amount(words: str, token_id: int) -> tuple[Numeral, str]:
         raise PhraseError(str(error), "") from error
 
 
-def _reading(intent: Callable[[int], Intent], *fillers: str) -> Callable[[Remaining], Intent]:
-    """Reads a position and nothing else."""
+def _reading(
+    intent: Callable[[tuple[PositionName, ...]], Intent], *fillers: str
+) -> Callable[[Remaining], Intent]:
+    """Reads positions, or `all` alone, and nothing else."""
 
     def read(said: Remaining) -> Intent:
-        token_id = said.position()
-        said.end("position", *fillers)
-        return intent(token_id)
+        if said.text.lower() == "all":
+            return intent(("all",))
+        token_ids = said.positions()
+        said.end("position", "positions", *fillers)
+        return intent(token_ids)
 
     return read
 
@@ -167,14 +175,14 @@ def _verb(name: str, read: Callable[[Remaining], Intent], usage: str, *spoken: s
 COMMANDS = (
     Command(
         name="collect",
-        does="prepare taking a position's fees out",
+        does="prepare collecting the fees of a position, of several or of all",
         group=Group.POSITION,
         intent=CollectFees,
-        action=_collect,
+        action=_together("collect"),
         verbs=_verb(
             "collect",
             _reading(CollectFees, "fees", "fee", "from"),
-            "collect ID",
+            "collect ID…|all",
             "collect fees",
             "claim",
             "claim fees",
@@ -184,28 +192,28 @@ COMMANDS = (
     ),
     Command(
         name="compound",
-        does="prepare putting a position's fees back into it",
+        does="prepare compounding the fees of a position, of several or of all",
         group=Group.POSITION,
         intent=CompoundFees,
-        action=_compound,
+        action=_together("compound"),
         verbs=_verb(
             "compound",
             _reading(CompoundFees, "fees", "fee", "back", "into"),
-            "compound ID",
+            "compound ID…|all",
             "compound fees",
         ),
         suggest=of_selected(lambda token_id: f"compound {token_id}"),
     ),
     Command(
         name="close",
-        does="prepare leaving a position",
+        does="prepare closing a position, several or all",
         group=Group.POSITION,
         intent=ClosePosition,
-        action=_close,
+        action=_together("close"),
         verbs=_verb(
             "close",
             _reading(ClosePosition, "from", "out"),
-            "close ID",
+            "close ID…|all",
             "close position",
             "withdraw",
         ),
@@ -213,20 +221,20 @@ COMMANDS = (
     ),
     Command(
         name="decrease",
-        does="prepare taking a part of a position out",
+        does="prepare removing a part of a position",
         examples=("zuno decrease 26 25",),
         group=Group.POSITION,
         intent=DecreasePosition,
         action=_decrease,
-        verbs=_verb("decrease", _read_decrease, "decrease ID PERCENT", "reduce"),
+        verbs=_verb("decrease", _read_decrease, "decrease ID PERCENT", "reduce", "remove"),
     ),
     Command(
         name="increase",
-        does="prepare putting more into a position",
+        does="prepare adding to a position",
         examples=("zuno increase 26 0.5 WETH",),
         group=Group.POSITION,
         intent=IncreasePosition,
         action=_increase,
-        verbs=_verb("increase", _read_increase, "increase ID AMOUNT TOKEN"),
+        verbs=_verb("increase", _read_increase, "increase ID AMOUNT TOKEN", "add"),
     ),
 )

@@ -39,6 +39,7 @@ COMMAND = Command(
     group=Group.POSITION,
     intent=ListPositions,
     answer=_answer,
+    tells_old_block=True,
     verbs=(
         Verb(
             "positions",

@@ -39,5 +39,6 @@ COMMAND = Command(
     group=Group.WATCH,
     intent=ShowPrice,
     answer=_answer,
+    tells_old_block=True,
     verbs=(Verb("price", _read, "price SYMBOL", spoken=("price of",)),),
 )

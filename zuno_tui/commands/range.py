@@ -66,6 +66,7 @@ COMMAND = Command(
     group=Group.POSITION,
     intent=ChooseRange,
     answer=_answer,
+    tells_old_block=True,
     verbs=(
         Verb(
             "range",

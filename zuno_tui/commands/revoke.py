@@ -68,6 +68,7 @@ COMMAND = Command(
     group=Group.WALLET,
     intent=Revoke,
     answer=_answer,
+    tells_old_block=True,
     action=_action,
     verbs=(
         Verb(

@@ -1,4 +1,4 @@
-"""`zuno wallet`: new, import, list, use, check and remove."""
+"""`zuno wallet`: new, import, list, use, check, remove, delegate and undelegate."""
 
 from __future__ import annotations
 
@@ -6,13 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.arguments import PASSPHRASE_FILE, read_file_name, read_without_key
+from zuno_tui.catalog.arguments import (
+    PASSPHRASE_FILE,
+    read_address,
+    read_file_name,
+    read_without_key,
+)
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, OneOf, Verb
 from zuno_tui.catalog.intents import WALLET, UseWallet
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from zuno_tui.app.session import Session
+    from zuno_tui.catalog.command import ActionMaker
     from zuno_tui.prompt.remaining import Remaining
 
 _NAME = Argument("--name", "what to call it", metavar="NAME", read=read_without_key)
@@ -84,6 +91,39 @@ class ImportWallet(Intent, frozen=True):
     passphrase_file: Path | None = None
 
 
+class DelegateWallet(Intent, frozen=True):
+    command: ClassVar = ("wallet", "delegate")
+
+
+class UndelegateWallet(Intent, frozen=True):
+    command: ClassVar = ("wallet", "undelegate")
+
+
+class WatchKeyOf(Intent, frozen=True):
+    command: ClassVar = ("wallet", "watch-key")
+    arguments: ClassVar = (
+        Argument(
+            "what",
+            "sweep sends back what is left for gas, remove deletes the key",
+            metavar="sweep|remove",
+            choices=("sweep", "remove"),
+            optional=True,
+        ),
+        Argument("--to", "where sweep sends it", metavar="ADDRESS", read=read_address),
+        Argument(
+            "--confirm", "without a terminal: the address", metavar="ADDRESS", read=read_address
+        ),
+        _STORE,
+        PASSPHRASE_FILE,
+    )
+
+    what: str | None = None
+    to: str | None = None
+    confirm: str | None = None
+    store: str = "best"
+    passphrase_file: Path | None = None
+
+
 class ListWallets(Intent, frozen=True):
     command: ClassVar = ("wallet", "list")
 
@@ -129,9 +169,28 @@ def _read(said: Remaining) -> UseWallet:
     return UseWallet(address)
 
 
+def _read_delegate(said: Remaining) -> DelegateWallet:
+    said.end("wallet", "account", "my", "the", "plans", "transactions")
+    return DelegateWallet()
+
+
+def _read_undelegate(said: Remaining) -> UndelegateWallet:
+    said.end("wallet", "account", "my", "the")
+    return UndelegateWallet()
+
+
 def _action(name: str, does: str, intent: type[Intent], *verbs: Verb) -> Command:
     run = _running(name)
     return Command(name=name, does=does, group=Group.WALLET, intent=intent, run=run, verbs=verbs)
+
+
+def _delegating(*, back: bool) -> Callable[[Session, Intent], ActionMaker]:
+    def action(session: Session, _: Intent) -> ActionMaker:
+        from zuno_tui.gate.actions.wallet import action_to_delegate
+
+        return lambda sources: action_to_delegate(sources, session.address, back=back)
+
+    return action
 
 
 COMMAND = Command(
@@ -154,5 +213,34 @@ COMMAND = Command(
         ),
         _action("check", "open a wallet's key and see that it fits, without signing", CheckWallet),
         _action("remove", "delete a wallet's key from this machine", RemoveWallet),
+        _action("watch-key", "the key that carries out orders: see or make it", WatchKeyOf),
+        Command(
+            name="delegate",
+            does="prepare letting the account carry out plans as one transaction",
+            group=Group.WALLET,
+            intent=DelegateWallet,
+            action=_delegating(back=False),
+            verbs=(
+                Verb(
+                    "delegate",
+                    _read_delegate,
+                    "delegate",
+                    spoken=(
+                        "delegate my account",
+                        "one transaction",
+                        "send plans as one transaction",
+                        "batch",
+                    ),
+                ),
+            ),
+        ),
+        Command(
+            name="undelegate",
+            does="prepare taking the account back: plans are sent in steps again",
+            group=Group.WALLET,
+            intent=UndelegateWallet,
+            action=_delegating(back=True),
+            verbs=(Verb("undelegate", _read_undelegate, "undelegate"),),
+        ),
     ),
 )

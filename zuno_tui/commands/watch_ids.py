@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.catalog.arguments import read_token_id
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-
-_NUMBER = re.compile(r"#?[0-9]{1,77}", re.ASCII)
 
 
 class WatchIds(Intent, frozen=True):
@@ -35,11 +32,9 @@ async def _answer(session: Session, intent: WatchIds) -> CommandAnswer:
 
 
 def _read(said: Remaining) -> WatchIds:
-    token_ids = [said.position()]
-    while (named := said.matching(_NUMBER)) is not None:
-        token_ids.append(read_token_id(named))
+    token_ids = said.positions()
     said.end("position", "positions", "only", "just")
-    return WatchIds(tuple(token_ids))
+    return WatchIds(token_ids)
 
 
 COMMAND = Command(

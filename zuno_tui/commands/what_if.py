@@ -86,5 +86,6 @@ COMMAND = Command(
     group=Group.POSITION,
     intent=WhatIf,
     answer=_answer,
+    tells_old_block=True,
     verbs=(Verb("what-if", _read, "what-if SYMBOL PCT"),),
 )

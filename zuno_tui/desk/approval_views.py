@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address, Network, network_named
+from chain.execution.decode.batches import single_calls
 from chain.execution.decode.parties import parties_of
 from chain.execution.decode.words import names_on
 from chain.wallet.address_book import KeyStorage, read_book
@@ -20,6 +21,9 @@ from zuno_tui.present.views import ApprovalView, StepView
 
 if TYPE_CHECKING:
     from chain.base.home import Home
+    from chain.execution.decode.records import DecodedStep
+    from chain.execution.simulate import Simulation
+    from chain.rpc.records import Block
     from zuno_tui.gate.apply import WaitingApproval
     from zuno_tui.gate.dry_run import Approved
     from zuno_tui.gate.replace import Replacement
@@ -60,12 +64,14 @@ def approved_view(approved: Approved, wallet: Address, key: SigningKey) -> Appro
     facts = ReceiptFacts(
         network=network,
         names=names_on(network, wallet, dry_run.tokens),
-        steps=prepared.steps,
+        steps=single_calls(prepared.steps),
         changes=prepared.simulation.all_changes(dry_run.tokens),
         gas=prepared.gas.total,
         pool=action.subject.pool,
         usd_per_unit=action.usd_per_unit,
         usd_per_wei=action.usd_per_wei,
+        positions=action.subject.positions,
+        expected_gas=expected_gas(prepared.simulation, prepared.steps, action.subject.block),
     )
     return ApprovalView(
         plan_id=action.plan_id,
@@ -83,7 +89,15 @@ def approved_view(approved: Approved, wallet: Address, key: SigningKey) -> Appro
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
         recipients=signing.recipients(parties),
-        terms=signing.terms(network, parties, prepared.gas, dry_run.tokens),
+        terms=signing.terms(
+            network,
+            parties,
+            prepared.gas,
+            dry_run.tokens,
+            account_code=prepared.circumstances.account_code,
+        ),
+        as_one=parties.batched > 0,
+        could_be_one=signing.could_be_one(network, parties, prepared.circumstances.account_code),
     )
 
 
@@ -95,12 +109,16 @@ def waiting_view(
     facts = ReceiptFacts(
         network=network,
         names=names_on(network, judgment.parties.sender, waiting.tokens),
-        steps=judgment.steps,
+        steps=single_calls(judgment.steps),
         changes=waiting.changes,
         gas=judgment.gas.total,
         pool=judgment.basis.subject.pool,
         usd_per_unit=worth.usd_per_unit,
         usd_per_wei=worth.usd_per_wei,
+        positions=judgment.basis.subject.positions,
+        expected_gas=expected_gas(
+            judgment.basis.simulation, judgment.steps, judgment.basis.subject.block
+        ),
     )
     return ApprovalView(
         plan_id=approval.plan_id,
@@ -116,8 +134,34 @@ def waiting_view(
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
         recipients=signing.recipients(judgment.parties),
-        terms=signing.terms(network, judgment.parties, judgment.gas, waiting.tokens),
+        terms=signing.terms(
+            network,
+            judgment.parties,
+            judgment.gas,
+            waiting.tokens,
+            account_code=judgment.basis.circumstances.account_code,
+        ),
         word=waiting.word,
+        as_one=judgment.parties.batched > 0,
+        could_be_one=signing.could_be_one(
+            network, judgment.parties, judgment.basis.circumstances.account_code
+        ),
+    )
+
+
+_AUTHORIZATION_GAS = 12_500
+"""What lending an account costs beside the transaction, which no trial counts."""
+
+
+def expected_gas(simulation: Simulation, steps: Sequence[DecodedStep], block: Block) -> int | None:
+    """Wei at the present base fee and the offered priority; None where not all was tried."""
+    base = block.base_fee_per_gas
+    if base is None or len(simulation.steps) != len(steps):
+        return None
+    return sum(
+        (tried.gas_used + (_AUTHORIZATION_GAS if step.transaction.authorization else 0))
+        * min(step.transaction.max_fee_per_gas, base + step.transaction.max_priority_fee_per_gas)
+        for tried, step in zip(simulation.steps, steps, strict=True)
     )
 
 

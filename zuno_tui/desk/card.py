@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.context import Tell
     from zuno_tui.present.argued_plan import ArguedPlan
 
-_DRAWN_OTHERWISE = ("from", "to", "stays 24 h", "stays 7 d", "judged")
+_DRAWN_OTHERWISE = ("from", "to", "stays 24 h", "stays 7 d")
 
 
 def plan_view(
@@ -46,7 +46,10 @@ def plan_view(
         recommendation=plan_sentence(plan, pools, record),
         decided=decided_words(plan, pools),
         options=tuple(_options(plan, pools)),
-        reasons=(*reasons(plan, pools), *model_talk(argued)),
+        reasons=(
+            *reasons(plan, pools, argued=argued.model is not None),
+            *model_talk(argued),
+        ),
         made_at=made_at,
         token_id=plan.position,
     )
@@ -65,13 +68,13 @@ def _options(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[OptionView]:
         does = option_words(plan, one, pools)
         return replace(view, recommended=chosen, figures=figures, does=does)
 
-    yield option("hold", None, plan.hold, chosen=choice.kind == "hold")
+    yield option("keep", None, plan.hold, chosen=choice.kind == "hold")
     for move in plan.candidates:
         chosen = choice.kind == "move" and choice.index == move.index
         letter = None if move.index is None else option_letter(move.index)
         yield option(move_name(move), letter, move, chosen=chosen)
     if plan.exit is not None:
-        yield option("exit", "exit", plan.exit, chosen=choice.kind == "exit")
+        yield option("close", "exit", plan.exit, chosen=choice.kind == "exit")
 
 
 def _drawn(name: str, candidate: str | None, one: Candidate, pool: PlanPool | None) -> OptionView:
@@ -104,7 +107,9 @@ def _headline(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
     if pool is None:
         return headline(plan)
     which = "new" if plan.position is None else f"#{plan.position}"
-    pair = f"{which} {pool.pair.name} {fee_text(pool.fee)}"
+    several = len({candidate.pool_id for candidate in plan.candidates}) > 1
+    fee = "" if several and plan.choice.kind != "move" else f" {fee_text(pool.fee)}"
+    pair = f"{which} {pool.pair.name}{fee}"
     return f"{pair} · {plan.profile.value} · {plan.regime.value} market"
 
 
@@ -158,6 +163,13 @@ class Card:
 
     def ended(self, result: ResultView) -> None:
         if self._view is not None:
+            signed = self._view.approval
+            steps = () if signed is None else signed.steps
+            if len(steps) == len(result.sent):
+                # In the words that stood on the page when it was signed.
+                both = zip(result.sent, steps, strict=True)
+                named = (replace(sent, step=step.brief or sent.step) for sent, step in both)
+                result = replace(result, sent=tuple(named))
             self._change(None, self._view.progress, result)
 
     def _change(
@@ -175,7 +187,7 @@ def unargued(approval: ApprovalView, *, token_id: int | None, now: float) -> Pla
     return PlanView(
         plan_id=approval.plan_id,
         headline=approval.headline,
-        recommendation="Asked for by you; nobody argued about it.",
+        recommendation="Your own order: no debate.",
         options=(),
         reasons=(),
         made_at=now,

@@ -12,12 +12,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chain.base.redaction import SecretStruct
-from zuno_tui.desk.events import Event, StatusChanged, ViewAsked
+from zuno_tui.app.last_block import old_block_words
+from zuno_tui.desk.events import Event, Said, StatusChanged, ViewAsked
 from zuno_tui.present.views import JobView, StatusView, ViewName
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address
     from chain.positions.overview import Sources
+    from chain.rpc.errors import StaleHead
     from zuno_tui.app.session import Session
     from zuno_tui.desk.jobs import Jobs
 
@@ -125,6 +127,14 @@ class DeskContext(Struct, frozen=True):
         """
         if self.clock() - asked_at < _STILL_WAITING:
             self.tell(ViewAsked(view))
+
+    @property
+    def reading(self) -> Sources:
+        """For what is only shown: of the last block where there is no new one, which is said."""
+        return self.sources.at_last_block(self.tell_stale)
+
+    def tell_stale(self, error: StaleHead) -> None:
+        self.tell(Said(old_block_words(error), "warn"))
 
     @property
     def clock(self) -> Callable[[], float]:

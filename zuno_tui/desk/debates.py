@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
+from agents.bus.envelope import SpokenTable
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
 from agents.model.speaking import SILENCE
 from chain.base.errors import error_kind
@@ -16,6 +17,7 @@ from zuno_tui.desk.events import DebateChanged, ProseHeard, Said, ThinkingHeard,
 from zuno_tui.desk.judging import judge_earlier, shown_plan
 from zuno_tui.present.transcript import WHY_STRUCK, ending
 from zuno_tui.present.views import DebateView, Struck, TurnView
+from zuno_tui.present.words import screen_words
 from zuno_tui.settings.load import TransportChoice
 
 if TYPE_CHECKING:
@@ -41,12 +43,28 @@ def turn_view(turn: SpokenTurn) -> TurnView:
     return TurnView(
         role=turn.role,
         round=thought.round,
-        text=text,
+        # What is struck is found by its place.
+        text=text if moved else screen_words(text),
         struck=_struck(moved),
         sourced="" if said == text else said,
         sourced_struck=_struck(flags),
-        table=thought.table,
+        table=None if thought.table is None else _as_on_the_screen(thought.table),
     )
+
+
+def _as_on_the_screen(table: SpokenTable) -> SpokenTable:
+    rows = (
+        row.model_copy(
+            update={
+                "name": screen_words(row.name),
+                "cells": tuple(
+                    cell.model_copy(update={"text": screen_words(cell.text)}) for cell in row.cells
+                ),
+            }
+        )
+        for row in table.rows
+    )
+    return SpokenTable(columns=tuple(map(screen_words, table.columns)), rows=tuple(rows))
 
 
 def _struck(flags: tuple[ClaimFlag, ...]) -> tuple[Struck, ...]:

@@ -58,19 +58,20 @@ if TYPE_CHECKING:
 
 # What is to be typed stands whole on a line of 80 columns: 76 of them are left for a hint.
 _READING = "Reading the chain: the demo wallet and a week of its market."
-_ARGUING = "Four agents argue about it. Watch the debate; the plan comes in a moment."
-_APPROVED = "Nothing is signed yet. To read the transactions: press : and type apply"
-_REFUSED = "Nothing was signed: things moved. Press : and type approve again"
-_HOLD = "The plan says to leave it: there is nothing to sign. Ask about another one."
+_ARGUING = "Four agents argue. The plan follows in a moment."
+_APPROVED = "Nothing is signed yet. To review and sign: press : and type apply"
+_REFUSED = "Nothing was signed: the market moved. Press : and type approve again"
+_HOLD = "The plan says keep it: there is nothing to sign. Ask about another position."
 _MORE = "Applied. More at the prompt: inspect, create, records, exit drill, help"
 
 _MATTERS: dict[Standing, str] = {
     "out of range": "is out of range: no fees until it is back",
     "near edge": "is near the edge of its range",
-    "in range": "is in range; agents may know better",
+    "in range": "is in range",
     "empty": "is empty",
 }
 _URGENCY: tuple[Standing, ...] = tuple(_MATTERS)
+_NEEDS_SOMEBODY = ("out of range", "near edge")
 
 
 class Guide(Struct, frozen=True):
@@ -99,10 +100,10 @@ class Guide(Struct, frozen=True):
             return _ARGUING
         if self.plan is not None and not _went_well(self.plan):
             return _about(self.plan)
-        if self.applied:
-            return _MORE
         if self.urgent is None:
             return _READING
+        if self.applied and self.urgent.standing not in _NEEDS_SOMEBODY:
+            return _MORE
         token_id, matter = self.urgent.token_id, _MATTERS[self.urgent.standing]
         return f"#{token_id} {matter}. Press r: four agents argue."
 
@@ -119,7 +120,7 @@ def _about(plan: PlanView) -> str:
     chosen = next((option for option in plan.options if option.recommended), None)
     if chosen is None or chosen.candidate is None:
         return _HOLD
-    return f"The plan says {chosen.name}. To build and try it: press a, then Enter"
+    return f"The plan: {chosen.name}. To simulate it: press a, then Enter"
 
 
 def _went_well(plan: PlanView | None) -> bool:
@@ -233,17 +234,17 @@ class Desk:
                 await (await self._post.counter()).take(intent)
 
     def _cancel(self, intent: Cancel, jobs: Jobs) -> None:
-        words = "Nothing is under way."
+        words = "Nothing is running."
         if ended := jobs.cancel(intent.job):
             words = f"Ended: {', '.join(ended)}."
         elif jobs.is_running(_SIGNING):
-            words = "What is signed and sent cannot be called back. See: outbox"
+            words = "A sent transaction cannot be cancelled here. See: outbox"
         self._tell(Said(words, twin=intent.twin))
 
     async def _move(self, session: Session, intent: SwitchNetwork | UseWallet) -> None:
         """Leave one post for another, unless the other names no wallet or endpoint."""
         if self._post is not None and self._post.desk_context.jobs.is_running(_SIGNING):
-            self._tell(Said("Something is being signed and sent: wait for it.", "warn"))
+            self._tell(Said("A transaction is being sent: wait for it.", "warn"))
             return
         # Each says in its own words that there is none, and then the old post still stands.
         if session.address and session.endpoints:
@@ -256,7 +257,8 @@ class Desk:
         from zuno_tui.present.settings import change_words
 
         opening = self._opening
-        jobs = () if self._post is None else self._post.desk_context.jobs.views
+        views = () if self._post is None else self._post.desk_context.jobs.views
+        jobs = [job for job in views if job.asked]
         anew = not place.startswith(_READ_ANEW)
         if anew and jobs:
             words = f"{jobs[0].name} is under way: wait for it, or cancel. Nothing was changed."
@@ -288,7 +290,8 @@ class Desk:
         from zuno_tui.app.doctor import checked
         from zuno_tui.desk.pages import page_of
 
-        self._tell(await page_of(lambda session, _: checked(session), self._session, intent))
+        now = self._opening.clock()
+        self._tell(await page_of(lambda session, _: checked(session), self._session, intent, now))
 
     def _show_settings(self) -> None:
         from zuno_tui.present.settings import setting_rows

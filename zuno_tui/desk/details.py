@@ -14,21 +14,26 @@ from agents.lp.advice_words import edge_sentence
 from agents.numbers.advice import week_edge
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import DAY
+from chain.bookkeeping.wallet_history import read_wallet_history
+from chain.contracts.addresses import checksummed
 from chain.history.events import FeeTerms
-from chain.history.hour_reader import HourMemory, read_hours
+from chain.history.hour_reader import HourMemory, read_given_hours
 from chain.history.volatility import price_path
 from chain.pools.depth import read_depths
 from chain.pools.state import pool_state_slots, pool_states
-from chain.positions.by_day import DayMemory, DayOfRange, settled_days
+from chain.positions.by_day import DayMemory, DayOfRange, hours_of_range, settled_days
 from chain.positions.overview import OnePosition, read_one
 from chain.positions.performance import Performance, gains, read_performance
+from chain.positions.wallet_worth import read_worths
 from chain.prices.price import PriceBook, WorthUnit
 from chain.read.block_reader import OneBlock, read_slots
 from chain.tokens.pair import Pair, pair_of
+from zuno_tui.app.history import sent_plans
 from zuno_tui.app.inspect import PositionPage
 from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.desk.events import DetailReady, Said
 from zuno_tui.present.charts import liquidity_points, range_chart
+from zuno_tui.present.history import profit_figures
 from zuno_tui.present.position import DetailView, KeyFigure, gain_tone
 from zuno_tui.present.words import UNKNOWN, amount_of, short_gain
 
@@ -56,15 +61,40 @@ def chart_view(pair: Pair, snapshot: PositionSnapshot, hours: PoolHours) -> Char
     return range_chart(pair, snapshot.identity, [p for p in points if p[0] <= last[0]] + [last])
 
 
+def _with_fees(
+    chart: ChartView | None,
+    hours: Sequence[tuple[int, int]],
+    changes: Sequence[LiquidityChange],
+    each: Fraction | None,
+) -> ChartView | None:
+    """With what each hour earned, and when liquidity came and went."""
+    if chart is None:
+        return None
+    moved = [one for one in changes if one.liquidity_delta]
+    return replace(
+        chart,
+        fees=() if each is None else tuple((float(at), float(fees * each)) for at, fees in hours),
+        changes=tuple(
+            (float(one.timestamp), 1 if one.liquidity_delta > 0 else -1) for one in moved
+        ),
+    )
+
+
+def _each(pair: Pair, prices: PriceBook, unit: WorthUnit) -> Fraction | None:
+    """What the smallest unit of currency1 is worth; None where nobody prices it."""
+    price = prices.price(pair.token1.address, unit)
+    if isinstance(price, Unknown) or pair.token1.decimals is None:
+        return None
+    return price.value * Fraction(1, 10**pair.token1.decimals)
+
+
 def days_view(
     days: Sequence[DayOfRange], pair: Pair, prices: PriceBook, unit: WorthUnit
 ) -> tuple[tuple[str, float, float], ...]:
     """Day, fees and LVR in the unit the desk counts in; nothing where it cannot be priced."""
-    token1 = pair.token1
-    price = prices.price(token1.address, unit)
-    if isinstance(price, Unknown) or token1.decimals is None:
+    each = _each(pair, prices, unit)
+    if each is None:
         return ()
-    each = price.value * Fraction(1, 10**token1.decimals)
     return tuple(
         (
             f"{datetime.fromtimestamp(day.begin, UTC):%d %b}",
@@ -86,16 +116,16 @@ def days_sum(
     if not days:
         return ()
     net = Known(Fraction(sum(fees - lvr for _, fees, lvr in days)), "hours")
-    told = _gain("these days (UTC)", net, unit)
+    told = _gain(f"fees less LVR, {len(days)} days (UTC)", net, unit)
     if isinstance(against_holding, Unknown):
         return (told,)
     # Of the figures as they are shown: a reader adds them up.
     rest = Known(_shown(against_holding.value, unit) - _shown(net.value, unit), "hours")
-    before = "" if since_opened else f" and the days before {days[0][0]}"
+    before = "" if since_opened else f", all before {days[0][0]}"
     return (
         told,
-        _gain(f"price moves{before}", rest, unit),
-        _gain("against holding, since it was opened", against_holding, unit),
+        _gain(f"price moves, gas{before}", rest, unit),
+        _gain("vs holding since entry", against_holding, unit),
     )
 
 
@@ -134,7 +164,7 @@ def _thinned(swaps: Sequence[T]) -> Sequence[T]:
 
 
 _PATIENCE = 120.0
-_DAYS = 7
+_DAYS, _MONTH = 7, 30
 _LEAST_REACH, _MOST_REACH = 600, 12_000
 """Ticks to either side of the price whose liquidity is drawn."""
 
@@ -161,21 +191,43 @@ class Details:
             f"Reading position #{intent.token_id}",
             lambda progress: self._read(intent, progress),
             seconds=_PATIENCE,
+            opens_page=True,
         )
 
     async def _read(self, intent: Inspect, progress: Progress) -> None:
         desk_context, session = self._desk_context, self._desk_context.session
-        one = await read_one(desk_context.sources, intent.token_id, session.settings.unit)
+        one = await read_one(desk_context.reading, intent.token_id, session.settings.unit)
         if one is None:
             words = f"{session.network.title} has no position #{intent.token_id}, or it was burned."
             desk_context.tell(Said(words, "warn", intent.twin))
             return
-        performance = await read_performance(desk_context.sources, [one.snapshot])
+        performance = await read_performance(desk_context.reading, [one.snapshot])
         pair = self._pair(one)
         view = self._facts(one, performance, pair)
         desk_context.tell(DetailReady(view))
         progress("Reading a week of swaps")
-        desk_context.tell(DetailReady(await self._drawn(one, performance, pair, view, progress)))
+        facts = view
+        view = await self._drawn(one, performance, pair, facts, progress, days=_DAYS + 1)
+        desk_context.tell(DetailReady(view, opens=False))
+        if not view.owned_by:
+            progress("Reading what it came to since entry")
+            view = replace(view, profit=await self._profit(view.token_id))
+            desk_context.tell(DetailReady(view, opens=False))
+        changes = performance.accounts[intent.token_id].changes
+        opened = changes[0].timestamp if changes else one.snapshot.block.timestamp
+        if one.snapshot.block.timestamp - opened > (_DAYS + 1) * DAY:
+            progress("Reading a month of swaps for the chart")
+            month = await self._drawn(one, performance, pair, facts, progress, days=_MONTH + 1)
+            desk_context.tell(DetailReady(replace(view, price=month.price), opens=False))
+
+    async def _profit(self, token_id: int) -> tuple[KeyFigure, ...]:
+        """With the positions that came before it."""
+        context, sources = self._desk_context, self._desk_context.reading
+        (worth,) = await read_worths(sources, [context.wallet], WorthUnit.USD)
+        plans = sent_plans(context.session).get((sources.network.chain_id, context.wallet), {})
+        history = await read_wallet_history(sources, worth, plans)
+        found = (one for one in history.results if token_id in one.story.token_ids)
+        return next(map(profit_figures, found), ())
 
     def _pair(self, one: OnePosition) -> Pair:
         pool = one.snapshot.pool
@@ -186,7 +238,7 @@ class Details:
         token_id = one.snapshot.token_id
         page = PositionPage(self._desk_context.session, one, performance)
         (_, title), *facts = page.lines()
-        hook = one.snapshot.pool.hook
+        hook, owner = one.snapshot.pool.hook, one.snapshot.owner
         elsewhere = _WITH_HOOK if hook.present else _ABOVE
         return DetailView(
             token_id=token_id,
@@ -199,6 +251,7 @@ class Details:
             hook=hook.sentences if hook.present else (),
             figures=tuple(page.key_figures()),
             standing=page.standing,
+            owned_by="" if owner == self._desk_context.wallet else checksummed(owner),
             copied=tuple(
                 f"{name}: {words}" if name else f"  {words}"
                 for name, words in [(f"#{token_id}", title), *facts]
@@ -212,26 +265,30 @@ class Details:
         pair: Pair,
         view: DetailView,
         progress: Progress,
+        *,
+        days: int,
     ) -> DetailView:
-        sources, snapshot = self._desk_context.sources, one.snapshot
+        sources, snapshot = self._desk_context.reading, one.snapshot
         client, network, store = sources.client, sources.network, sources.store
         pool = snapshot.pool
-        read = await read_hours(
+        read = await read_given_hours(
             client,
             network,
-            {pool.pool_id: FeeTerms(pool.key.fee, pool.protocol_fee)},
-            (_DAYS + 1) * DAY,
+            {pool.pool_id: FeeTerms(pool.key.fee, pool.protocol_fee, pool.key.tick_spacing)},
+            days * DAY,
             memory=HourMemory(store, network, sources.clock),
+            head=snapshot.block,
             watch=reading_progress(progress),
         )
         hours = read[pool.pool_id]
         changes = performance.accounts[snapshot.token_id].changes
-        days = settled_days(
+        earned = hours_of_range(snapshot.identity, changes, hours)
+        settled = settled_days(
             snapshot.identity, changes, hours, DayMemory(store, network, sources.clock)
         )[-_DAYS:]
         pays = "pays", edge_sentence(week_edge(hours))
         unit = self._desk_context.session.settings.unit
-        shown = days_view(days, pair, one.prices, unit)
+        shown = days_view(settled, pair, one.prices, unit)
         daily = performance.daily[snapshot.token_id]
         account = performance.accounts[snapshot.token_id]
         won = gains(account, daily, pair.token1, one.prices, unit)
@@ -239,19 +296,24 @@ class Details:
         return replace(
             view,
             facts=(*view.facts, pays),
-            price=chart_view(pair, snapshot, hours),
+            price=_with_fees(
+                chart_view(pair, snapshot, hours),
+                [(hour.begin, hour.fees) for hour in earned],
+                changes,
+                _each(pair, one.prices, unit),
+            ),
             liquidity=await self._liquidity(one, pair),
             fees_by_day=shown,
             days_sum=days_sum(
                 shown,
                 won.against_holding,
                 unit,
-                since_opened=bool(days) and days[0].begin <= opened,
+                since_opened=bool(settled) and settled[0].begin <= opened,
             ),
         )
 
     async def _liquidity(self, one: OnePosition, pair: Pair) -> tuple[tuple[float, float], ...]:
-        sources, snapshot = self._desk_context.sources, one.snapshot
+        sources, snapshot = self._desk_context.reading, one.snapshot
         identity, tick = snapshot.identity, snapshot.pool.tick
         farthest = max(abs(identity.tick_lower - tick), abs(identity.tick_upper - tick))
         reach = min(max(farthest * 5 // 4, _LEAST_REACH), _MOST_REACH)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from zuno_tui.app.last_block import answer_of
 from zuno_tui.app.market import MarketClockError
 from zuno_tui.app.plans import feature_of_plan
 from zuno_tui.app.retention import let_go_when_due
@@ -68,7 +70,11 @@ class RangeForms:
     def open(self, intent: ChooseRange) -> None:
         what = f"position #{intent.token_id}" if intent.token_id is not None else "the pools"
         self._desk_context.jobs.start(
-            "range", f"Reading {what}", lambda told: self._read(intent, told), seconds=_PATIENCE
+            "range",
+            f"Reading {what}",
+            lambda told: self._read(intent, told),
+            seconds=_PATIENCE,
+            opens_page=True,
         )
 
     async def _read(self, intent: ChooseRange, progress: Progress) -> None:
@@ -120,7 +126,7 @@ class Dispatcher:
             Show: self._show,
             Inspect: self._details.inspect,
             Recommend: self._debates.recommend,
-            CreatePosition: self._debates.create,
+            CreatePosition: self._create,
             MovePosition: self._debates.move,
             ShowPortfolio: self._portfolio.show,
             ChooseRange: self._range_forms.open,
@@ -180,7 +186,7 @@ class Dispatcher:
     def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
         for part in self._features.values():
             if part.waits_for(approval_hash):
-                part.confirm(approval_hash, word)
+                part.confirm(approval_hash, word, passphrase)
                 return
         self._signing.confirm(approval_hash, word, passphrase)
 
@@ -199,9 +205,9 @@ class Dispatcher:
         if make_action is not None:
             self._approvals.begin(make_action, intent.twin)
         elif command.answer is not None:
-            self._pages.show(command.answer, self._about_card(intent))
+            self._pages.show(partial(answer_of, command), self._about_card(intent))
         else:
-            words = "That is done on the command line alone."
+            words = "Only on the command line."
             self._desk_context.tell(Said(words, "warn", intent.twin))
 
     def _about_card(self, intent: Intent) -> Intent:
@@ -223,6 +229,16 @@ class Dispatcher:
             part = feature.desk_part(self._desk_context, self._deciding)
             self._features[feature.name] = part
         return self._features[feature.name]
+
+    def _create(self, intent: CreatePosition) -> None:
+        """Argued about, but for a limit order: there the price is the person's own."""
+        from zuno_tui.gate.actions.limit import action_to_limit, limit_words
+
+        limit = limit_words(intent.phrase)
+        if limit is None:
+            self._debates.create(intent)
+        else:
+            self._approvals.begin(lambda sources: action_to_limit(sources, limit), intent.twin)
 
     def _show_plan(self, intent: ShowPlan) -> None:
         part = self._handling(intent.plan_id) if intent.plan_id is not None else None

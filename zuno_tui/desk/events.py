@@ -128,6 +128,8 @@ class ViewAsked(Event, frozen=True):
 
 class DetailReady(Event, frozen=True):
     view: DetailView
+    opens: bool = True
+    """Whether it is the first answer; what is read later fills the page while it is open."""
 
 
 class PoolsReady(Event, frozen=True):

@@ -83,13 +83,27 @@ class Jobs:
         return name in self._running
 
     def start(
-        self, name: str, words: str, work: Work, *, seconds: float, cancellable: bool = True
+        self,
+        name: str,
+        words: str,
+        work: Work,
+        *,
+        seconds: float,
+        cancellable: bool = True,
+        opens_page: bool = False,
+        asked: bool = True,
     ) -> bool:
         """Begin the work, unless work of this name is under way, which is said."""
         if name in self._running:
-            self._tell(Said(f"{self._running[name].view.words}: wait for it, or cancel.", "warn"))
+            self._tell(
+                Said(
+                    f"{self._running[name].view.words}: still running. "
+                    "Wait, or press ctrl+x to cancel.",
+                    "warn",
+                )
+            )
             return False
-        view = JobView(name, words, cancellable)
+        view = JobView(name, words, cancellable, opens_page, asked)
         task = asyncio.create_task(self._run(name, work, seconds), name=f"zuno {name}")
         self._running[name] = _Running(view, task)
         self._changed(self.views)

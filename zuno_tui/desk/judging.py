@@ -46,6 +46,7 @@ async def judge_earlier(desk_context: DeskContext, card: Card, argued: ArguedPla
             "Judging earlier plans",
             lambda _: _judge(desk_context, card, argued, plans),
             seconds=_PATIENCE,
+            asked=False,
         )
 
 

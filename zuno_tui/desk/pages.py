@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from msgspec.structs import replace
+
 from agents.lp.payloads import summarise
+from chain.base.home import write_atomically
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.resume import ResumeChoice, StepSituation
 from chain.survey.discovery import SurveyedPool, discover_pools
@@ -30,6 +34,7 @@ from zuno_tui.gate.results import UnsettledStep, look_at_outbox, remember_heard,
 from zuno_tui.present.views import DebateView, DispatchView, PoolRow, RecordRow
 
 if TYPE_CHECKING:
+    from chain.base.home import Home
     from chain.execution.outbox.records import Dispatch
     from zuno_tui.app.session import Session
     from zuno_tui.catalog.command import Intent
@@ -48,12 +53,22 @@ _HOME_PATIENCE = 60.0
 _MOST_LINES = 2_000
 
 
-async def page_of(answering: Answering, session: Session, intent: Intent) -> PageReady:
-    """A command's answer, line by line."""
+async def page_of(answering: Answering, session: Session, intent: Intent, now: float) -> PageReady:
+    """A command's answer, line by line; one that is a file for programs is written as one."""
     answer = await answering(session, intent)
+    if answer.exact:
+        answer = replace(answer, lines=(_written(session.home, intent, answer, now),))
     lines = (part for line in answer.page for part in line.splitlines() or ("",))
     cleaned = tuple(clean_line(line) for line in lines)
     return PageReady(intent.twin, cleaned[:_MOST_LINES])
+
+
+def _written(home: Home, intent: Intent, answer: CommandAnswer, now: float) -> str:
+    ending = "csv" if intent.command == ("history",) else "1"
+    name = f"{'-'.join(intent.command)}-{datetime.fromtimestamp(now, UTC):%Y-%m-%d-%H%M%S}.{ending}"
+    path = home.exports / name
+    write_atomically(path, "".join(f"{line}\n" for line in answer.lines).encode())
+    return f"{len(answer.lines):,} lines are in {path}"
 
 
 class Pages:
@@ -62,11 +77,16 @@ class Pages:
 
     def show(self, answering: Answering, intent: Intent) -> None:
         self._desk_context.jobs.start(
-            "page", intent.twin, lambda _: self._read(answering, intent), seconds=_CHAIN_PATIENCE
+            "page",
+            intent.twin,
+            lambda _: self._read(answering, intent),
+            seconds=_CHAIN_PATIENCE,
+            opens_page=True,
         )
 
     async def _read(self, answering: Answering, intent: Intent) -> None:
-        self._desk_context.tell(await page_of(answering, self._desk_context.session, intent))
+        context = self._desk_context
+        context.tell(await page_of(answering, context.session, intent, context.clock()))
 
 
 class Pools:
@@ -75,11 +95,15 @@ class Pools:
 
     def show(self) -> None:
         self._desk_context.jobs.start(
-            "pools", "Looking for pools", lambda _: self._read(), seconds=_CHAIN_PATIENCE
+            "pools",
+            "Looking for pools",
+            lambda _: self._read(),
+            seconds=_CHAIN_PATIENCE,
+            opens_page=True,
         )
 
     async def _read(self) -> None:
-        sources = self._desk_context.sources
+        sources = self._desk_context.reading
         survey = await discover_pools(
             sources.client,
             sources.network,
@@ -122,7 +146,11 @@ class Records:
 
     def show(self) -> None:
         self._desk_context.jobs.start(
-            "records", "Reading the records", lambda _: self._list(), seconds=_HOME_PATIENCE
+            "records",
+            "Reading the records",
+            lambda _: self._list(),
+            seconds=_HOME_PATIENCE,
+            opens_page=True,
         )
 
     def replay(self, intent: Replay) -> None:
@@ -174,6 +202,7 @@ class OutboxRows:
             "Looking up what was sent",
             lambda _: self._say_open(),
             seconds=_CHAIN_PATIENCE,
+            asked=False,
         )
 
     def show(self) -> None:
@@ -182,6 +211,7 @@ class OutboxRows:
             "Looking up what was sent",
             lambda _: self._show(),
             seconds=_CHAIN_PATIENCE,
+            opens_page=True,
         )
 
     def resolve(self, plan_id: str | None) -> None:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from chain.base.quantity import Quantity, Unknown
 from chain.base.store import Store, read_as
-from chain.base.units import HOUR
+from chain.base.units import DAY, HOUR
 from chain.contracts.addresses import shortened
 from chain.prices.price import WorthUnit
 from zuno_tui.app.earned import PositionEarnings, WalletEarnings, known_sum, read_whole_earnings
 from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.desk.events import PortfolioChanged
-from zuno_tui.present.glance import WorthSample  # noqa: TC001 - read back by its type
+from zuno_tui.present.glance import DayGain, WorthSample
+from zuno_tui.present.past_day import MILLION, HourGain
 from zuno_tui.present.portfolio import (
     EarnedRow,
     PortfolioView,
@@ -72,6 +75,48 @@ class WorthHistory:
             self._store.put(_NAMESPACE, self._key, to_builtins(kept), now=now)
 
 
+_HOURS = "position-hours"
+
+
+class _KeptHours(Struct, frozen=True):
+    gains: tuple[HourGain, ...]
+
+
+class ClosedHours:
+    """What each closed hour of the last day brought: told once, never told otherwise.
+
+    A position that is closed or moved takes nothing of it away.
+    """
+
+    def __init__(self, store: Store, key: str) -> None:
+        self._store = store
+        self._key = key
+        kept = read_as(_KeptHours, store.get(_HOURS, key))
+        self._gains = {} if kept is None else {(one.begin, one.token_id): one for one in kept.gains}
+
+    def day(self, fresh: Sequence[HourGain], end: int, hours: int, *, now: float) -> DayGain | None:
+        """Of the 24 hours that ended then; so many of them are known."""
+        begin = end - DAY
+        known = {(one.begin, one.token_id): one for one in fresh} | self._gains
+        known = {key: one for key, one in known.items() if begin <= one.begin < end}
+        if known != self._gains:
+            self._gains = known
+            kept = to_builtins(_KeptHours(tuple(known.values())))
+            self._store.put(_HOURS, self._key, kept, now=now)
+        if not known:
+            return None
+        fees = sum(one.fees for one in known.values())
+        moved = sum(one.moved for one in known.values())
+        every = sorted(known.values(), key=lambda one: one.begin)
+        by_hour = tuple(_hour(at, [*some]) for at, some in groupby(every, lambda one: one.begin))
+        return DayGain(Fraction(fees + moved, MILLION), Fraction(fees, MILLION), hours, by_hour)
+
+
+def _hour(begin: int, gains: Sequence[HourGain]) -> tuple[int, Fraction, Fraction]:
+    fees = Fraction(sum(one.fees for one in gains), MILLION)
+    return begin, fees + Fraction(sum(one.moved for one in gains), MILLION), fees
+
+
 _PATIENCE = 1_800.0
 _TODAY, _WEEK, _MONTH = 1, 7, 30
 _STRETCHES = (_WEEK, _MONTH)
@@ -82,7 +127,7 @@ _THOUSAND = 1_000
 class PortfolioReader:
     def __init__(self, desk_context: DeskContext) -> None:
         self._desk_context = desk_context
-        self._view = PortfolioView(EarnedRow("all", "Together", "…"))
+        self._view = PortfolioView(EarnedRow("all", "Total", "…"))
 
     def show(self, _asked: ShowPortfolio) -> None:
         """What was read before is there at once; then it is read again."""
@@ -99,9 +144,9 @@ class PortfolioReader:
             found[one.entry.network.chain_id, one.entry.wallet] = one
             self._tell(portfolio_view(tuple(found.values()), unit, "reading what it earned…"))
 
-        await read_whole_earnings(
-            self._desk_context.session, _STRETCHES, told, reading_progress(progress)
-        )
+        context = self._desk_context
+        session = replace(context.session, tell_stale=context.tell_stale)
+        await read_whole_earnings(session, _STRETCHES, told, reading_progress(progress))
         self._tell(portfolio_view(tuple(found.values()), unit, ""))
 
     def _tell(self, view: PortfolioView) -> None:
@@ -129,7 +174,7 @@ def portfolio_view(
     note = f"without {_counted(len(missing), 'wallet')} below" if missing else ""
     alone = len(wallets) == 1 and not missing
     rows = tuple(row for wallet in wallets for row in _wallet_rows(wallet, unit, alone=alone))
-    total = together.row("all", "Together", owned, note)
+    total = together.row("all", "Total", owned, note)
     return PortfolioView(total, rows, f"{least}{owned} = {parts}", _place(wallets), reading)
 
 

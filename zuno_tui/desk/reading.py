@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
@@ -11,11 +12,15 @@ from msgspec.structs import replace
 
 from chain.base.quantity import Unknown
 from chain.base.store import Store, StoreError, read_as
+from chain.base.units import HOUR
+from chain.history.hours import hour_of
 from chain.positions.overview import Overview, read_overview
+from chain.rpc.errors import StaleHead
+from zuno_tui.catalog.feature import position_notes
 from zuno_tui.desk.events import OutageChanged, PositionsChanged, Said
 from zuno_tui.desk.jobs import fault_words, sentences_of
-from zuno_tui.desk.portfolio import WorthHistory
-from zuno_tui.present.glance import WorthSample, glance_of
+from zuno_tui.desk.portfolio import ClosedHours, WorthHistory
+from zuno_tui.present.glance import DayGain, WorthSample, glance_of
 from zuno_tui.present.outage import OutageView, endpoint_words
 from zuno_tui.present.position import Won, positions_view, won_by_position
 from zuno_tui.present.search_words import search_words
@@ -91,8 +96,12 @@ class PositionReader:
         """Told after every read."""
         self._view = PositionsView()
         self._won: dict[int, Won] = {}
+        self._results_at: float | None = None
         self._charts: dict[int, ChartView] = {}
-        self._day: tuple[WorthSample, ...] = ()
+        self._past: tuple[WorthSample, ...] = ()
+        self._day: DayGain | None = None
+        self._idle: Fraction | None = None
+        """What lies in the wallet, in the unit the desk counts in."""
         self._faults = 0
         self._lost_at = 0.0
         self._noted_at = 0.0
@@ -100,8 +109,13 @@ class PositionReader:
         self._gains_of: frozenset[int] = frozenset()
         self._gaining: asyncio.Task[None] | None = None
         self._overview: Overview | None = None
+        self._old_blocks: list[StaleHead] = []
+        """Of the last read, where there was no new one."""
+        self._reading = desk_context.sources.at_last_block(self._old_blocks.append)
         sources, network = desk_context.sources, desk_context.session.network
-        self._history = WorthHistory(sources.store, _key(network, desk_context.wallet))
+        key = f"{_key(network, desk_context.wallet)}:{desk_context.session.settings.unit.value}"
+        self._history = WorthHistory(sources.store, key)
+        self._hours = ClosedHours(sources.store, key)
         self._wanted = asyncio.Event()
         self.tried = asyncio.Event()
         """Set once the chain was asked for the first time, whatever it said."""
@@ -146,33 +160,46 @@ class PositionReader:
 
     async def read(self) -> None:
         desk_context = self._desk_context
+        self._old_blocks.clear()
         try:
             async with asyncio.timeout(self._rhythm.patience):
                 overview = await read_overview(
-                    desk_context.sources,
+                    self._reading,
                     desk_context.wallet,
                     desk_context.session.settings.unit,
                     watch=self._scanning,
                     between_logs=self._rhythm.between_logs,
                 )
-            self._take(overview)
+                if self._is_due(overview) and (self._gaining is None or self._gaining.done()):
+                    self._idle = await self._read_idle()
+            if self._old_blocks:
+                self._overview = overview
+                shown = self._drawn(overview, float(overview.wallet.block.timestamp))
+                self._tell_fault(self._old_blocks[0], shown)
+                self._gain(overview)
+            else:
+                self._take(overview)
         except Exception as error:  # whatever it was, the last rows stay and the reading goes on
-            self._faults += 1
-            words = fault_words(error)
-            desk_context.status.reading(None)
-            self._show(replace(self._view, stale=words))
-            desk_context.status.troubled(words)
-            self._tell_outage(sentences_of(error) or words)
+            self._tell_fault(error, self._view)
         finally:
             self.tried.set()
 
-    def _tell_outage(self, happened: str) -> None:
+    def _tell_fault(self, error: Exception, shown: PositionsView) -> None:
+        self._faults += 1
+        words, desk_context = fault_words(error), self._desk_context
+        desk_context.status.reading(None)
+        self._show(replace(shown, stale=words))
+        desk_context.status.troubled(words)
+        trouble = "has no new block" if isinstance(error, StaleHead) else "cannot be read"
+        self._tell_outage(trouble, sentences_of(error) or words)
+
+    def _tell_outage(self, trouble: str, happened: str) -> None:
         desk_context = self._desk_context
         session, now = desk_context.session, desk_context.clock()
         if self._faults == 1:
             self._lost_at = now
         view = OutageView(
-            f"{session.network.title} cannot be read",
+            f"{session.network.title} {trouble}",
             happened,
             endpoint_words(session.settings, session.network),
             since=self._lost_at,
@@ -200,12 +227,26 @@ class PositionReader:
         if now - self._noted_at >= self._rhythm.between_notes:
             self._noted_at = now
             self.note()
+        self._gain(overview)
+
+    def _gain(self, overview: Overview) -> None:
         idle = self._gaining is None or self._gaining.done()
-        held = frozenset(position.token_id for position in overview.wallet.positions)
-        due = now - self._gains_at >= self._rhythm.between_gains
-        if idle and (due or not held <= self._gains_of):
-            self._gains_of = held
+        if idle and self._is_due(overview):
+            self._gains_of = _held(overview)
             self._gaining = asyncio.create_task(self._read_gains(overview))
+
+    def _is_due(self, overview: Overview) -> bool:
+        """When time has passed, or positions came or went."""
+        passed = self._desk_context.clock() - self._gains_at
+        return passed >= self._rhythm.between_gains or _held(overview) != self._gains_of
+
+    async def _read_idle(self) -> Fraction:
+        from chain.positions.wallet_worth import read_worths
+
+        context = self._desk_context
+        unit = context.session.settings.unit
+        (worth,) = await read_worths(self._reading, [context.wallet], unit)
+        return worth.idle_value
 
     def note(self) -> None:
         """Write down what is shown, for the next run to begin with."""
@@ -226,21 +267,28 @@ class PositionReader:
 
     async def _read_gains(self, overview: Overview) -> None:
         from chain.positions.performance import read_performance
-        from zuno_tui.present.past_day import day_charts, day_samples
+        from zuno_tui.present.past_day import closed_hours, day_charts, day_samples
 
-        desk_context = self._desk_context
+        desk_context, began = self._desk_context, self._desk_context.clock()
         try:
             async with asyncio.timeout(self._rhythm.patience):
-                performance = await read_performance(
-                    desk_context.sources, overview.wallet.positions
-                )
+                performance = await read_performance(self._reading, overview.wallet.positions)
         except Exception as error:  # the rows are there without it; it is tried again when due
             desk_context.status.troubled(fault_words(error))
         else:
             session, daily = desk_context.session, performance.daily
             self._won = won_by_position(overview, performance, session.settings.unit)
+            self._results_at = began
             self._charts = day_charts(session.network, overview, daily)
-            self._day = day_samples(session.network, overview, daily)
+            beside = float(self._idle or 0)
+            self._past = tuple(
+                replace(sample, worth=sample.worth + beside)
+                for sample in day_samples(session.network, overview, daily)
+            )
+            end = hour_of(overview.wallet.block.timestamp)
+            known = max((one.measured_seconds for one in daily.values()), default=0) // HOUR
+            gains = closed_hours(session.network, overview, performance)
+            self._day = self._hours.day(gains, end, known, now=desk_context.clock())
             if self._overview is not None and self._view.read_at is not None:
                 self._show(
                     replace(self._drawn(self._overview, self._view.read_at), stale=self._view.stale)
@@ -248,19 +296,25 @@ class PositionReader:
         self._gains_at = desk_context.clock()
 
     def _drawn(self, overview: Overview, now: float) -> PositionsView:
-        session, samples = self._desk_context.session, self._history.after(self._day)
+        session, samples = self._desk_context.session, self._history.after(self._past)
         watching = monitor_settings(session.settings)
         view = positions_view(
             session.network, overview, self._won, watching, read_at=now, charts=self._charts
         )
-        return replace(view, glance=glance_of(overview, self._won, samples))
+        glance = glance_of(overview, self._day, samples, self._idle)
+        noted = position_notes(session)
+        rows = tuple(
+            replace(row, notes=(*row.notes, *noted[row.token_id])) if row.token_id in noted else row
+            for row in view.rows
+        )
+        return replace(view, rows=rows, glance=glance, results_at=self._results_at)
 
     def _remember_worth(self, overview: Overview, now: float) -> None:
         """What all is worth, for the week's line at the top."""
         ether, block = overview.prices.ether, overview.wallet.block
         sample = WorthSample(
             block.timestamp,
-            float(overview.portfolio.total),
+            float(overview.portfolio.total + (self._idle or 0)),
             None if isinstance(ether, Unknown) else float(ether.value),
         )
         try:
@@ -288,6 +342,10 @@ class PositionReader:
                 await self._wanted.wait()
         except TimeoutError:
             return
+
+
+def _held(overview: Overview) -> frozenset[int]:
+    return frozenset(position.token_id for position in overview.wallet.positions)
 
 
 def _differs(before: PositionsView, after: PositionsView) -> bool:

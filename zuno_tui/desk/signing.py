@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -14,6 +14,7 @@ from chain.execution.outbox.records import STOPPED, SUCCEEDED, PlanStep
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
 from zuno_tui.app.apply import step_words
+from zuno_tui.catalog.feature import what_outlives
 from zuno_tui.desk.approval_views import replacement_view, signing_key, waiting_view
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, Said
 from zuno_tui.desk.jobs import fault_words
@@ -26,7 +27,12 @@ from zuno_tui.gate.results import read_result
 from zuno_tui.gate.resume import Resumption, prepare_resume, resume_plan
 from zuno_tui.gate.worth import read_worth
 from zuno_tui.present import signing
-from zuno_tui.present.result_card import result_headline, result_notes, sent_transactions
+from zuno_tui.present.result_card import (
+    ExpectedOutcome,
+    result_headline,
+    result_notes,
+    sent_transactions,
+)
 from zuno_tui.present.views import ApprovalView, ResultView, StepProgress, StepView
 
 if TYPE_CHECKING:
@@ -95,6 +101,7 @@ class Signing:
             "Reading what is approved",
             lambda _: self._ask(intent.plan_id),
             seconds=_READ_PATIENCE,
+            opens_page=True,
         )
 
     def ask_resume(self, asked: AskedOutbox) -> None:
@@ -182,7 +189,7 @@ class Signing:
         block = judgment.basis.subject.block
         worth = await read_worth(desk_context.sources, tuple(waiting.tokens), block)
         view = waiting_view(waiting, session.network, key, worth)
-        self._put(view, lambda passphrase: self._apply(view, passphrase))
+        self._put(view, lambda passphrase: self._apply(view, passphrase, worth.usd_per_unit))
 
     async def _ask_replacement(self, action: str, plan_id: str | None) -> None:
         desk_context, session = self._desk_context, self._desk_context.session
@@ -225,7 +232,12 @@ class Signing:
         self._question = _Question(view, act, self._desk_context.clock() + _GOOD_SECONDS)
         self._desk_context.tell(ConfirmationAsked(view))
 
-    async def _apply(self, view: ApprovalView, passphrase: Passphrase | None) -> None:
+    async def _apply(
+        self,
+        view: ApprovalView,
+        passphrase: Passphrase | None,
+        usd_per_unit: Mapping[Address, float],
+    ) -> None:
         desk_context, session, card = self._desk_context, self._desk_context.session, self._card
         begun = False
 
@@ -263,12 +275,17 @@ class Signing:
             self._failed(view, error, begun=begun)
             return
         minted = result.minted[0] if result.minted else None
+        expected = (
+            None
+            if view.receipt is None or waiting.changes is None
+            else ExpectedOutcome(view.receipt, waiting.changes, usd_per_unit)
+        )
         network = self._desk_context.session.network
         card.ended(
             ResultView(
                 view.plan_id,
                 result.state,
-                tuple(result_notes(result, waiting.tokens, network)),
+                tuple(result_notes(result, waiting.tokens, network, expected)),
                 minted,
                 result.done,
                 tuple(sent_transactions(result, network)),
@@ -281,6 +298,9 @@ class Signing:
                 "good" if result.done else "bad",
             )
         )
+        for left in approval.about.token_ids if result.done else ():
+            for words in what_outlives(desk_context.session, left):
+                desk_context.tell(Said(words, "warn"))
 
     async def _replace(self, replacement: Replacement, passphrase: Passphrase | None) -> None:
         desk_context, session = self._desk_context, self._desk_context.session

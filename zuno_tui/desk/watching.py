@@ -25,6 +25,7 @@ from agents.monitor.heartbeat import (
 from agents.monitor.rules.thresholds import still_fresh
 from agents.monitor.service import run_monitor
 from chain.base.store import StoreError
+from chain.base.units import age_text
 from chain.contracts.addresses import shortened
 from chain.contracts.networks import Address, Network, UnknownNetworkError, network_named
 from zuno_tui.app.health import undelivered
@@ -34,7 +35,6 @@ from zuno_tui.catalog.intents import MuteAlert as AskedMute
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 from zuno_tui.desk.jobs import fault_words
 from zuno_tui.present.views import AlertRow, AlertsView
-from zuno_tui.present.words import age_text
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import Flags
 
@@ -259,7 +259,7 @@ class Watching:
         """Why nothing to show is no proof that all is well."""
         network, wallet = self._desk_context.session.network, self._desk_context.wallet
         if self._watched_by == "nobody":
-            return "Nobody watches yet."
+            return "The monitor has not run yet."
         if self._beat is None or not self._beat.sights:
             return "Not everything was looked at yet."
         if self._beat.overdue(self._desk_context.clock()):
@@ -270,7 +270,7 @@ class Watching:
         if (network.name, wallet) not in {
             (sight.network, sight.wallet_address) for sight in self._beat.sights
         }:
-            return f"Nobody watches this wallet on {network.title}: zuno monitor watches others."
+            return f"The monitor does not watch this wallet on {network.title}."
         return None
 
 

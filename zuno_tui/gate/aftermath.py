@@ -90,8 +90,7 @@ async def read_aftermath(sources: Sources, approval: Approval, dispatch: Dispatc
 
 
 async def _concerned(sources: Sources, approval: Approval, dispatch: Dispatch) -> Sequence[int]:
-    about = approval.about.token_id
-    ids = [] if about is None else [about]
+    ids = [*approval.about.token_ids]
     for step in dispatch.steps:
         if step.state in SUCCEEDED and step.inclusion is not None:
             made = step.inclusion.transaction_hash

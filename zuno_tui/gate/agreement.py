@@ -27,6 +27,7 @@ from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import NoEndpoint, RpcError
 from zuno_tui.gate.basis import (
+    WHOLE_TRIAL,
     Basis,
     BasisQuestion,
     SubjectGoneError,
@@ -78,6 +79,8 @@ class Connections(Struct, frozen=True):
     """Whether one endpoint may vouch where others are silent."""
     doubt_seconds: float | None = None
     """How long a bad sign must last before it is believed."""
+    witness_seconds: float = 20.0
+    """How long each of them is waited for."""
 
     def readers(self, first: RpcClient) -> tuple[RpcClient, ...]:
         """Whoever can be asked: the usual way first, then each endpoint by itself."""
@@ -91,7 +94,8 @@ async def open_connections(
     async with AsyncExitStack() as stack:
 
         async def alone(url: str) -> RpcClient:
-            return await stack.enter_async_context(RpcClient(network, (url,)))
+            client = RpcClient(network, (url,), limits=settings.request_limits)
+            return await stack.enter_async_context(client)
 
         route = Route(reads)
         private = settings.send_endpoint_for(network)
@@ -109,6 +113,7 @@ async def open_connections(
             next(iter(by_host)),
             settings.alone,
             gate_limits(settings.limits, network).doubt_seconds,
+            max(WITNESS_SECONDS, _ANSWERS * settings.request_limits.answer_seconds),
         )
 
 
@@ -147,6 +152,8 @@ ENOUGH = 2
 """How many endpoints must tell the same, where that many are set."""
 CATCH_UP_SECONDS = 6.0
 WITNESS_SECONDS = 20.0
+_ANSWERS = 3
+"""That a witness gives one after the other."""
 _POLL_SECONDS = 0.5
 _LEAST_BEHIND = 3
 _BUILDING_SECONDS = 15.0
@@ -166,6 +173,12 @@ class Agreement(Struct, frozen=True):
     """The hosts that tell the same."""
     silent: tuple[Silent, ...] = ()
     """The hosts that could not tell."""
+    tried: tuple[str, ...] = ()
+    """Of those that agree, who tried all steps, with the same outcome."""
+
+    @property
+    def trial_agreed(self) -> bool:
+        return len(self.tried) >= ENOUGH
 
     @property
     def alone(self) -> bool:
@@ -180,9 +193,12 @@ class Agreement(Struct, frozen=True):
             unheard = f"; {missing} did not answer" if missing else ""
             return f"One endpoint, {who}, vouches for everything here{unheard}."
         unheard = f" {missing} did not answer." if missing else ""
-        return (
-            f"{who} agree on block, time, position, pool, balances, nonce, code and trial.{unheard}"
-        )
+        facts = "block, time, position, pool, balances, nonce"
+        if self.tried == self.agreed:
+            return f"{who} agree on {facts}, code and trial.{unheard}"
+        by = " and ".join(self.tried)
+        how = f"{by} agree on the trial." if self.trial_agreed else f"{by} alone tried all steps."
+        return f"{who} agree on {facts} and code.{f' {how}' if by else ''}{unheard}"
 
 
 async def require_agreement(
@@ -194,7 +210,10 @@ async def require_agreement(
         return Agreement((connections.host,))
     block = ours.subject.block
     answers = await asyncio.gather(
-        *(_ask(sources, witness, question, block) for witness in witnesses)
+        *(
+            _ask(sources, witness, question, block, connections.witness_seconds)
+            for witness in witnesses
+        )
     )
     by_host = {one.host: answer for one, answer in zip(witnesses, answers, strict=True)}
     told = statement(ours) | {"newest block": block.number}
@@ -211,24 +230,25 @@ def compared(
         raise _disagreement(len(told), differences)
     if len(told) < (1 if alone else ENOUGH):
         raise _too_few(tuple(told), silent)
-    return Agreement(tuple(told), silent)
+    tried = tuple(who for who, one in told.items() if WHOLE_TRIAL in one)
+    return Agreement(tuple(told), silent, tried)
 
 
 async def _ask(
-    sources: Sources, witness: Witness, question: BasisQuestion, block: Block
+    sources: Sources, witness: Witness, question: BasisQuestion, block: Block, seconds: float
 ) -> Statement | Silent:
     """What one endpoint says by itself, or why it says nothing that could be compared."""
     # A memory of its own: what another endpoint told once must not answer for this one.
     alone = replace(sources, client=witness.client, store=Store.in_memory())
     try:
-        async with asyncio.timeout(WITNESS_SECONDS):
+        async with asyncio.timeout(seconds):
             return await _statement_of(alone, question, block)
     except SubjectGoneError:
         return {str(question.about): "not there"}
     except _BehindError:
         return Silent(witness.host, f"it does not know block {block.number:,} yet")
     except TimeoutError:
-        return Silent(witness.host, f"it did not answer within {WITNESS_SECONDS:.0f} s")
+        return Silent(witness.host, f"it did not answer within {seconds:.0f} s")
     except RpcError as error:
         return Silent(witness.host, error.sentence)
 

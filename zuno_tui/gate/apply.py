@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.errors import ZunoError
+from chain.execution.decode.batches import single_calls
 from chain.execution.decode.words import describe, names_on
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.sender import Sender, TransactionSigner
@@ -111,7 +112,9 @@ def waiting_of(
 ) -> WaitingApproval:
     """What is about to be signed, in words read once more out of the bytes in the journal."""
     names = names_on(network, dispatch.sender, judgment.basis.tokens)
-    words = tuple((step.transaction.step, describe(step, names)) for step in judgment.steps)
+    words = tuple(
+        (step.transaction.step, describe(step, names)) for step in single_calls(judgment.steps)
+    )
     return WaitingApproval(approval, dispatch, judgment, words)
 
 

@@ -13,10 +13,12 @@ import os
 import secrets
 import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
@@ -50,6 +52,19 @@ def refuse_untagged(
         )
 
 
+class ApprovalTags(Struct, frozen=True):
+    """Vouches for approvals that are kept elsewhere than in the outbox."""
+
+    store: Store
+    clock: Callable[[], float]
+
+    def tag(self, approval_hash: str) -> None:
+        tag_approval(self.store, approval_hash, now=self.clock())
+
+    def refuse_untagged(self, approval_hash: str, plan_id: str) -> None:
+        refuse_untagged(self.store, approval_hash, plan_id)
+
+
 def _tag(key: bytes, approval_hash: str) -> str:
     return hmac.new(key, approval_hash.encode(), hashlib.sha256).hexdigest()
 
@@ -64,6 +79,10 @@ def _key(environment: Mapping[str, str], *, create: bool) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     except FileNotFoundError:
         return secrets.token_bytes(_KEY_BYTES)
+    except OSError:
+        # A link, or what only another user may read.
+        _refuse_foreign(path.lstat(), path)
+        raise
     with os.fdopen(descriptor, "rb") as file:
         _refuse_foreign(os.fstat(file.fileno()), path)
         return file.read(_KEY_BYTES)

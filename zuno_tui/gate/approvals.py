@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, ValidationError, convert
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict, fields, replace
 
 from chain.base.strict_json import canonical, digest
 from chain.base.units import DAY
 from chain.contracts.networks import Address  # noqa: TC001
 from chain.execution.decode.decoder import DecodingError, decode
 from chain.execution.decode.words import field_table
-from chain.execution.exit_tax import kept_back, untold_tokens
+from chain.execution.exit_tax import kept_back
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.records import Anchor, Dispatch, PlannedDispatch, PlannedStep
 from chain.execution.policy.policy import VERSION
@@ -163,8 +163,8 @@ class Approval(Struct, frozen=True, rename="camel"):
             "about": _about_written(self.about),
             "headline": self.headline,
             "tokens": list(self.tokens),
-            "before": _written(asdict(self.before)),
-            "bounds": _written(asdict(self.bounds)),
+            "before": _written(self.before),
+            "bounds": _written(self.bounds),
             "quoted": None
             if self.quoted is None
             else {token: str(amount) for token, amount in self.quoted.items()},
@@ -180,7 +180,10 @@ class Approval(Struct, frozen=True, rename="camel"):
 
 
 def approval_of(
-    prepared: Prepared, warnings: tuple[str, ...], private_host: str | None
+    prepared: Prepared,
+    warnings: tuple[str, ...],
+    untold: tuple[Address, ...],
+    private_host: str | None,
 ) -> Approval:
     action = prepared.action
     unsealed = Approval(
@@ -199,7 +202,7 @@ def approval_of(
             each.token: each.millionths
             for each in kept_back(prepared.steps, prepared.simulation, action.subject.positions)
         },
-        untold=untold_tokens(prepared.simulation),
+        untold=untold,
         daily_limit=prepared.daily_limit,
         codes=prepared.codes.now,
         gas_exceeds=prepared.gas.exceeds_moved,
@@ -247,8 +250,19 @@ def find_approval(store: Store, plan_id: str | None) -> Approval:
 def approval_under(store: Store, sealed: str) -> Approval:
     found = read_approval(store, sealed)
     if found is None:
-        raise GateRefusedError("What was approved is no longer known. Approve again: zuno approve")
+        raise GateRefusedError(f"{unread_approval(store, sealed)} Approve again: zuno approve")
     return found
+
+
+def unread_approval(store: Store, sealed: str) -> str:
+    """Why what was approved cannot be told."""
+    document = store.get(_APPROVALS, sealed)
+    # The hash is the key and stands in no document.
+    known = {field.encode_name for field in fields(Approval)} - {"hash"}
+    if not isinstance(document, dict) or document.keys() == known:
+        return "What was approved is no longer known."
+    age = "An older" if known - document.keys() else "A newer"
+    return f"{age} zuno approved it, in a form that this one does not read."
 
 
 def read_approval(store: Store, sealed: str) -> Approval | None:
@@ -285,12 +299,20 @@ def refuse_past_the_day(outbox: Outbox, approval: Approval, now: float) -> None:
         )
 
 
-def _written(fields: dict[str, Any]) -> dict[str, str | None]:
-    return {name: None if value is None else str(value) for name, value in fields.items()}
+def _written(value: object) -> object:
+    """Amounts as text. Of no others nothing is written, as before there could be any."""
+    if isinstance(value, Struct):
+        parts = asdict(value).items()
+        return {name: _written(part) for name, part in parts if part != ()}
+    if isinstance(value, tuple):
+        return [_written(part) for part in value]
+    return None if value is None else str(value)
 
 
 def _about_written(about: TargetKind) -> dict[str, object]:
+    others = {"others": [str(token_id) for token_id in about.others]} if about.others else {}
     return {
         "tokenId": None if about.token_id is None else str(about.token_id),
         "pool": None if about.pool is None else list(about.pool.values),
+        **others,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ from chain.contracts.hooks import touches_swaps
 from chain.contracts.networks import NATIVE, Address
 from chain.execution.build.requests import QuotedSwap
 from chain.execution.chain_facts import read_chain_facts
-from chain.execution.simulate import Simulation, simulate
+from chain.execution.simulate import Simulation, simulate_whole
 from chain.pools.depth import quote_at_most, quotes_across, read_depths
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.overview import Sources, tokens_at
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolKey
     from chain.execution.build.facts import ChainFacts, PositionFacts
     from chain.execution.transaction import UnsignedTransaction
+    from chain.rpc.reader import Reader
     from chain.rpc.records import Block
     from chain.tokens import Token
 
@@ -76,6 +77,8 @@ async def _by_quoter(sources: Sources, swap: SwapInput, at: str, *, otherwise: i
     return quotes.get(swap.pool, otherwise)
 
 
+WHOLE_TRIAL = "steps tried"
+"""What only those tell of who ran the whole sequence."""
 GAS_TOLERANCE = 10
 """Nodes count the gas of a trial a little differently: a tenth is no contradiction."""
 
@@ -113,8 +116,12 @@ async def read_basis(
     *,
     pins: Store,
     subject: ActionTarget | None = None,
+    trial_by: Sequence[Reader] = (),
 ) -> Basis:
-    """All of it at this very block, from one endpoint's word and no memory."""
+    """All of it at this very block, from one endpoint's word and no memory.
+
+    Where it cannot try the whole sequence, those of `trial_by` may.
+    """
     at = block.hash
     found = subject or await read_subject(sources, question.about, at=at)
     if found is None:
@@ -126,7 +133,7 @@ async def read_basis(
         tokens_at(sources, question.tokens, at, remember=True),
         read_code_hashes(sources, question.contracts, at, pins=pins),
         _replayed(sources, question.swap, at),
-        simulate(client, question.transactions, at, question.tokens),
+        simulate_whole((client, *trial_by), question.transactions, at, question.tokens),
     )
     return Basis(found, circumstances, facts, tokens, codes, swap, simulation)
 
@@ -145,13 +152,16 @@ def _facts(basis: Basis) -> Iterator[tuple[str, object]]:
     yield "block", block.hash
     yield "time of the block", block.timestamp
     for name, value in asdict(basis.circumstances).items():
-        yield name.replace("_", " "), value
-    position = basis.subject.position
-    if position is not None:
-        identity = position.identity
-        yield "range", (identity.tick_lower, identity.tick_upper)
-        yield "fees waiting", (position.fees0, position.fees1)
-        yield "liquidity of the pool", position.pool.liquidity
+        if name != "others":
+            yield name.replace("_", " "), value
+    for other in basis.circumstances.others:
+        for name, value in asdict(other).items():
+            yield f"{name.replace('_', ' ')} of #{other.token_id}", value
+    for place, position in enumerate(basis.subject.snapshots):
+        identity, which = position.identity, f" of #{position.token_id}" if place else ""
+        yield f"range{which}", (identity.tick_lower, identity.tick_upper)
+        yield f"fees waiting{which}", (position.fees0, position.fees1)
+        yield f"liquidity of the pool{which}", position.pool.liquidity
     for token, amount in basis.facts.balances.items():
         yield f"balance of {_name(token)}", amount
     for token, allowed in basis.facts.allowances.items():
@@ -179,9 +189,12 @@ def _trial(simulation: Simulation) -> Iterator[tuple[str, object]]:
     """What the steps would do; an endpoint that can try the first alone tells of that alone."""
     for step in simulation.steps:
         yield f"trial of {step.step}", "succeeds" if step.success else "fails"
-        if simulation.method == "eth_simulateV1":
+        if simulation.whole:
             yield f"changes by {step.step}", tuple(sorted(step.changes.items()))
+            yield f"untold by {step.step}", tuple(sorted(step.untold.items()))
             yield f"gas of {step.step}", Gas(step.gas_used)
+    if simulation.whole:
+        yield WHOLE_TRIAL, len(simulation.steps)
 
 
 class Gas(Struct, frozen=True):

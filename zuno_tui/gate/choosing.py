@@ -48,18 +48,16 @@ def _refuse_edited(plan: Plan) -> None:
 
 def _recommended(plan: Plan) -> Candidate:
     if plan.choice.kind == "hold":
-        leaving = "" if plan.exit is None else f" or --candidate {EXIT}"
-        raise GateRefusedError(
-            f"{plan.plan_id} says hold: there is nothing to approve. "
-            f"To act all the same, name a choice: --candidate A{leaving}"
-        )
+        options = [*map(_letter, plan.candidates), *([] if plan.exit is None else [EXIT])]
+        named = f" To act all the same, name an option: {', '.join(options)}." if options else ""
+        raise GateRefusedError(f"The plan says keep: there is nothing to sign.{named}")
     return plan.recommended
 
 
 def _named(plan: Plan, named: str) -> Candidate:
     if named == EXIT:
         if plan.exit is None:
-            raise GateRefusedError(f"{plan.plan_id} opens a position: there is nothing to leave.")
+            raise GateRefusedError(f"{plan.plan_id} opens a position: there is nothing to close.")
         return plan.exit
     index = option_index(named)
     for move in plan.candidates:

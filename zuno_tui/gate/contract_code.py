@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.contracts.addresses import checksummed, keccak, shortened
-from chain.contracts.hooks import NO_HOOK
+from chain.contracts.delegation import DELEGATION_MANAGER, NONCES
 from chain.contracts.networks import NATIVE, Address, Network, shipped_code_hashes
 from chain.rpc import requests
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
@@ -43,6 +43,9 @@ def refuse_other_protocol(network: Network, codes: CodeHashes) -> None:
 def trust_words(network: Network, codes: CodeHashes) -> tuple[str, ...]:
     """On what grounds each contract's code is trusted, for people."""
     names = _protocol(network)
+    if network.contracts.delegate is not None:
+        names[network.contracts.delegate] = "the batch executor"
+        names[DELEGATION_MANAGER], names[NONCES] = "DelegationManager", "its nonces"
 
     def told(addresses: Iterable[Address]) -> str:
         return ", ".join(names.get(each, shortened(each)) for each in addresses)
@@ -78,10 +81,13 @@ def _protocol(network: Network) -> dict[Address, str]:
 
 
 def called_contracts(
-    network: Network, tokens: Iterable[Address], hook: Address = NO_HOOK
+    network: Network, led_to: Iterable[Address], *, lent: bool = False
 ) -> tuple[Address, ...]:
-    """Everything a plan's transactions call or lead to."""
-    candidates = (*_protocol(network), *tokens, hook)
+    """Everything a plan's transactions call or lead to: the protocol, its tokens and hooks, and
+    what a lent account runs."""
+    delegate = network.contracts.delegate if lent else None
+    lending = (delegate, DELEGATION_MANAGER, NONCES) if delegate else ()
+    candidates = (*_protocol(network), *led_to, *lending)
     return tuple(dict.fromkeys(each for each in candidates if each != NATIVE))
 
 

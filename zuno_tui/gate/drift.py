@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from chain.contracts.abi import encode_call
 from chain.contracts.addresses import keccak, shortened
+from chain.contracts.delegation import delegate_in
 from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, NO_HOOK
 from chain.contracts.networks import Address  # noqa: TC001
 from chain.execution.outbox.rules import APPROVAL_SECONDS
@@ -31,10 +32,12 @@ async def read_circumstances(
 ) -> WalletState:
     """At the block the subject was read at."""
     block, pool, position = subject.block, subject.pool, subject.position
-    nonce = await sources.client.ask(requests.transaction_count(wallet, block.hash))
-    hook_code = None
-    if pool is not None and pool.key.hooks != NO_HOOK:
-        hook_code = await read_hook_code(sources, pool.key.hooks, block.hash)
+    nonce, code = await sources.client.together(
+        requests.transaction_count(wallet, block.hash), requests.code(wallet, block.hash)
+    )
+    hooks = {each.key.hooks for each in subject.pools} - {NO_HOOK}
+    codes = {hook: await read_hook_code(sources, hook, block.hash) for hook in hooks}
+    hook_code = None if pool is None else codes.get(pool.key.hooks)
     return WalletState(
         owner=None if position is None else position.owner,
         liquidity=None if position is None else position.liquidity,
@@ -45,7 +48,26 @@ async def read_circumstances(
         pool_fee=None if pool is None else pool.lp_fee,
         nonce=nonce,
         base_fee=block.base_fee_per_gas or 0,
+        account_code=_account_code(code),
+        others=tuple(
+            OtherPosition(
+                one.token_id,
+                one.owner,
+                one.liquidity,
+                one.pool.pool_id,
+                codes.get(one.pool.key.hooks),
+                one.custody.subscriber,
+                one.pool.sqrt_price_x96,
+                one.pool.lp_fee,
+            )
+            for one in subject.others
+        ),
     )
+
+
+def _account_code(code: bytes) -> str | None:
+    delegate = delegate_in(code)
+    return delegate or ("0x" + keccak(code).hex() if code else None)
 
 
 def network_time(sources: Sources, head_time: int) -> int:
@@ -112,6 +134,19 @@ _CLOCK_SLACK = 60
 """Seconds by which a clock may be set right between approving and applying."""
 
 
+class OtherPosition(Struct, frozen=True):
+    """A further position of a plan about several, with its pool."""
+
+    token_id: int
+    owner: Address
+    liquidity: int
+    pool_id: str
+    hook_code: str | None
+    subscriber: Address | None
+    sqrt_price_x96: int
+    pool_fee: int
+
+
 class WalletState(Struct, frozen=True):
     """A wallet and what its plan is about, at one block and as far as the plan rests on them.
 
@@ -129,6 +164,14 @@ class WalletState(Struct, frozen=True):
     """Pips that the pool takes of a swap; a hook may change it at any time."""
     nonce: int
     base_fee: int
+    account_code: str | None = None
+    """Whose code the account runs; of a contract wallet the hash of its own, of others None."""
+    others: tuple[OtherPosition, ...] = ()
+
+
+class PriceLimits(Struct, frozen=True):
+    lowest_sqrt_price: int
+    highest_sqrt_price: int
 
 
 class DriftLimits(Struct, frozen=True):
@@ -138,6 +181,8 @@ class DriftLimits(Struct, frozen=True):
     highest_sqrt_price: int
     max_fee_per_gas: int
     expires_at: int
+    others: tuple[PriceLimits, ...] = ()
+    """Of the pools of further positions, in their order."""
 
 
 class Drift(NamedTuple):
@@ -183,12 +228,14 @@ def _drifts(
         "hook code": (before.hook_code, after.hook_code),
         "subscriber": (before.subscriber, after.subscriber),
         "nonce of the wallet": (before.nonce, after.nonce),
+        "code of the account": (before.account_code, after.account_code),
     }
     for what, (then, now_is) in same.items():
         if then != now_is:
             yield Drift(what, _value_text(then), _value_text(now_is))
     yield from _price_drift(before.sqrt_price_x96, after.sqrt_price_x96, bounds)
     yield from _fee_drift(before.pool_fee, after.pool_fee)
+    yield from _other_drifts(before.others, after.others, bounds.others)
     if after.base_fee > bounds.max_fee_per_gas:
         yield Drift(
             "base fee", f"at most {bounds.max_fee_per_gas} wei a gas", f"{after.base_fee} wei a gas"
@@ -201,7 +248,38 @@ def _drifts(
         yield Drift("approval", "good for ten minutes", f"{late} s past its end")
 
 
-def _price_drift(before: int | None, after: int | None, bounds: DriftLimits) -> Iterator[Drift]:
+def _other_drifts(
+    before: Sequence[OtherPosition], after: Sequence[OtherPosition], bounds: Sequence[PriceLimits]
+) -> Iterator[Drift]:
+    """Of each further position the same as of the first."""
+    if [one.token_id for one in before] != [one.token_id for one in after] or len(bounds) != len(
+        before
+    ):
+        yield Drift("positions", f"{len(before) + 1} of them", "others")
+        return
+    for then, now, limits in zip(before, after, bounds, strict=True):
+        same = {
+            "owner": (then.owner, now.owner),
+            "liquidity": (then.liquidity, now.liquidity),
+            "pool": (then.pool_id, now.pool_id),
+            "hook code": (then.hook_code, now.hook_code),
+            "subscriber": (then.subscriber, now.subscriber),
+        }
+        found = [
+            *(
+                Drift(what, *map(_value_text, pair))
+                for what, pair in same.items()
+                if len({*pair}) > 1
+            ),
+            *_price_drift(then.sqrt_price_x96, now.sqrt_price_x96, limits),
+            *_fee_drift(then.pool_fee, now.pool_fee),
+        ]
+        yield from (each._replace(what=f"{each.what} of #{then.token_id}") for each in found)
+
+
+def _price_drift(
+    before: int | None, after: int | None, bounds: DriftLimits | PriceLimits
+) -> Iterator[Drift]:
     if before is None or after is None:
         return
     lowest, highest = bounds.lowest_sqrt_price, bounds.highest_sqrt_price

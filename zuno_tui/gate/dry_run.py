@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from chain.execution.build.requests import ReRangeRequest, swap_in
+from chain.execution.build.facts import BuildError
+from chain.execution.build.requests import ReRangeRequest, SeveralRequest, swap_in
+from chain.execution.decode.batches import single_calls
 from chain.execution.decode.words import describe, names_on
-from chain.execution.exit_tax import shortfall_words
+from chain.execution.exit_tax import shortfall_words, untold_tokens
 from chain.execution.outbox.outbox import Outbox
 from chain.positions.overview import Sources, tokens_at
+from zuno_tui.gate.actions.target import subject_of
 from zuno_tui.gate.agreement import Agreement, require_agreement
 from zuno_tui.gate.approval_tag import tag_approval
 from zuno_tui.gate.approvals import approval_of, dispatch_of, keep_approval, notional_of_today
@@ -39,6 +43,8 @@ class DryRun(Struct, frozen=True):
     """Each step with its sentences, drawn from its own bytes."""
     warnings: tuple[str, ...]
     """What does not arrive of what leaves a position and who keeps it, and disputed prices."""
+    untold: tuple[Address, ...]
+    """Tokens whose events tell of other transfers than they make."""
     private_host: str | None
     """The endpoint that alone would be sent through; None for the usual ones."""
     agreement: Agreement
@@ -68,29 +74,68 @@ async def make_dry_run(
             f"{pending_words(waiting)} Nothing was approved.", RefusalCode.PENDING_ELSEWHERE
         )
     fresh = sources.without_memory()
-    prepared = await prepare(
-        fresh,
-        connections,
-        action,
-        wallet,
-        limits=limits,
-        notional_today=today,
-        pins=sources.store,
-    )
+
+    async def prepared_for(wanted: Action) -> Prepared:
+        return await prepare(
+            fresh,
+            connections,
+            wanted,
+            wallet,
+            limits=limits,
+            notional_today=today,
+            pins=sources.store,
+        )
+
+    try:
+        prepared = await prepared_for(action)
+    except (GateRefusedError, BuildError) as error:
+        raise await _naming_blockers(action, prepared_for, error) from error
     tokens = await tokens_at(fresh, action.tokens, block.hash, remember=True)
     agreement = await require_agreement(
         sources, connections, _question(prepared, wallet), _basis(prepared, tokens)
     )
-    if action.subject.position is not None:
-        fresh.memory.remember([action.subject.position.identity])
+    if action.subject.snapshots:
+        fresh.memory.remember([one.identity for one in action.subject.snapshots])
     sources.store.absorb(fresh.store, now=sources.clock())
     names = names_on(sources.network, wallet, tokens)
-    words = tuple((step.transaction.step, describe(step, names)) for step in prepared.steps)
+    words = tuple(
+        (step.transaction.step, describe(step, names)) for step in single_calls(prepared.steps)
+    )
     positions = action.subject.positions
-    short = shortfall_words(prepared.steps, prepared.simulation, positions, names)
-    warnings = (*short, *action.disputes)
+    tried, agreed = prepared.simulation, agreement.trial_agreed
+    short = shortfall_words(prepared.steps, tried, positions, names, agreed=agreed)
+    warnings = (*short, *action.disputes, *action.left_behind)
+    untold = untold_tokens(tried, names, agreed=agreed)
     private_host = connections.route.private_host
-    return DryRun(prepared, tokens, words, warnings, private_host, agreement)
+    return DryRun(prepared, tokens, words, warnings, untold, private_host, agreement)
+
+
+async def _naming_blockers(
+    action: Action,
+    prepared_for: Callable[[Action], Awaitable[Prepared]],
+    error: GateRefusedError | BuildError,
+) -> GateRefusedError | BuildError:
+    """Of several positions those that cannot alone, either, and the command for the rest."""
+    request = action.request
+    if not isinstance(request, SeveralRequest) or len(request.parts) == 1:
+        return error
+    blocked: dict[int, str] = {}
+    for part, snapshot in zip(request.parts, action.subject.snapshots, strict=True):
+        alone = replace(action, request=SeveralRequest((part,)), subject=subject_of(snapshot))
+        try:
+            await prepared_for(alone)
+        except (GateRefusedError, BuildError) as reason:
+            blocked[snapshot.token_id] = str(reason).removesuffix(" Nothing was signed.")
+    rest = [one.token_id for one in action.subject.snapshots if one.token_id not in blocked]
+    if not blocked:
+        return error
+    verb = action.plan_id.partition("_")[0]
+    lines = [f"#{token_id} stands in the way: {reason}" for token_id, reason in blocked.items()]
+    if rest:
+        together = " ".join(map(str, rest))
+        lines.append(f"Nothing was signed. Without {'it' if len(blocked) == 1 else 'them'}: ")
+        lines[-1] += f"zuno {verb} {together}"
+    return GateRefusedError("\n".join(lines), RefusalCode.BLOCKED)
 
 
 def _question(prepared: Prepared, wallet: Address) -> BasisQuestion:
@@ -130,7 +175,7 @@ def _basis(prepared: Prepared, tokens: Mapping[Address, Token]) -> Basis:
 def approve(sources: Sources, journal: Path, dry_run: DryRun) -> Approved:
     """Let what was rehearsed be applied once, within ten minutes, exactly as it is told."""
     prepared = dry_run.prepared
-    approval = approval_of(prepared, dry_run.warnings, dry_run.private_host)
+    approval = approval_of(prepared, dry_run.warnings, dry_run.untold, dry_run.private_host)
     sealed = approval.hash
     with Outbox.open(journal) as outbox:
         planned = dispatch_of(prepared, sealed, dry_run.private_host)

@@ -14,9 +14,17 @@ from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.execution.build.facts import PoolFacts, PositionFacts, Tolerance, position_facts
 from chain.execution.build.gas_bill import GasBill, gas_bill
+from chain.execution.decode.batches import single_calls
 from chain.execution.decode.decoder import DecodingError, decode
 from chain.execution.decode.parties import Parties, mentions_of, parties_of
-from chain.execution.decode.records import DecodedStep, Execute
+from chain.execution.decode.records import (
+    Batch,
+    CancelAllOrders,
+    CancelOrder,
+    DecodedStep,
+    Delegation,
+    Execute,
+)
 from chain.execution.exit_tax import kept_back
 from chain.execution.policy.context import PolicyContext, key_of
 from chain.execution.policy.policy import PolicyRefused, check
@@ -34,7 +42,15 @@ from zuno_tui.gate.contract_code import (
     read_code_hashes,
     refuse_other_protocol,
 )
-from zuno_tui.gate.drift import Drift, code_drifts, drifts, earliest_time, kept_drifts, network_time
+from zuno_tui.gate.drift import (
+    Drift,
+    code_drifts,
+    drifts,
+    earliest_time,
+    kept_drifts,
+    network_time,
+    read_circumstances,
+)
 from zuno_tui.gate.pending_elsewhere import nonces_sent, pending_elsewhere
 from zuno_tui.gate.prepare import refuse_failing
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
@@ -63,11 +79,15 @@ class NamedInBytes(Struct, frozen=True):
     swaps: tuple[SwapInput, ...]
     tokens: tuple[Address, ...]
     """The pairs in the order of their pools, then the coin and what is turned or revoked."""
+    lent: bool = False
+    """Whether they rest on code that runs as the account."""
 
     def contracts(self, network: Network) -> tuple[Address, ...]:
         """Everything the bytes call or lead to."""
         hooks = [key.hooks for key in self.pools if key.hooks != NO_HOOK]
-        return tuple(dict.fromkeys((*called_contracts(network, self.tokens), *hooks)))
+        return tuple(
+            dict.fromkeys((*called_contracts(network, self.tokens, lent=self.lent), *hooks))
+        )
 
 
 async def read_named(sources: Sources, steps: Sequence[DecodedStep], block: Block) -> NamedInBytes:
@@ -92,7 +112,9 @@ async def read_named(sources: Sources, steps: Sequence[DecodedStep], block: Bloc
     pairs = [token for key in pools for token in (key.currency0, key.currency1)]
     coin = [NATIVE] if network.wrapped_native in pairs else []
     tokens = dict.fromkeys((*pairs, *coin, *mentions.turned, *mentions.revoked))
-    return NamedInBytes(positions, pools, swaps, tuple(tokens))
+    lending = Batch | Delegation | CancelOrder | CancelAllOrders
+    lent = any(isinstance(step.call, lending) for step in steps)
+    return NamedInBytes(positions, pools, swaps, tuple(tokens), lent)
 
 
 async def _read_pools(
@@ -119,13 +141,15 @@ async def read_context(
     head_time: int,
     notional_today: int,
     quotes: Sequence[QuotedSwap],
+    account_code: str | None,
 ) -> PolicyContext:
     """Nonces are judged from the first step's on: whether it is the wallet's next is drift."""
     first = steps[0].transaction
     worth: dict[Address, Fraction] = {}
     usd_per_wei = None
-    spends = any(step.transaction.value for step in steps)
-    swaps_alone = any(isinstance(step.call, Execute) and plain_swap(step.call) for step in steps)
+    calls = single_calls(steps)
+    spends = any(step.transaction.value for step in calls)
+    swaps_alone = any(isinstance(step.call, Execute) and plain_swap(step.call) for step in calls)
     if spends or swaps_alone or limits.policy.daily_notional is not None:
         known = await read_worth(sources, named.tokens, block)
         worth, usd_per_wei = known.micro_dollars, known.usd_per_wei
@@ -146,6 +170,7 @@ async def read_context(
         worth=worth,
         notional_today=notional_today,
         drift_bips=DRIFT_BIPS,
+        delegate=account_code,
     )
 
 
@@ -200,7 +225,10 @@ async def judge_again(
         tuple(step.transaction for step in steps),
         named.swaps[0] if named.swaps else None,
     )
-    basis = await read_basis(fresh, question, block, pins=sources.store, subject=subject)
+    witnesses = [witness.client for witness in connections.witnesses]
+    basis = await read_basis(
+        fresh, question, block, pins=sources.store, subject=subject, trial_by=witnesses
+    )
     refuse_other_protocol(network, basis.codes)
     own = nonces_sent([dispatch], dispatch.chain_id, dispatch.sender)
     waiting = await pending_elsewhere(connections.readers(sources.client), dispatch.sender, own)
@@ -222,6 +250,7 @@ async def judge_again(
         head_time=head_time,
         notional_today=notional_of_today(outbox, now),
         quotes=() if basis.swap is None else (basis.swap,),
+        account_code=basis.circumstances.account_code,
     )
     refuse_by_policy(check(steps, context))
     agreement = await require_agreement(sources, connections, question, basis)
@@ -266,7 +295,8 @@ async def judge_transactions(
     parties = parties_of(steps)
     refuse_strangers(sources.network, parties)
     fresh = sources.without_memory()
-    block = (await read_wallet(fresh)).block
+    subject = await read_wallet(fresh)
+    block = subject.block
     head_time = earliest_time(sources, block)
     named = await read_named(fresh, steps, block)
     codes = await read_code_hashes(
@@ -284,6 +314,9 @@ async def judge_transactions(
         head_time=head_time,
         notional_today=0,
         quotes=[quote for quote in replayed if quote is not None],
+        account_code=(
+            await read_circumstances(fresh, subject, steps[0].transaction.sender)
+        ).account_code,
     )
     refuse_by_policy(check(steps, context))
     return parties

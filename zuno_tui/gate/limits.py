@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from zuno_tui.settings.schema import LimitsTable
 
 _VALUE_USD = 250_000
+Transactions = Literal["auto", "one", "steps"]
 
 
 class GateLimits(Struct, frozen=True):
@@ -29,6 +30,8 @@ class GateLimits(Struct, frozen=True):
     allowed_hooks: frozenset[Address]
     doubt_seconds: float
     """How long a transaction's loss must be seen before it is believed."""
+    transactions: Transactions = "auto"
+    """Whether a plan of several steps is sent as one transaction where the account can."""
 
     def at_price(self, usd_per_wei: float | None) -> PolicyLimits:
         """The limits with the coins that are worth `value_usd` now."""
@@ -54,4 +57,5 @@ def gate_limits(table: LimitsTable, network: Network) -> GateLimits:
         frozenset(hook.strip().lower() for hook in table.allowed_hooks),
         # An endpoint's receipts may be some blocks behind its head.
         table.doubt_seconds or max(LEAST_DOUBT_SECONDS, DOUBT_BLOCKS * network.block_seconds),
+        table.transactions or "auto",
     )

@@ -5,26 +5,26 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.quantity import Unknown
 from chain.base.units import COIN
-from chain.contracts.hooks import NO_HOOK
+from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.execution.build.builder import Built, build, with_gas
 from chain.execution.build.facts import ChainFacts, FeeCaps, InsufficientBalanceError
 from chain.execution.build.gas_bill import GasBill, coin_needed, with_whole_gas, with_worth
-from chain.execution.build.requests import swap_in
+from chain.execution.build.requests import CancelOrdersRequest, DelegateRequest, swap_in
 from chain.execution.build.sizing import Band, price_band
 from chain.execution.chain_facts import read_chain_facts
 from chain.execution.decode.decoder import decode
 from chain.execution.outbox.rules import APPROVAL_SECONDS
 from chain.execution.policy.context import PolicyContext, key_of
 from chain.execution.policy.policy import PolicyRefused, check
-from chain.execution.simulate import Simulation, simulate
+from chain.execution.simulate import Simulation, simulate_whole
 from chain.positions.overview import Sources, tokens_at
 from chain.read.gas import read_gas_price
 from chain.rpc.errors import RpcError
@@ -37,6 +37,7 @@ from zuno_tui.gate.contract_code import (
 )
 from zuno_tui.gate.drift import (
     DriftLimits,
+    PriceLimits,
     WalletState,
     earliest_time,
     network_time,
@@ -51,20 +52,28 @@ if TYPE_CHECKING:
     from chain.rpc.records import Block
     from zuno_tui.gate.actions.action import Action
     from zuno_tui.gate.agreement import Connections, Witness
-    from zuno_tui.gate.limits import GateLimits
+    from zuno_tui.gate.limits import GateLimits, Transactions
 
+_TWO = 2
+_OF_A_BLOCK = 2
+"""A batch may take this part of a block's gas."""
+_OTHER_CODE = "Sent in steps: the account runs code that zuno does not know, and leaves alone."
 _HEADROOM = 2
 """A base fee may rise by an eighth a block: twice lasts for five full blocks."""
 
 
 async def agreed_fees(witnesses: Sequence[Witness], block: Block, found: FeeCaps) -> FeeCaps:
-    """The lower tip of two endpoints, the middle one of more; as found where only one is set."""
+    """The higher tip of two endpoints, the middle one of more; as found where only one is set.
+
+    Of two, one may be made up: beyond the block's own base fee the lower one counts.
+    """
     told = await asyncio.gather(*(_tip(witness.client, block) for witness in witnesses))
     tips = sorted(tip for tip in told if tip is not None)
     if not tips:
         return found
-    tip = tips[(len(tips) - 1) // 2]
-    base = block.base_fee_per_gas
+    tip, base = tips[(len(tips) - 1) // 2], block.base_fee_per_gas
+    if len(tips) == _TWO and base is not None:
+        tip = max(tip, min(tips[-1], base))
     if base is None:
         return FeeCaps(tip, tip)
     return FeeCaps(_HEADROOM * base + tip, tip)
@@ -94,6 +103,8 @@ class Prepared(Struct, frozen=True):
     daily_limit: int | None
     """Micro-dollars that all plans of a day may put into ranges."""
     gas: GasBill
+    in_steps: str = ""
+    """Why it is sent in steps although the account carries out batches, where it is."""
 
 
 async def prepare(
@@ -115,12 +126,25 @@ async def prepare(
     read = await read_chain_facts(sources.client, sources.network, wallet, action.tokens, block)
     fees = await agreed_fees(connections.witnesses, block, read.fees)
     facts = replace(read, fees=fees, head_time=head_time)
-    unlimited = await _built(sources, action, facts)
-    limited, simulation = await _tried(sources, unlimited, block.hash, action.tokens)
+    circumstances = await read_circumstances(sources, action.subject, wallet)
+    codes = await _code_hashes(sources, action, circumstances.account_code, pins)
+    form = plan_form(
+        sources.network, circumstances.account_code, action, codes, limits.transactions
+    )
+    unlimited = await _built(sources, action, facts, as_one=form.as_one)
+    readers = connections.readers(sources.client)
+    limited, simulation = await _tried(readers, unlimited, block.hash, action.tokens)
+    if form.as_one and limited.transactions[0].gas > block.gas_limit // _OF_A_BLOCK:
+        form = PlanForm(as_one=False, why="A batch of it would take too much of a block's gas.")
+        limited, simulation = await _tried(
+            readers, await _built(sources, action, facts), block.hash, action.tokens
+        )
     built, gas = await _payable(sources, action, facts, limited, simulation)
     steps = tuple(decode(transaction) for transaction in built.transactions)
-    codes = await _code_hashes(sources, action, pins)
-    context = _policy_context(sources, action, facts, codes, limits, notional_today=notional_today)
+    context = replace(
+        _policy_context(sources, action, facts, codes, limits, notional_today=notional_today),
+        delegate=circumstances.account_code,
+    )
     verdict = check(steps, context)
     if isinstance(verdict, PolicyRefused):
         reasons = "\n".join(f"  {reason}" for reason in verdict.reasons)
@@ -130,6 +154,7 @@ async def prepare(
     now = network_time(sources, block.timestamp)
     slippage = built.tolerance.slippage_bips
     band = Band(0, 0) if pool is None else price_band(pool.sqrt_price_x96, slippage)
+    others = [price_band(one.pool.sqrt_price_x96, slippage) for one in action.subject.others]
     return Prepared(
         action,
         facts,
@@ -138,19 +163,62 @@ async def prepare(
         simulation,
         verdict.notional,
         now,
-        await read_circumstances(sources, action.subject, wallet),
+        circumstances,
         DriftLimits(
-            band.lowest, band.highest, facts.fees.max_fee_per_gas, now + int(APPROVAL_SECONDS)
+            band.lowest,
+            band.highest,
+            facts.fees.max_fee_per_gas,
+            now + int(APPROVAL_SECONDS),
+            tuple(PriceLimits(one.lowest, one.highest) for one in others),
         ),
         codes,
         limits.policy.daily_notional,
         gas,
+        form.why,
     )
 
 
-async def _built(sources: Sources, action: Action, facts: ChainFacts) -> Built:
+class PlanForm(NamedTuple):
+    as_one: bool
+    why: str = ""
+    """Why not, where somebody might expect it."""
+
+
+def plan_form(
+    network: Network,
+    account_code: str | None,
+    action: Action,
+    codes: CodeHashes,
+    wanted: Transactions,
+) -> PlanForm:
+    """Whether an account with this code sends the action as one transaction."""
+    delegate = network.contracts.delegate
+    able = (
+        delegate is not None
+        and account_code == delegate
+        and codes.now.get(delegate) == codes.pinned.get(delegate)
+    )
+    if wanted == "one" and not able:
+        raise GateRefusedError(
+            "This account does not run the code that carries out batches, so the plan would be "
+            "sent in steps. Delegate it first: zuno wallet delegate, or leave out --one"
+        )
+    if not able:
+        return PlanForm(False, "" if account_code is None else _OTHER_CODE)
+    keys = [pool.key for pool in action.subject.pools]
+    taxing = any(hook_passport(key.hooks, key.fee).can_tax_exit for key in keys)
+    if wanted == "steps":
+        return PlanForm(False)
+    if taxing:
+        return PlanForm(False, "Sent in steps: the pool's hook may keep a part of what comes out.")
+    return PlanForm(True)
+
+
+async def _built(
+    sources: Sources, action: Action, facts: ChainFacts, *, as_one: bool = False
+) -> Built:
     try:
-        return build(action.request, facts)
+        return build(action.request, facts, as_one=as_one, cancels=action.cancels)
     except InsufficientBalanceError as error:
         known = await tokens_at(sources, [error.token], action.subject.block.hash)
         token = known[error.token]
@@ -161,15 +229,15 @@ async def _built(sources: Sources, action: Action, facts: ChainFacts) -> Built:
 
 
 async def _tried(
-    sources: Sources, built: Built, at: str, tokens: Sequence[Address]
+    readers: Sequence[RpcClient], built: Built, at: str, tokens: Sequence[Address]
 ) -> tuple[Built, Simulation]:
     """Tried with room to spare, then once more with the gas that will be signed for."""
-    first = await simulate(sources.client, built.transactions, at, tokens)
+    first = await simulate_whole(readers, built.transactions, at, tokens)
     refuse_failing(first)
-    if first.method != "eth_simulateV1":
+    if not first.whole:
         return built, first
     limited = with_gas(built, [step.gas_used for step in first.steps])
-    second = await simulate(sources.client, limited.transactions, at, tokens)
+    second = await simulate_whole(readers, limited.transactions, at, tokens)
     refuse_failing(second)
     return limited, second
 
@@ -208,10 +276,16 @@ def refuse_failing(simulation: Simulation) -> None:
             )
 
 
-async def _code_hashes(sources: Sources, action: Action, pins: Store) -> CodeHashes:
-    pool = action.subject.pool
-    hook = NO_HOOK if pool is None else pool.key.hooks
-    called = called_contracts(sources.network, action.tokens, hook)
+async def _code_hashes(
+    sources: Sources, action: Action, account_code: str | None, pins: Store
+) -> CodeHashes:
+    hooks = [pool.key.hooks for pool in action.subject.pools if pool.key.hooks != NO_HOOK]
+    lent = (
+        account_code is not None
+        or bool(action.cancels)
+        or isinstance(action.request, DelegateRequest | CancelOrdersRequest)
+    )
+    called = called_contracts(sources.network, (*action.tokens, *hooks), lent=lent)
     codes = await read_code_hashes(sources, called, action.subject.block.hash, pins=pins)
     refuse_other_protocol(sources.network, codes)
     return codes
@@ -227,9 +301,8 @@ def _policy_context(
     notional_today: int,
 ) -> PolicyContext:
     network, request = sources.network, action.request
-    pool = action.subject.pool
     swap = swap_in(request)
-    pools = [] if pool is None else [pool]
+    pools = [*action.subject.pools]
     pools += [] if action.quotes is None else [action.quotes.pool]
     return PolicyContext(
         network=network,

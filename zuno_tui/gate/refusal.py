@@ -21,6 +21,7 @@ class RefusalCode(StrEnum):
     CHANGED_ON_DISK = "changed on disk"
     CONTRACT_CODE = "contract code"
     TRIAL_FAILS = "trial fails"
+    BLOCKED = "some of several"
     ANOTHER_CHAIN = "another chain"
     GAS_EXCEEDS = "gas exceeds"
     GAS_SHORT = "gas short"

@@ -24,7 +24,7 @@ from chain.rpc.errors import RpcError
 from zuno_tui.gate.aftermath import Aftermath, read_aftermath
 from zuno_tui.gate.agreement import evidence_of
 from zuno_tui.gate.allowances import GivenAllowance, read_given
-from zuno_tui.gate.approvals import Approval, read_approval
+from zuno_tui.gate.approvals import Approval, read_approval, unread_approval
 from zuno_tui.gate.worth import read_worth
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ async def _outcome_with_aftermath(
         return told
     approval = read_approval(outbox.store, dispatch.hash)
     if approval is None:
-        return told._replace(unread="what was approved is no longer known.")
+        return told._replace(unread=unread_approval(outbox.store, dispatch.hash))
     try:
         return told._replace(aftermath=await read_aftermath(sources, approval, dispatch))
     except RpcError as error:
@@ -200,6 +200,11 @@ class ApplyResult(Struct, frozen=True):
         )
 
     @property
+    def without_doubtful_amounts(self) -> ApplyResult:
+        """Where endpoints differ, or balances deny it, no amount is ours to tell."""
+        return replace(self, realised=dict.fromkeys(self.realised)) if self.unclear else self
+
+    @property
     def safe_state(self) -> str | None:
         """By the journal; None where nobody can tell by it."""
         return None if self.unclear else self.dispatch.safe_state
@@ -248,6 +253,7 @@ async def read_result(
         tuple(_contradicted(approval, dispatch, effects)),
         usd_per_wei=await _usd_per_wei(sources),
     )
+    result = result.without_doubtful_amounts
     return result if result.done else await _with_aftermath(sources, result)
 
 
@@ -281,7 +287,16 @@ async def _effect(
         if await _tells_so(reads, step, inclusion)
     ]
     told = [
-        (reads, *await read_realised(reads, inclusion.transaction_hash, wallet, network))
+        (
+            reads,
+            *await read_realised(
+                reads,
+                inclusion.transaction_hash,
+                wallet,
+                network,
+                nonces=step.transaction.nonces,
+            ),
+        )
         for reads in sound or (sources.client,)
     ]
     alike = [sum(did == other for _, _, other in told) for _, _, did in told]
@@ -310,11 +325,18 @@ def _contradicted(
         return unsound
     # Every step is said to have succeeded: then something of what was shown has come or left.
     quoted = {token: amount for token, amount in (approval.quoted or {}).items() if amount}
-    known = {token: amount for token, amount in quoted.items() if token not in approval.untold}
-    moved = [
-        any(effect.did.native.amount != 0 for effect in effects)
-        if token == NATIVE
-        else any(effect.did.tokens.get(token) or effect.held.get(token) for effect in effects)
-        for token in known
+    # A coin of which nobody can say whether it moved is evidence for nothing.
+    unknown = any(effect.did.native.amount is None for effect in effects)
+    known = [
+        token
+        for token in quoted
+        if token not in approval.untold and not (token == NATIVE and unknown)
     ]
-    return [effects[-1].step.name] if known and not any(moved) else []
+    moved = any(
+        effect.did.native.amount
+        if token == NATIVE
+        else effect.did.tokens.get(token) or effect.held.get(token)
+        for token in known
+        for effect in effects
+    )
+    return [effects[-1].step.name] if known and not moved else []

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from chain.base.units import time_text
+from chain.execution.decode.parties import parties_of
 from chain.execution.decode.words import field_table
 from chain.tokens.token import amount_text
 from zuno_tui.gate.contract_code import trust_words
@@ -44,6 +45,11 @@ def dry_run_answer(dry_run: DryRun) -> CommandAnswer:
 def dry_run_lines(dry_run: DryRun) -> Iterator[str]:
     action = dry_run.prepared.action
     yield f"{action.headline} · {action.plan_id} · block {action.subject.block.number:,}"
+    batched = parties_of(dry_run.prepared.steps).batched
+    if batched:
+        yield f"1 transaction, {batched} steps, all or nothing."
+    elif dry_run.prepared.in_steps:
+        yield dry_run.prepared.in_steps
     yield ""
     yield from word_lines(dry_run.words)
     yield from warning_lines(dry_run.warnings)
@@ -196,6 +202,7 @@ def _document(dry_run: DryRun) -> dict[str, Json]:
             "agreed": list(dry_run.agreement.agreed),
             "silent": [one.host for one in dry_run.agreement.silent],
             "alone": dry_run.agreement.alone,
+            "tried": list(dry_run.agreement.tried),
         },
         "words": [
             f"{step}: {sentence}" for step, sentences in dry_run.words for sentence in sentences

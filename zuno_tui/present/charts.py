@@ -5,9 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from msgspec.structs import replace
+
+from chain.base.units import HOUR
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 from zuno_tui.present.views import ChartView
 from zuno_tui.present.words import percent
@@ -149,6 +152,10 @@ _MARGIN = 0.06
 _FARTHEST = 3.0
 """How many times the prices' own spread a range's edge may lie away and still be drawn to scale."""
 _SHORTEST = 3
+_FEE_BARS = " ▁▂▃▄▅▆▇█"
+_FEES_GUTTER = 12
+_BESIDE_FEES = 4
+"""By how much the sum of fees may be longer than the figures above it."""
 
 
 class _Scale(NamedTuple):
@@ -174,14 +181,16 @@ def price_chart(
 
     Drawn from one price to another where both are given: a picture that is to stand still.
     """
-    rows = max(_SHORTEST, height - 1)
+    rows = max(_SHORTEST, height - 1 - _earns(view) - bool(view.changes))
     scale = _scale(view, rows) if within is None else _Scale(*within, rows)
     labels = _labels(view, scale)
     gutter = max(len(text) for text, _ in labels.values()) + 1
+    gutter = max(gutter, _FEES_GUTTER if _earns(view) else 0)
     columns = max(_SHORTEST, width - gutter)
-    cells = _cells(view.prices, scale, columns)
+    cells = _cells(view.times, view.prices, scale, columns)
     edges = {scale.row(view.low), scale.row(view.high)} - {None}
     inside = _between(scale, view)
+    below = _below(view, columns)
     lines = [
         merged(
             [
@@ -191,7 +200,50 @@ def price_chart(
         )
         for row in range(rows)
     ]
-    return [*lines, (StyledText(_time_axis(view.times, columns), "dim"),)]
+    return [*lines, *below, (StyledText(_time_axis(view.times, columns), "dim"),)]
+
+
+def windowed(view: ChartView, seconds: float | None) -> ChartView:
+    """The same of the last so many seconds; of None since liquidity first came."""
+    end = view.times[-1]
+    entry = view.changes[0][0] if view.changes else view.times[0]
+    begin = max(view.times[0], entry if seconds is None else end - seconds)
+    first = max(0, bisect_right(view.times, begin) - 1)
+    # Until somebody swapped again, the price before the window still stands.
+    times = (begin, *view.times[first + 1 :])
+    prices = view.prices[first:]
+    return replace(
+        view,
+        times=times if len(times) > 1 else (begin, end),
+        prices=prices if len(prices) > 1 else prices * 2,
+        fees=tuple(hour for hour in view.fees if hour[0] + HOUR > begin),
+        changes=tuple(change for change in view.changes if change[0] >= begin),
+    )
+
+
+def _below(view: ChartView, columns: int) -> Iterator[Line]:
+    """Under the prices: when liquidity came and went, and what each hour earned, as bars."""
+    begin, span = view.times[0], (view.times[-1] - view.times[0]) or 1.0
+
+    def column(time: float) -> int:
+        return min(columns - 1, max(0, int((time - begin) / span * columns)))
+
+    if view.changes:
+        marks = [" "] * columns
+        for time, way in view.changes:
+            marks[column(time)] = "▲" if way > 0 else "▼"
+        yield (StyledText("".join(marks), "plain"), StyledText(" in, out", "dim"))
+    if _earns(view):
+        earned = [0.0] * columns
+        for time, amount in view.fees:
+            earned[column(time + HOUR / 2)] += amount
+        most = max(earned) or 1.0
+        drawn = "".join(_FEE_BARS[round(amount / most * (len(_FEE_BARS) - 1))] for amount in earned)
+        yield (StyledText(drawn, "good"), StyledText(f" {_amount(sum(earned))} fees", "good"))
+
+
+def _earns(view: ChartView) -> bool:
+    return any(amount for _, amount in view.fees)
 
 
 def result_chart(
@@ -211,7 +263,7 @@ def result_chart(
     }
     gutter = max(map(len, labels.values())) + 1
     columns = max(_SHORTEST, width - gutter)
-    cells = _cells(values, scale, columns)
+    cells = _cells(tuple(times), values, scale, columns)
     won: Tone = "bad" if values[-1] < 0 else "good"
     lines = []
     for row in range(rows):
@@ -222,6 +274,19 @@ def result_chart(
         tone: Tone = won if row == now else "dim"
         lines.append(merged([*drawn, StyledText(f" {labels.get(row, '')}", tone)]))
     return [*lines, (StyledText(_time_axis(times, columns), "dim"),)]
+
+
+def book_chart(
+    by_hour: Sequence[tuple[float, float, float]], width: int, height: int
+) -> list[Line]:
+    """What closed hours gained together, added up, and the fees of each below as bars."""
+    times = [by_hour[0][0], *(begin + HOUR for begin, _, _ in by_hour)]
+    values = (0.0, *accumulate(gained for _, gained, _ in by_hour))
+    *lines, axis = result_chart(times, values, width - _BESIDE_FEES, height - 1)
+    columns = len(plain(axis))
+    fees = tuple((begin, amount) for begin, _, amount in by_hour)
+    below = _below(ChartView((times[0], times[-1]), (1.0, 1.0), 0.0, 0.0, fees), columns)
+    return [*lines, *below, axis]
 
 
 def _scale(view: ChartView, rows: int) -> _Scale:
@@ -242,23 +307,31 @@ def _between(scale: _Scale, view: ChartView) -> range:
 
 # While a range is moved over the same prices, only its edges change.
 @lru_cache(maxsize=4)
-def _cells(prices: tuple[float, ...], scale: _Scale, columns: int) -> list[list[int]]:
+def _cells(
+    times: tuple[float, ...], prices: tuple[float, ...], scale: _Scale, columns: int
+) -> list[list[int]]:
     """The dots of every cell: in each column a stroke from its lowest price to its highest."""
     cells = [[0] * columns for _ in range(scale.rows)]
-    strokes = [(scale.dot(high), scale.dot(low)) for low, high in _spans(prices, columns * _WIDE)]
+    spans = _spans(times, prices, columns * _WIDE)
+    strokes = [(scale.dot(high), scale.dot(low)) for low, high in spans]
     for column, (top, bottom) in enumerate(_connected(strokes)):
         for dot in range(top, bottom + 1):
             cells[dot // _HIGH][column // _WIDE] |= _DOTS[column % _WIDE][dot % _HIGH]
     return cells
 
 
-def _spans(prices: Sequence[float], columns: int) -> Iterator[tuple[float, float]]:
-    """The lowest and highest price of each column; few prices are held until the next."""
-    count = len(prices)
+def _spans(
+    times: Sequence[float], prices: Sequence[float], columns: int
+) -> Iterator[tuple[float, float]]:
+    """The lowest and highest price in each column's time; a price holds until the next."""
+    begin, span = times[0], (times[-1] - times[0]) or 1.0
+    first = 0
     for column in range(columns):
-        first = column * count // columns
-        part = prices[first : max(first + 1, (column + 1) * count // columns)]
+        end = begin + span * (column + 1) / columns
+        last = max(first + 1, bisect_right(times, end) if column < columns - 1 else len(times))
+        part = prices[first:last]
         yield min(part), max(part)
+        first = last - 1
 
 
 def _connected(strokes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,6 @@ from zuno_tui.present.words import money, round_usd
 
 if TYPE_CHECKING:
     from chain.positions.overview import Overview
-    from zuno_tui.present.position import Won
 
 _GWEI = 10**9
 
@@ -30,17 +29,32 @@ class WorthSample(Struct, frozen=True):
     """What an ether was worth in dollars; None where nobody knew."""
 
 
+class DayGain(Struct, frozen=True):
+    """What the last closed hours brought all positions, those that are closed by now included."""
+
+    gained: Fraction
+    """By prices and fees; what was put in or taken out is no gain."""
+    fees: Fraction
+    hours: int
+    by_hour: tuple[tuple[int, Fraction, Fraction], ...] = ()
+    """When an hour began, what it gained, and the fees in that; oldest first."""
+
+
 def glance_of(
-    overview: Overview, won: Mapping[int, Won], samples: Sequence[WorthSample]
+    overview: Overview,
+    day: DayGain | None,
+    samples: Sequence[WorthSample],
+    idle: Fraction | None,
 ) -> GlanceView:
+    """`idle` is what lies in the wallet beside the positions; None where it was not read yet."""
     whole, block = overview.portfolio, overview.wallet.block
     held = [position for position in overview.wallet.positions if position.liquidity]
     inside = sum(one.in_range for one in held)
-    day = _day([won[one.token_id].net for one in held if one.token_id in won])
     return GlanceView(
-        worth=_rounded(whole.total, whole.unit),
+        worth=_rounded(whole.total + (idle or 0), whole.unit),
+        beside="" if idle is None else f"positions {_rounded(whole.total, whole.unit)}",
         day=_day_words(day, whole.unit),
-        day_tone="dim" if day is None else "bad" if day < 0 else "good",
+        day_tone="dim" if day is None else "bad" if day.gained < 0 else "good",
         fees=_rounded(whole.fees, whole.unit),
         in_range=f"{inside} of {len(held)} in range" if held else "",
         all_in=inside == len(held),
@@ -48,6 +62,9 @@ def glance_of(
         ether_change=ether_change(samples),
         gas="" if block.base_fee_per_gas is None else f"{block.base_fee_per_gas / _GWEI:.3g} gwei",
         trend=tuple(sample.worth for sample in samples),
+        by_hour=()
+        if day is None
+        else tuple((float(at), float(gained), float(fees)) for at, gained, fees in day.by_hour),
     )
 
 
@@ -65,17 +82,12 @@ def ether_change(samples: Sequence[WorthSample]) -> str:
     return f"{'▲' if part >= 0 else '▼'}{abs(100 * part):.1f}% {round(since / HOUR)} h"
 
 
-def _day(nets: Sequence[Fraction | None]) -> Fraction | None:
-    """Of the positions of which it is known; None where it is of none."""
-    known = [net for net in nets if net is not None]
-    return sum(known, Fraction(0)) if known else None
-
-
-def _day_words(day: Fraction | None, unit: WorthUnit) -> str:
+def _day_words(day: DayGain | None, unit: WorthUnit) -> str:
     if day is None:
         return ""
-    text = _rounded(day, unit)
-    return f"{text if day < 0 else f'+{text}'} in 24 h"
+    text = _rounded(day.gained, unit)
+    gained = text if day.gained < 0 else f"+{text}"
+    return f"{gained} in {day.hours} h, fees {_rounded(day.fees, unit)}"
 
 
 def _rounded(value: Fraction, unit: WorthUnit) -> str:

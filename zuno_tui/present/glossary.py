@@ -130,7 +130,7 @@ GLOSSARY = (
     ),
     GlossaryTerm(
         "hold",
-        "Leaving a position as it is; there is nothing to approve.",
+        "Keeping a position as it is; there is nothing to approve.",
     ),
     GlossaryTerm(
         "rebalance",
@@ -148,7 +148,7 @@ GLOSSARY = (
     ),
     GlossaryTerm(
         "approval",
-        "Leave to sign one hash, once, for ten minutes. Nothing is signed by it.",
+        "Permission to sign one hash, once, for ten minutes. Nothing is signed by it.",
         ("approve",),
     ),
     GlossaryTerm(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -13,13 +13,24 @@ from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.bookkeeping.ledger import EntryKind, LedgerAccount
+from chain.bookkeeping.results import YEAR
 from chain.contracts.addresses import checksummed
 from chain.prices.price import WorthUnit
 from chain.tokens.pair import pair_of
 from chain.tokens.token import decimal_text
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.portfolio import wallet_words
-from zuno_tui.present.words import fee_text, money, number, signed_money, worth
+from zuno_tui.present.position import KeyFigure
+from zuno_tui.present.words import (
+    UNKNOWN,
+    fee_text,
+    money,
+    number,
+    round_usd,
+    short_amount,
+    signed_money,
+    signed_percent,
+)
 
 if TYPE_CHECKING:
     from chain.bookkeeping.ledger import LedgerEntry
@@ -27,6 +38,7 @@ if TYPE_CHECKING:
     from chain.bookkeeping.wallet_history import WalletHistory
     from chain.tokens import Token
     from zuno_tui.present.portfolio import PortfolioEntry
+    from zuno_tui.present.views import Tone
 
 
 class HistoryChapter(Struct, frozen=True):
@@ -369,29 +381,37 @@ def _description(row: HistoryRow) -> str:
 
 _ROW_COLUMNS = (
     OutputColumn("TIME (UTC)"),
-    OutputColumn("NETWORK"),
-    OutputColumn("WALLET"),
     OutputColumn("#", "right"),
     OutputColumn("WHAT"),
-    OutputColumn("WHERE"),
     OutputColumn("AMOUNT", "right"),
-    OutputColumn("TOKEN"),
     OutputColumn("VALUE THEN", "right"),
 )
 _STORY_COLUMNS = (
-    OutputColumn("STORY"),
+    OutputColumn("POSITION"),
     OutputColumn("POOL"),
-    OutputColumn("NETWORK"),
-    OutputColumn("WALLET"),
-    OutputColumn("PAID IN", "right"),
-    OutputColumn("PAID OUT", "right"),
+    OutputColumn("PUT IN", "right"),
+    OutputColumn("OUT", "right"),
     OutputColumn("FEES", "right"),
-    OutputColumn("GAS", "right"),
     OutputColumn("NOW", "right"),
-    OutputColumn("REALISED", "right"),
-    OutputColumn("UNREALISED", "right"),
+    OutputColumn("COSTS", "right"),
     OutputColumn("RESULT", "right"),
+    OutputColumn("A YEAR", "right"),
 )
+_PROFIT = (
+    "result = out + fees + now − put in − costs (gas and swaps), each at the price of its time"
+)
+_WHAT = {
+    EntryKind.MINT: "open",
+    EntryKind.INCREASE: "add",
+    EntryKind.DECREASE: "remove",
+    EntryKind.GAS: "network cost",
+    EntryKind.TRADED: "traded by others",
+    EntryKind.LEFT_OUT: "logs missing",
+    EntryKind.FEES: "fees to collect",
+    EntryKind.ELSEWHERE: "other transfers",
+    EntryKind.REVALUED: "price changes",
+}
+_BOTH_SIDES = (EntryKind.MINT, EntryKind.INCREASE, EntryKind.DECREASE)
 _PLACES = 6
 _USD = WorthUnit.USD
 _NOTHING = Fraction(0)
@@ -402,12 +422,104 @@ def history_heading(whole: WholeHistory) -> tuple[str, ...]:
 
 
 def history_lines(whole: WholeHistory) -> tuple[str, ...]:
-    rows = [_row_cells(row) for row in history_rows(whole)]
-    results = [_story_cells(*result) for result in whole.results()]
+    """What it came to, and then what happened, a line for each thing that was done."""
+    rows = list(_movement_cells(history_rows(whole)))
+    results = list(_profit_cells(whole))
     return (
+        *([*table(_STORY_COLUMNS, results), _PROFIT, ""] if results else []),
         *(table(_ROW_COLUMNS, rows) if rows else ["Nothing happened."]),
-        *(["", *table(_STORY_COLUMNS, results)] if results else []),
     )
+
+
+def profit_figures(result: StoryResult) -> tuple[KeyFigure, ...]:
+    """The same on a position's page; what is unknown says why."""
+    if isinstance(result.result, Unknown):
+        return (KeyFigure("profit since entry", f"{UNKNOWN}: {result.result.reason}", "dim"),)
+    cells = _result_cells([result])
+    labels = ("put in", "taken out", "fees", "now", "costs", "result", "a year")
+    tone: Tone = "bad" if result.result.value < 0 else "good"
+    name = KeyFigure("profit", result.story.name)
+    rest = (
+        KeyFigure(label, words, tone if label == "result" else "plain")
+        for label, words in zip(labels, cells, strict=True)
+    )
+    return (name, *rest)
+
+
+def _profit_cells(whole: WholeHistory) -> Iterator[tuple[str, ...]]:
+    """Position by position through every move, then each pool with several, then all."""
+    by_pool: dict[str, list[StoryResult]] = {}
+    for chapter, one in whole.results():
+        pool = pool_words(chapter, one.story.token_ids[-1])
+        by_pool.setdefault(pool, []).append(one)
+        yield (one.story.name, pool, *_result_cells([one]))
+    for pool, several in by_pool.items():
+        if len(several) > 1 and len(by_pool) > 1:
+            yield (f"{len(several)} positions", pool, *_result_cells(several))
+    every = [one for several in by_pool.values() for one in several]
+    if len(every) > 1:
+        unknown = sum(isinstance(one.result, Unknown) for one in every)
+        yield (f"all but {unknown}" if unknown else "all", "", *_result_cells(every))
+
+
+def _result_cells(results: Sequence[StoryResult]) -> tuple[str, ...]:
+    """Of those whose result is known; of one alone why it is not."""
+    known = [one for one in results if not isinstance(one.result, Unknown)]
+    if not known:
+        return (*[UNKNOWN] * 6, "–")
+
+    def summed(part: Callable[[StoryResult], Quantity[Fraction]]) -> Fraction:
+        return sum(
+            (value.value for one in known if isinstance(value := part(one), Known)), _NOTHING
+        )
+
+    parts = (
+        summed(lambda one: one.paid_in),
+        summed(lambda one: one.paid_out),
+        summed(lambda one: one.fees_earned),
+        summed(lambda one: one.worth_now),
+        summed(lambda one: one.costs),
+    )
+    result, used = summed(lambda one: one.result), summed(lambda one: one.capital_seconds)
+    yearly = (
+        known[0].per_year if len(known) == 1 else Known(result * YEAR / used, "") if used else None
+    )
+    return (
+        *(round_usd(float(part)) for part in parts),
+        f"{'+' if result >= 0 else ''}{round_usd(float(result))}",
+        "–" if yearly is None or isinstance(yearly, Unknown) else signed_percent(yearly.value),
+    )
+
+
+def _movement_cells(rows: Iterable[HistoryRow]) -> Iterator[tuple[str, ...]]:
+    """Both tokens of one thing in one line; of what moves between two accounts, the wallet's."""
+    told = (
+        row
+        for row in rows
+        if row.entry.kind not in _BOTH_SIDES or row.entry.account is LedgerAccount.WALLET
+    )
+    groups: dict[tuple[int, str, str, int | None], list[HistoryRow]] = {}
+    for row in told:
+        entry = row.entry
+        key = (entry.time, entry.transaction, entry.kind.value, entry.position)
+        groups.setdefault(key, []).append(row)
+    for together in groups.values():
+        first = together[0].entry
+        amounts = (
+            short_amount(abs(row.entry.amount), row.entry.token) + f" {row.entry.token.label}"
+            for row in together
+            if row.entry.amount
+        )
+        values = [row.usd for row in together]
+        yield (
+            moment_text(first.time)[:-3],
+            "" if first.position is None else str(first.position),
+            _WHAT.get(first.kind, first.kind.value),
+            " + ".join(amounts),
+            UNKNOWN
+            if None in values
+            else signed_money(Known(sum((v or _NOTHING for v in values), _NOTHING), ""), _USD),
+        )
 
 
 def history_document(whole: WholeHistory) -> dict[str, Json]:
@@ -448,32 +560,6 @@ def _portfolio_total(whole: WholeHistory) -> float:
     return round(sum(float(one.total) for one in worths if one is not None), _PLACES)
 
 
-def _row_cells(row: HistoryRow) -> tuple[str, ...]:
-    entry = row.entry
-    return (
-        moment_text(entry.time),
-        row.chapter.entry.network.name,
-        wallet_words(row.chapter.entry),
-        "" if entry.position is None else str(entry.position),
-        entry.kind.value,
-        entry.account.value,
-        exact_amount(entry.amount, entry.token),
-        entry.token.label,
-        signed_money(entry.usd, _USD),
-    )
-
-
-def _story_cells(chapter: HistoryChapter, one: StoryResult) -> tuple[str, ...]:
-    return (
-        one.story.name,
-        pool_words(chapter, one.story.token_ids[-1]),
-        chapter.entry.network.name,
-        wallet_words(chapter.entry),
-        *(worth(part, _USD) for part in (one.paid_in, one.paid_out, one.fees, one.gas, one.held)),
-        *(signed_money(part, _USD) for part in (one.realised, one.unrealised, one.result)),
-    )
-
-
 def _story_document(chapter: HistoryChapter, one: StoryResult) -> dict[str, Json]:
     return {
         "story": one.story.name,
@@ -486,6 +572,9 @@ def _story_document(chapter: HistoryChapter, one: StoryResult) -> dict[str, Json
         "paidOut": number(one.paid_out),
         "fees": number(one.fees),
         "gas": number(one.gas),
+        "swapCosts": number(one.swap_costs),
+        "uncollected": number(one.uncollected),
+        "perYear": number(one.per_year),
         "held": number(one.held),
         "realised": number(one.realised),
         "unrealised": number(one.unrealised),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.redaction import shortened_urls
-from zuno_tui.present.words import age_text
+from chain.base.units import age_text
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Network
@@ -38,7 +38,7 @@ def endpoint_words(settings: Settings, network: Network) -> str:
 def outage_facts(view: OutageView, now: float) -> tuple[tuple[str, str], ...]:
     """What a card says below what happened, each with its label."""
     tried = f", tried {view.tries} times" if view.tries > 1 else ""
-    following = "" if view.next_at is None else "; tried again by itself"
+    following = "" if view.next_at is None else "; retrying"
     known = (
         "nothing was read yet"
         if view.known_at is None

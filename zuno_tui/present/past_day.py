@@ -1,16 +1,24 @@
-"""The day before the desk was opened, drawn from the swaps of the pools: prices and worth."""
+"""The last day, drawn from the swaps of the pools: prices, worth, and what each hour brought."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from chain.base.quantity import Unknown
-from chain.base.units import HOUR
+from chain.base.units import DAY, HOUR
 from chain.contracts.networks import NATIVE, Address, Network
+from chain.history.hours import hour_of
+from chain.history.volatility import PricePoint
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.performance import PATH_STEP, DailyResult
+from chain.positions.by_day import liquidity_in
+from chain.positions.performance import PATH_STEP, DailyResult, Performance
 from chain.positions.profit import worth
 from chain.prices.price import WorthUnit
 from chain.tokens import listed_token
@@ -20,12 +28,14 @@ from zuno_tui.present.charts import range_chart
 from zuno_tui.present.glance import WorthSample
 
 if TYPE_CHECKING:
-    from chain.history.volatility import PricePoint
+    from chain.history.hours import PoolHours
     from chain.positions.overview import Overview
     from chain.positions.snapshot import PositionSnapshot
     from zuno_tui.present.views import ChartView
 
 _STEPS_AN_HOUR = HOUR // PATH_STEP
+_ENDS = 2
+MILLION = 10**6
 Course = tuple[float, ...]
 """A price hour by hour as parts of what it is now, the newest first."""
 
@@ -35,7 +45,7 @@ def day_charts(
 ) -> dict[int, ChartView]:
     """By token id the price of the last day with the range across it."""
     charts = (
-        (position.token_id, _chart(network, overview, position, daily[position.token_id].path))
+        (position.token_id, _chart(network, overview, position, daily[position.token_id]))
         for position in overview.wallet.positions
         if position.token_id in daily
     )
@@ -43,12 +53,18 @@ def day_charts(
 
 
 def _chart(
-    network: Network, overview: Overview, one: PositionSnapshot, path: Sequence[PricePoint]
+    network: Network, overview: Overview, one: PositionSnapshot, daily: DailyResult
 ) -> ChartView | None:
     key = one.pool.key
     tokens = overview.tokens[key.currency0], overview.tokens[key.currency1]
     pair = pair_of(network, *tokens, one.pool.sqrt_price_x96)
-    return range_chart(pair, one.identity, [(each.time, each.sqrt_price_x96) for each in path])
+    points = [(each.time, each.sqrt_price_x96) for each in daily.path]
+    chart, price = range_chart(pair, one.identity, points), _price(overview, one)
+    if chart is None or price is None:
+        return chart
+    return replace(
+        chart, fees=tuple((float(hour.begin), hour.fees * price) for hour in daily.closed)
+    )
 
 
 def day_samples(
@@ -72,7 +88,7 @@ def day_samples(
     hours = min((len(one.hourly) for one in held), default=0)
     lines = [_worth_line(network, overview, one, courses, hours) for one in held]
     known = [line for line in lines if line is not None]
-    if len(known) < len(lines) or (unit is WorthUnit.ETH and ether is None):
+    if len(known) < len(lines) or not hours or (unit is WorthUnit.ETH and ether is None):
         return ()
     each = (1.0,) * hours if unit is WorthUnit.USD or ether is None else ether
     rest = float(overview.portfolio.total) - sum(line[0] for line in known)
@@ -86,6 +102,81 @@ def day_samples(
         )
         for back in range(hours - 1, 0, -1)
     )
+
+
+class HourGain(Struct, frozen=True, array_like=True):
+    """What one closed hour brought one position, in millionths of the unit the desk counts in."""
+
+    begin: int
+    token_id: int
+    fees: int
+    moved: int
+    """By how much prices changed its worth: what was put in or taken out is no gain."""
+
+
+def closed_hours(
+    network: Network, overview: Overview, performance: Performance
+) -> tuple[HourGain, ...]:
+    """The last 24 closed hours of every position that can be followed to the unit."""
+    end = hour_of(overview.wallet.block.timestamp)
+    held = [
+        _Followed(one, _closings(performance.hours[one.pool.pool_id], end))
+        for one in overview.wallet.positions
+        if _price(overview, one) is not None and not performance.hours[one.pool.pool_id].unread
+    ]
+    courses = _courses(network, held)
+    each = courses.get(NATIVE, ()) if overview.portfolio.unit is WorthUnit.ETH else None
+    return tuple(
+        gain
+        for one in held
+        for gain in _hour_gains(network, overview, performance, one, courses=courses, ether=each)
+    )
+
+
+def _closings(hours: PoolHours, end: int) -> tuple[PricePoint, ...]:
+    """Where the price stood at the end of each closed hour of a day and before it, newest first."""
+    begins = [row.hour for row in hours.rows]
+    if not begins:
+        return ()
+    times = [end - back * HOUR for back in range(DAY // HOUR + 1)]
+    return tuple(
+        PricePoint(at, hours.rows[place - 1].close if place else hours.rows[0].low)
+        for at in times
+        for place in (bisect_left(begins, at),)
+    )
+
+
+def _hour_gains(
+    network: Network,
+    overview: Overview,
+    performance: Performance,
+    one: _Followed,
+    *,
+    courses: Mapping[Address, Course],
+    ether: Course | None,
+) -> Iterator[HourGain]:
+    snapshot, identity = one.snapshot, one.snapshot.identity
+    changes = performance.accounts[snapshot.token_id].changes
+    price, course = _price(overview, snapshot), courses.get(_currencies(network, snapshot)[1], ())
+    points = min(len(course), len(one.hourly), DAY // HOUR + 1 if ether is None else len(ether))
+    if price is None or not changes or points < _ENDS:
+        return
+    edges = sqrt_price_at_tick(identity.tick_lower), sqrt_price_at_tick(identity.tick_upper)
+    paid = {hour.begin: hour.fees for hour in performance.daily[snapshot.token_id].closed}
+    parts = [part / (1 if ether is None else ether[at]) for at, part in enumerate(course[:points])]
+    for later, earlier in pairwise(range(points)):
+        begin = one.hourly[earlier].time
+        liquidity = liquidity_in(changes, begin, begin + HOUR)
+        ends = [
+            float(worth(amounts_for_liquidity(at, *edges, liquidity, round_up=False), at))
+            * parts[place]
+            for place in (later, earlier)
+            for at in (one.hourly[place].sqrt_price_x96,)
+        ]
+        if liquidity > 0:
+            fees = paid.get(begin, 0) * price * parts[later]
+            moved = (ends[0] - ends[1]) * price
+            yield HourGain(begin, snapshot.token_id, round(fees * MILLION), round(moved * MILLION))
 
 
 class _Followed(NamedTuple):

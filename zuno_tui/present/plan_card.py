@@ -9,11 +9,12 @@ from msgspec import Struct
 
 from agents.lp.advice_words import assumption_words, edge_figure, edge_words, option_letter
 from agents.numbers.advice import DECIDES_ALONE, AdviceReason
+from agents.numbers.calibrated import calibration_words
 from agents.numbers.fees import apr
-from agents.numbers.rules import PlanVerdict
-from agents.numbers.survival import WEEK_TOO_HIGH_POINTS
+from agents.numbers.profiles import PROFILES, Tiebreak
+from agents.numbers.rules import JudgmentVerdict, PlanVerdict, Rule
 from agents.scorecard.track_record import TrackRecord, track_record
-from chain.base.units import UNKNOWN, hours, percent, usd
+from chain.base.units import UNKNOWN, hours, percent, times_words, usd
 from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.tokens import Token, ask_tokens, unlisted_token
 from chain.tokens.pair import Pair, pair_of
@@ -23,22 +24,36 @@ from zuno_tui.present.charts import bar
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import OutputColumn, table
 from zuno_tui.present.transcript import wrapped
-from zuno_tui.present.words import amount_of, fee_text, round_usd, short_amount, short_interval
+from zuno_tui.present.words import (
+    amount_of,
+    fee_text,
+    round_usd,
+    screen_words,
+    short_amount,
+    short_interval,
+)
 
 if TYPE_CHECKING:
-    from agents.lp.plan import Candidate, MoveJudgment, Plan, PlanPoolFacts, ReplayedRange
+    from agents.lp.plan import (
+        Candidate,
+        MoveJudgment,
+        Plan,
+        PlanPoolFacts,
+        ReplayedRange,
+        RuleFinding,
+    )
     from agents.scorecard.track_record import TrackRecord
     from chain.base.store import Store
 
 
 PLAN_TERMS = {
-    "hold, exit": "leave it as it is; close it and take the tokens back",
+    "keep, close": "keep it as it is; close it and take the tokens back",
     "A, B, C": "the moves the agents argued about; approve B takes the second",
     "pool": "the pool an option is in, where there are several",
     "pays 7 d": "what the pool paid over what arbitrage took in 7 days; over 1 it pays",
     "range, from, to": "the prices between which it earns",
     "stays 24 h": "the chance that the price stays in the range for a day",
-    "stays 7 d": "the same for a week",
+    "stays 7 d": "the same for a week; known once 30 days of prices are",
     "net in 7 d": "fees less LVR less cost of a week: 8 weeks in 10 end between the two",
     "cost": "gas, swap fee and slippage, all of it",
     "earned back": "how long until what it earns more than holding has paid its cost",
@@ -54,7 +69,7 @@ PLAN_TERMS = {
     "net APR": "fees APR less LVR APR",
     "past 24 h": "what the range would have netted over the last day, and how much was in range",
     "past 7 d": "the same over the last week",
-    "judged": "what the Critic said: accept, revise or veto",
+    "judged": "accept, or which floor of your profile it breaks",
 }
 POSITION_TERMS = {
     "ID": "the number of the position: inspect 7, recommend 7",
@@ -63,9 +78,9 @@ POSITION_TERMS = {
     "RANGE": "the range from edge to edge, and the price in it or beyond it",
     "VALUE": "what its tokens are worth, without fees",
     "FEES": "fees that wait to be collected",
-    "APR": "the last day's fees as a share of the value, a year of them",
-    "VS HOLD": "what it won or lost against keeping the tokens that went in",
-    "NET/DAY": "the last day's fees less LVR, what arbitrage took",
+    "APR 24H": "fees of the last 24 closed hours as a share of the value, a year of them",
+    "VS HOLD": "what it won or lost against keeping the tokens that went in, gas paid",
+    "NET 24H": "fees of the last 24 closed hours less LVR, what arbitrage took",
     "24 H": "the price of the last day, the newest right",
     "PRICE": "the pool's price now",
     "FROM – TO": "the prices between which it earns",
@@ -159,7 +174,7 @@ def option_words(plan: Plan, one: Candidate, pools: Mapping[str, PlanPool]) -> s
     which = f"#{plan.position}"
     match one.kind:
         case "hold":
-            return "Keep the tokens." if plan.position is None else f"Leave {which} as it is."
+            return "Keep your tokens." if plan.position is None else f"Keep {which} as it is."
         case "exit":
             return f"Close {which} and take its tokens back."
         case "create":
@@ -189,7 +204,7 @@ def decided_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
 def _decided_by(plan: Plan) -> str:
     """Whoever chose; the rule, where no proposal could have changed what it says."""
     if plan.position is not None and plan.choice.codes[0] in DECIDES_ALONE:
-        return "decided by the rule, whatever is proposed"
+        return "decided by the rule alone"
     rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
     return f"decided by {plan.decided_by}, {rounds}"
 
@@ -201,7 +216,9 @@ def _pool_words(pool: PlanPool | None) -> str:
 def _cost(one: Candidate) -> str:
     if one.cost_usd is None:
         return f"What it costs is {UNKNOWN}"
-    costs = f"Costs {round_usd(one.cost_usd)}"
+    # The plan counts the swap in its own pool; approving takes the pool that pays most.
+    most = "up to " if one.prep_action is not None else ""
+    costs = f"Costs {most}{round_usd(one.cost_usd)}"
     if one.kind == "exit":
         return costs
     if not one.breaks_even:
@@ -218,7 +235,7 @@ def _record(record: TrackRecord | None) -> Iterator[str]:
 
 def _sentences(reasons: tuple[str, ...]) -> Iterator[str]:
     for reason in reasons:
-        yield f"{reason[0].upper()}{reason[1:].rstrip('.')}."
+        yield screen_words(f"{reason[0].upper()}{reason[1:].rstrip('.')}.")
 
 
 _BAR_CELLS = 8
@@ -249,9 +266,9 @@ def plan_lines(
     yield decided_words(plan, pools)
     yield ""
     options = {
-        "HOLD": plan.hold,
+        "KEEP": plan.hold,
         **{move_name(move).upper(): move for move in plan.candidates},
-        **({} if plan.exit is None else {"EXIT": plan.exit}),
+        **({} if plan.exit is None else {"CLOSE": plan.exit}),
     }
     columns = [OutputColumn(""), *(OutputColumn(name, "right") for name in options)]
     rows = [
@@ -260,7 +277,11 @@ def plan_lines(
     ]
     yield from table(columns, rows)
     yield ""
-    for sentence in (*reasons(plan, pools), *model_talk(argued), *record_words(argued)):
+    for sentence in (
+        *reasons(plan, pools, argued=argued.model is not None),
+        *model_talk(argued),
+        *record_words(argued),
+    ):
         yield wrapped(f"  {sentence}", indent=2)
 
 
@@ -279,18 +300,17 @@ def record_words(argued: ArguedPlan) -> Iterator[str]:
         )
 
 
-def reasons(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[str]:
+def reasons(plan: Plan, pools: Mapping[str, PlanPool], *, argued: bool = True) -> Iterator[str]:
     """Why this was chosen, what it takes, what it survives, and what the rules alone would do."""
     for reason in plan.choice.reasons:
-        yield _sentence(reason)
+        yield screen_words(_sentence(reason))
+    yield from _why_not(plan)
     yield from _swap_words(plan, pools)
     yield from _outside_words(plan, pools)
     yield f"The choice {assumption_words(plan.assumptions)}."
-    yield f"The rules alone, with nobody arguing, would have chosen {_rules_words(plan)}."
-    yield (
-        "Chances to stay 24 h came true as said over past hours; those of 7 d were up to "
-        f"{WEEK_TOO_HIGH_POINTS} points too high."
-    )
+    if argued:
+        yield f"Without the debate the rules would have chosen {_rules_words(plan)}."
+    yield calibration_words(week=knows_week(plan))
 
 
 def _rules_words(plan: Plan) -> str:
@@ -315,12 +335,16 @@ def _swap_words(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[str]:
     sold, bought = pool.sold_and_bought(zero_for_one=swap.zero_for_one)
     yield (
         f"First {amount_of(swap.amount_in, sold)} {sold.label} are swapped for "
-        f"{amount_of(swap.amount_out, bought)} {bought.label}: fee and slippage take "
-        f"{usd(swap.cost_usd)}, and minting at the price that moves takes "
-        f"{usd(swap.minting_loss_usd)}."
+        f"{amount_of(swap.amount_out, bought)} {bought.label}: swap fee and price "
+        f"impact cost {usd(_both(swap.cost_usd, swap.minting_loss_usd))} in this pool. Approving "
+        "takes the pool that pays most."
     )
     if plan.bought is not None:
         yield f"You named no second token: this would buy {bought.label}."
+
+
+def _both(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
 
 
 def _outside_words(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[str]:
@@ -328,8 +352,9 @@ def _outside_words(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[str]:
     hold, pool = plan.hold, pools.get(plan.hold.pool_id)
     if pool is not None and _is_outside(hold, pool) and hold.fee_yield_24h:
         yield (
-            f"HOLD earns nothing now: {usd(hold.fee_yield_24h)} a day if the price comes back, "
-            f"with {percent(hold.in_range_share)} of the day expected inside."
+            f"Kept as it is, it is expected in range {percent(hold.in_range_share)} of the next "
+            f"day and earns {usd(hold.fee_yield_24h)} then; the week's net counts that it may "
+            "come back later."
         )
 
 
@@ -412,7 +437,7 @@ def _day(one: Candidate, _pool: PlanPool | None) -> str:
 
 
 def _week(one: Candidate, _pool: PlanPool | None) -> str:
-    if one.survival is None:
+    if one.survival is None or one.survival.week is None:
         return "–"
     return f"{bar(one.survival.week, _BAR_CELLS)} {percent(one.survival.week)}"
 
@@ -491,8 +516,69 @@ def _replayed(
     return tell
 
 
+_TOO = {
+    Rule.PRICE_INSIDE: "price outside",
+    Rule.BUFFER_FLOOR: "too narrow",
+    Rule.GAS_YIELD: "gas too high",
+    Rule.BREAK_EVEN: "pays late",
+    Rule.HOOK: "hook",
+    Rule.OWN_SWAP: "moves price",
+    Rule.REPLAY: "past differs",
+}
+
+
+def _against(one: Candidate) -> RuleFinding | None:
+    """What speaks against it most; None where every floor is kept, or nobody judged it."""
+    judgment = one.judgment
+    if judgment is None or judgment.verdict is JudgmentVerdict.ACCEPT:
+        return None
+    findings = [each for each in judgment.findings if each.verdict is not JudgmentVerdict.ACCEPT]
+    return max(findings, key=lambda each: each.verdict is JudgmentVerdict.VETO, default=None)
+
+
 def _judged(one: Candidate, _pool: PlanPool | None) -> str:
-    return "–" if one.judgment is None else one.judgment.verdict.value
+    """Why it does not win, in a word or two."""
+    if one.judgment is None:
+        return "–"
+    against = _against(one)
+    return one.judgment.verdict.value if against is None else _TOO[against.rule]
+
+
+def _why_not(plan: Plan) -> Iterator[str]:
+    """A sentence for every move that was not accepted, or was second."""
+    for move in plan.candidates:
+        if move.index is None or (plan.choice.kind == "move" and move.index == plan.choice.index):
+            continue
+        letter, against = option_letter(move.index), _against(move)
+        if against is not None and move.judgment is not None:
+            vetoed = move.judgment.verdict is JudgmentVerdict.VETO
+            judged = "vetoed" if vetoed else "not accepted"
+            yield f"{letter} is {judged}: {_finding_words(against)}."
+        elif move.judgment is not None and plan.choice.kind == "move":
+            axis = _AXES[PROFILES[plan.profile].tiebreak]
+            yield f"{letter} keeps every floor, with {axis}."
+
+
+_AXES = {
+    Tiebreak.STRESSED_BUFFER: "a shorter buffer in wild markets",
+    Tiebreak.BUFFER_AND_YIELD: "less of buffer and fees together",
+    Tiebreak.YIELD: "lower fees",
+}
+
+
+def _finding_words(finding: RuleFinding) -> str:
+    value, limit = finding.value, finding.limit
+    if value is None or limit is None:
+        return finding.words
+    match finding.rule:
+        case Rule.BUFFER_FLOOR:
+            return f"buffer {hours(value)}, your floor is {hours(limit)}"
+        case Rule.GAS_YIELD:
+            return f"gas is {times_words(value)} a day's fees, your ceiling is {limit:g} ×"
+        case Rule.BREAK_EVEN:
+            return f"it earns its cost back in {hours(value)}, your limit is {hours(limit)}"
+        case _:
+            return finding.words
 
 
 FIGURES: dict[str, _CandidateCell] = {
@@ -523,6 +609,16 @@ _OF_POOLS = ("pool", "pays 7 d")
 
 
 def figures_of(plan: Plan) -> dict[str, _CandidateCell]:
-    """The card's rows; which pool an option is in is told only where there are several."""
+    """The card's rows; which pool an option is in is told only where there are several, and a
+    chance of seven days only where one is known."""
     several = len({candidate.pool_id for candidate in plan.candidates}) > 1
-    return {label: tell for label, tell in FIGURES.items() if several or label not in _OF_POOLS}
+    left_out = set() if several else set(_OF_POOLS)
+    if not knows_week(plan):
+        left_out.add("stays 7 d")
+    return {label: tell for label, tell in FIGURES.items() if label not in left_out}
+
+
+def knows_week(plan: Plan) -> bool:
+    """Whether volatility was known over 30 days, so that chances of seven days are given."""
+    options = (plan.hold, *plan.candidates)
+    return any(one.survival is not None and one.survival.week is not None for one in options)

@@ -169,7 +169,7 @@ _PLACES = 8
 def portfolio_heading(whole: WholePortfolio) -> tuple[str, ...]:
     """The sum first, and whether it is one of everything."""
     told = money(whole.total, whole.unit)
-    together = f"Together {told}" if whole.whole else f"Together at least {told}: not all is in it"
+    together = f"Total {told}" if whole.whole else f"Total at least {told}: some could not be read"
     wallets = f"{whole.wallets} {'wallet' if whole.wallets == 1 else 'wallets'}"
     networks = f"{whole.networks} {'network' if whole.networks == 1 else 'networks'}"
     return (f"{together} · {wallets} on {networks}", *_left_out(whole), *_disputes(whole))

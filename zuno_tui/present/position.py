@@ -14,12 +14,11 @@ from agents.numbers.fees import apr
 from chain.base.quantity import Quantity, Unknown
 from chain.contracts.hooks import Danger
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.performance import Performance, gains
+from chain.positions.performance import DailyResult, Performance, gains
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.charts import price_figure
 from zuno_tui.present.views import ChartView, PositionRow, PositionsView, Standing, Tone
 from zuno_tui.present.words import (
-    UNKNOWN,
     fee_text,
     money,
     number,
@@ -71,7 +70,6 @@ class Won(Struct, frozen=True):
     fee_apr: str = "…"
     gained: float | None = None
     """The same as figures, None where unknown."""
-    net: Fraction | None = None
     apr: float | None = None
 
 
@@ -143,20 +141,24 @@ def _won(
         unit,
     )
     worths = {position.token_id: position for position in overview.portfolio.positions}
-    yearly = yearly_fees(gained.fees_a_day, worths[position.token_id].principal)
+    daily = performance.daily[position.token_id]
+    yearly = yearly_fees(daily, gained.fees_a_day, worths[position.token_id].principal)
     return Won(
         short_gain(gained.against_holding, unit),
         gain_tone(gained.against_holding),
         short_gain(gained.net_a_day, unit),
-        fee_apr=("–" if not position.liquidity else UNKNOWN) if yearly is None else percent(yearly),
+        fee_apr="–" if yearly is None else percent(yearly),
         gained=number(gained.against_holding),
-        net=None if isinstance(gained.net_a_day, Unknown) else gained.net_a_day.value,
         apr=yearly,
     )
 
 
-def yearly_fees(fees_a_day: Quantity[Fraction], principal: Quantity[Fraction]) -> float | None:
-    """A day's fees as a share of the position's worth a year."""
+def yearly_fees(
+    daily: DailyResult, fees_a_day: Quantity[Fraction], principal: Quantity[Fraction]
+) -> float | None:
+    """The fees of 24 closed hours as a share of the worth a year; None under a day of age."""
+    if not daily.whole_day:
+        return None
     if isinstance(fees_a_day, Unknown) or isinstance(principal, Unknown) or not principal.value:
         return None
     return apr(fees_a_day.value, principal.value)
@@ -259,7 +261,7 @@ def wallet_document(
         "balanceOf": wallet.balance_of,
         "missing": wallet.missing,
         "operators": list(wallet.operators),
-        "operators_known_from_block": wallet.approvals_from,
+        "operatorsKnownFromBlock": wallet.approvals_from,
         "unit": whole.unit.value,
         "total": round(float(whole.total), 8),
         "uncollected": round(float(whole.fees), 8),
@@ -429,5 +431,9 @@ class DetailView(Struct, frozen=True):
     figures: tuple[KeyFigure, ...] = ()
     """What one looks for first."""
     standing: RangeStanding | None = None
+    profit: tuple[KeyFigure, ...] = ()
+    """Since entry through every move, in dollars; nothing until the wallet's history is read."""
+    owned_by: str = ""
+    """Whose it is, where it is not the wallet's own."""
     copied: tuple[str, ...] = ()
     """All facts with whole addresses, for the clipboard, line by line."""

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from itertools import groupby
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct, field
 
-from chain.base.units import LAST_SECOND, minute_text, time_text
+from chain.base.units import LAST_SECOND, minute_text, time_text, usd
 from chain.contracts.addresses import checksummed
+from chain.contracts.delegation import NOBODY
 from chain.contracts.networks import NATIVE, Address, Network
+from chain.contracts.pool_key import PoolKey
+from chain.execution.build.facts import Span
 from chain.execution.decode.parties import actions_of
 from chain.execution.decode.records import (
     Action,
+    CancelAllOrders,
+    CancelOrder,
     DecodedBurn,
     DecodedDecrease,
     DecodedIncrease,
@@ -20,6 +26,7 @@ from chain.execution.decode.records import (
     DecodedPoolKey,
     DecodedStep,
     DecodedSwapExactIn,
+    Delegation,
     Deposit,
     Multicall,
     Permit2Approval,
@@ -31,11 +38,11 @@ from chain.math.price import format_amount
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.views import RangeView, ReceiptLine, ReceiptView
-from zuno_tui.present.words import amount_of, round_usd
+from zuno_tui.present.words import amount_of, fee_text, round_usd
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address
-    from chain.execution.build.facts import PoolFacts
+    from chain.execution.build.facts import PoolFacts, PositionFacts
     from chain.execution.decode.words import Names
     from chain.tokens import Token
     from zuno_tui.gate.allowances import GivenAllowance
@@ -86,6 +93,7 @@ def _until(expiration: int | None) -> str:
 
 
 _DIGITS = 6
+_CENT = 0.005
 _LEAST, _MOST = "≥ ", "≤ "
 """Before dollars that are a bound: two bounds are no balance, and do not look like one."""
 
@@ -107,10 +115,16 @@ class ReceiptFacts(Struct, frozen=True):
     usd_per_unit: Mapping[Address, float] = field(default_factory=dict)
     """Of the tokens whose worth is known."""
     usd_per_wei: float | None = None
+    positions: Mapping[int, PositionFacts] = field(default_factory=dict)
+    """Those that are changed, as they are now."""
+    expected_gas: int | None = None
+    """Wei by a trial at the present gas price; None where not all was tried."""
 
-    @property
-    def pair(self) -> tuple[Address, Address] | None:
-        return None if self.pool is None else (self.pool.key.currency0, self.pool.key.currency1)
+    def pair(self, token_id: int) -> tuple[Address, Address] | None:
+        """Of a position; of one that was not read, the pair of the plan's pool."""
+        held = self.positions.get(token_id)
+        pool = self.pool if held is None else held.pool
+        return None if pool is None else (pool.key.currency0, pool.key.currency1)
 
     def price_in(self, pool: DecodedPoolKey) -> int | None:
         """None of another pool than the one that was read."""
@@ -130,27 +144,68 @@ class ReceiptFacts(Struct, frozen=True):
 
 
 def receipt_of(facts: ReceiptFacts) -> ReceiptView:
-    lines = (*_moved(facts), *_wrapping(facts), *_wallet(facts), *_paid(facts))
-    return ReceiptView(tuple(lines), _range(facts))
+    """What is expected first, then what is guaranteed."""
+    cost = total_cost(facts)
+    pools, sums = tuple(_pool_lines(facts)), (*_wallet(facts), _costs(cost))
+    parts = (*_expected(facts), *_wrapping(facts))
+    # Of several positions first what they come to together.
+    lines = (*sums, *pools, *parts) if len(facts.positions) > 1 else (*pools, *parts, *sums)
+    return ReceiptView((*lines, *_bounds(facts)), _range(facts), *cost)
+
+
+class TotalCost(NamedTuple):
+    """In dollars; None where a price or a trial is missing."""
+
+    swap: float | None
+    """Swap fee and price impact: what is worth less afterwards, gas left out."""
+    network: float | None
+
+    @property
+    def total(self) -> float | None:
+        return None if self.swap is None or self.network is None else self.swap + self.network
+
+
+def total_cost(facts: ReceiptFacts) -> TotalCost:
+    """What leaves positions and wallet less what comes to them, at present prices, and gas."""
+    rate, gas = facts.usd_per_wei, facts.expected_gas
+    network = None if rate is None or gas is None else gas * rate
+    if facts.changes is None:
+        return TotalCost(None, network)
+    moved = [(-amount, token) for token, amount in facts.changes.items() if amount]
+    for part, _, amounts in _positions(facts):
+        moved += [(amount if part == "give" else -amount, token) for amount, token in amounts]
+    if any(token not in facts.usd_per_unit for _, token in moved):
+        return TotalCost(None, network)
+    lost = sum(amount * facts.usd_per_unit[token] for amount, token in moved)
+    return TotalCost(max(0.0, lost), network)
 
 
 def step_brief(step: DecodedStep, facts: ReceiptFacts) -> str:
     """What a step allows or does, in a line."""
     call, names = step.call, facts.names
+    words = ""
     match call:
         case TokenApproval(spender, amount):
-            return _leave(facts, spender, amount, step.transaction.to)
+            words = _leave(facts, spender, amount, step.transaction.to)
         case Permit2Approval(token, spender, amount, expiration):
             leave = _leave(facts, spender, amount, token)
-            return f"{leave} until {minute_text(expiration)}" if amount else leave
+            words = f"{leave} until {minute_text(expiration)}" if amount else leave
         case Unsubscribe(token_id):
-            return f"dismiss the subscriber of #{token_id}"
+            words = f"dismiss the subscriber of #{token_id}"
         case Deposit():
-            return f"wrap {_amount(facts, step.transaction.value, NATIVE)}"
+            words = f"wrap {_amount(facts, step.transaction.value, NATIVE)}"
         case Withdraw(amount):
-            return f"unwrap {_amount(facts, amount, step.transaction.to)}"
+            words = f"unwrap {_amount(facts, amount, step.transaction.to)}"
+        case Delegation(delegate):
+            words = _lending(facts, delegate)
+        case CancelOrder():
+            words = "cancel the order"
+        case CancelAllOrders():
+            words = "cancel every order signed so far"
         case _:
             pass
+    if words:
+        return words
     dismissed = call.calls if isinstance(call, Multicall) else ()
     told = [
         *(
@@ -158,9 +213,16 @@ def step_brief(step: DecodedStep, facts: ReceiptFacts) -> str:
             for one in dismissed
             if isinstance(one, Unsubscribe)
         ),
-        *filter(None, (_doing(action, facts) for action in actions_of(call))),
+        *_doings(actions_of(call), facts),
     ]
     return ", ".join(told) or f"call {names.place(step.transaction.to)}"
+
+
+def _lending(facts: ReceiptFacts, delegate: Address) -> str:
+    if delegate == NOBODY:
+        return "end it: the account runs no other code, plans go as several transactions"
+    known = facts.names.contracts.get(delegate, "").removeprefix("the ") or checksummed(delegate)
+    return f"let the {known} run as this account: several calls in one transaction, all or nothing"
 
 
 def _leave(facts: ReceiptFacts, spender: Address, amount: int, token: Address) -> str:
@@ -168,6 +230,14 @@ def _leave(facts: ReceiptFacts, spender: Address, amount: int, token: Address) -
     if not amount:
         return f"let {known} move no more {facts.names.token(token).label}"
     return f"let {known} move {_amount(facts, amount, token)}"
+
+
+def _doings(actions: Sequence[Action], facts: ReceiptFacts) -> Iterator[str]:
+    """What is done with several positions is named once: `close #26, #27`."""
+    told = filter(None, (_doing(action, facts) for action in actions))
+    for verb, several in groupby(told, key=lambda words: words.partition("#")[0]):
+        first, *more = several
+        yield ", ".join((first, *(words.removeprefix(verb) for words in more)))
 
 
 def _doing(action: Action, facts: ReceiptFacts) -> str:
@@ -187,33 +257,105 @@ def _doing(action: Action, facts: ReceiptFacts) -> str:
             return ""
 
 
-def _moved(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
-    """By the bytes: positions that end or begin, what they take at most and pay at least."""
+def _pool_lines(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
+    """Pair, fee tier and hook of each pool that is entered or left, and which positions."""
+    opened = next((one.pool for one in facts.actions if isinstance(one, DecodedMint)), None)
+    if facts.pool is None or not facts.changes_positions:
+        return
+    held = [(one.pool, f"#{token_id}") for token_id, one in facts.positions.items()]
+    for key in dict.fromkeys(pool.key for pool, _ in held) or (facts.pool.key,):
+        pool = next((pool for pool, _ in held if pool.key == key), facts.pool)
+        changed = ", ".join(name for one, name in held if one.key == key)
+        yield _pool_line(facts, pool, opened, changed)
+
+
+def _pool_line(
+    facts: ReceiptFacts, pool: PoolFacts, opened: DecodedPoolKey | None, changed: str
+) -> ReceiptLine:
+    key = pool.key if opened is None else PoolKey(*opened)
+    tokens = facts.names.token(key.currency0), facts.names.token(key.currency1)
+    pair = pair_of(facts.network, *tokens, pool.sqrt_price_x96)
+    fee = f"{fee_text(pool.lp_fee)} now, dynamic" if key.has_dynamic_fee else fee_text(key.fee)
+    hook = "no hook" if int(key.hooks, 16) == 0 else f"hook {checksummed(key.hooks)}"
+    which = changed or "new position"
+    if opened is not None and changed:
+        which = f"{changed} → new position"
+    return ReceiptLine("pool", f"{pair.name} {fee} · {hook} · {which}")
+
+
+_Part = tuple[Literal["give", "get"], str, Amounts]
+
+
+def _positions(facts: ReceiptFacts) -> Iterator[_Part]:
+    """What is in positions that end, begin or change, at the present price."""
+    for action in facts.actions:
+        held = facts.positions.get(getattr(action, "token_id", -1))
+        match action:
+            case DecodedBurn(token_id) if held is not None:
+                inside = held.span.holds(held.pool.sqrt_price_x96, held.liquidity, round_up=False)
+                yield "give", f"position #{token_id}:", _plus_fees(facts, held, inside)
+            case DecodedDecrease(token_id, liquidity) if held is not None:
+                inside = held.span.holds(held.pool.sqrt_price_x96, liquidity, round_up=False)
+                what = "a part and the fees of" if liquidity else "the fees of"
+                yield "give", f"{what} #{token_id}:", _plus_fees(facts, held, inside)
+            case DecodedIncrease(token_id, liquidity) if held is not None:
+                into = held.span.holds(held.pool.sqrt_price_x96, liquidity, round_up=True)
+                yield "get", f"added to #{token_id}:", _with(facts.pair(token_id), *into)
+            case DecodedMint(pool, lower, upper, liquidity):
+                price = facts.price_in(pool)
+                if price is not None:
+                    into = Span(lower, upper).holds(price, liquidity, round_up=True)
+                    pair = pool.currency0, pool.currency1
+                    yield "get", "a position of", _with(pair, *into)
+            case _:
+                pass
+
+
+def _plus_fees(facts: ReceiptFacts, held: PositionFacts, inside: tuple[int, int]) -> Amounts:
+    pair = facts.pair(held.token_id)
+    return _with(pair, inside[0] + held.fees[0], inside[1] + held.fees[1])
+
+
+def _expected(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
+    for part, words, amounts in _positions(facts):
+        yield _line(facts, part, words, amounts)
+    if facts.changes_positions:
+        return
+    for action in facts.actions:
+        if isinstance(action, DecodedSwapExactIn):
+            sold, (_, bought) = _swapped(action)
+            yield _line(facts, "give", "", (sold,))
+            came = (facts.changes or {}).get(bought)
+            if came is not None:
+                yield _line(facts, "get", "about", ((came, bought),))
+
+
+def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
+    """By the bytes, whatever the price does: what is paid at least, taken at most."""
     for action in facts.actions:
         match action:
             case DecodedBurn(token_id, least0, least1):
-                least = _with(facts.pair, least0, least1)
-                yield _line(facts, "give", f"position #{token_id}, for at least", least, _LEAST)
+                least = _with(facts.pair(token_id), least0, least1)
+                yield _line(facts, "bound", f"#{token_id} pays at least", least, _LEAST)
             case DecodedDecrease(token_id, liquidity, least0, least1) if liquidity:
-                least = _with(facts.pair, least0, least1)
-                told = f"a part of #{token_id}, for at least"
-                yield _line(facts, "give", told, least, _LEAST)
-            case DecodedDecrease(token_id):
-                yield ReceiptLine("get", f"the fees of #{token_id}")
+                least = _with(facts.pair(token_id), least0, least1)
+                yield _line(facts, "bound", f"#{token_id} pays at least", least, _LEAST)
             case DecodedIncrease(token_id, _, most0, most1):
-                most = _with(facts.pair, most0, most1)
-                yield _line(facts, "give", f"into #{token_id} at most", most, _MOST)
+                most = _with(facts.pair(token_id), most0, most1)
+                yield _line(facts, "bound", f"#{token_id} takes at most", most, _MOST)
             case DecodedMint(pool, _, _, _, most0, most1):
                 most = _with((pool.currency0, pool.currency1), most0, most1)
-                yield _line(facts, "get", "a position of at most", most, _MOST)
-            case DecodedSwapExactIn() if facts.changes_positions:
-                yield ReceiptLine("swap", f"on the way, {_doing(action, facts)}")
-            case DecodedSwapExactIn():
-                sold, bought = _swapped(action)
-                yield _line(facts, "give", "to sell", (sold,))
-                yield _line(facts, "get", "for that at least", (bought,), _LEAST)
+                yield _line(facts, "bound", "the position takes at most", most, _MOST)
+            # On the way into a position its step says the same.
+            case DecodedSwapExactIn() if not facts.changes_positions:
+                yield ReceiptLine("bound", _doing(action, facts))
             case _:
                 pass
+    rate = facts.usd_per_wei
+    dollars = "" if rate is None else f"{_MOST}{round_usd(facts.gas * rate)}"
+    coin = facts.network.native_symbol
+    words = f"network cost at most {format_amount(facts.gas, 18, 4)} {coin}"
+    yield ReceiptLine("bound", words, dollars)
 
 
 def _wrapping(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
@@ -230,14 +372,14 @@ def _wrapping(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
 def _wallet(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     """By the trial: what the wallet holds more or less of when all is done."""
     if facts.changes is None:
-        yield ReceiptLine("wallet", "not all steps could be tried")
+        yield ReceiptLine("wallet", "not every step could be simulated")
         return
     changed = [(amount, token) for token, amount in facts.changes.items() if amount]
     words = [
         f"{'+' if amount > 0 else '−'}{_amount(facts, abs(amount), token)}"
         for amount, token in changed
     ]
-    yield ReceiptLine("wallet", "  ".join(words) or "no token more or less", _sum(facts, changed))
+    yield ReceiptLine("wallet", "  ".join(words) or "no change", _sum(facts, changed))
 
 
 def _sum(facts: ReceiptFacts, changed: Sequence[tuple[int, Address]]) -> str:
@@ -248,22 +390,25 @@ def _sum(facts: ReceiptFacts, changed: Sequence[tuple[int, Address]]) -> str:
     return f"{'+' if total > 0 else ''}{round_usd(total)}"
 
 
-def _paid(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
-    rate = facts.usd_per_wei
-    dollars = "" if rate is None else f"{_MOST}{round_usd(facts.gas * rate)}"
-    coin = facts.network.native_symbol
-    yield ReceiptLine("pay", f"gas at most {format_amount(facts.gas, 18, 4)} {coin}", dollars)
+def _costs(cost: TotalCost) -> ReceiptLine:
+    """The same total as on the plan: swap fee, price impact and network cost."""
+    network = "network cost unknown" if cost.network is None else f"network {usd(cost.network)}"
+    if cost.swap is None:
+        return ReceiptLine("pay", f"swap and price impact unknown, {network}")
+    swap = f"swap and price impact {usd(cost.swap)}, " if cost.swap >= _CENT else ""
+    total = "" if cost.total is None else f"≈ {usd(cost.total)}"
+    return ReceiptLine("pay", f"{swap}{network}", total)
 
 
 def _line(
     facts: ReceiptFacts,
-    part: Literal["give", "get"],
+    part: Literal["give", "get", "bound"],
     words: str,
     amounts: Amounts,
     bound: str = "",
 ) -> ReceiptLine:
     dollars = _dollars(facts, amounts)
-    told = f"{words} {_all(facts, amounts)}"
+    told = f"{words} {_all(facts, amounts)}".strip()
     return ReceiptLine(part, told, f"{bound}{dollars}" if dollars else "")
 
 
@@ -275,7 +420,7 @@ def _with(pair: tuple[Address, Address] | None, amount0: int, amount1: int) -> A
 
 def _all(facts: ReceiptFacts, amounts: Amounts) -> str:
     if not amounts:
-        return "what its bytes do not name"
+        return "an amount not in the bytes"
     return " + ".join(_amount(facts, amount, token) for amount, token in amounts)
 
 

@@ -60,7 +60,7 @@ def rehearsal_lines(
     if network.stack != "plain":
         yield "  The fee for the data on the parent chain is not included."
     yield ""
-    yield from amount_lines(result, tokens)
+    yield from amount_lines(result, tokens, result.approval.quoted)
     yield ""
     if rehearsal.position is not None:
         yield f"  {_position_line(rehearsal, rehearsal.position, network)}"

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from chain.base.units import usd
 from chain.contracts.networks import Address, Network, transaction_url
 from chain.execution.outbox.rules import END_WORDS
 from chain.math.price import format_amount
 from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table
 from zuno_tui.present.receipt import allowance_document, leftover_lines
-from zuno_tui.present.views import SentTransaction
+from zuno_tui.present.views import ReceiptView, SentTransaction
 from zuno_tui.present.words import UNKNOWN, round_usd, signed_amount
 
 if TYPE_CHECKING:
@@ -47,9 +50,9 @@ def _units(amount: int | None) -> str | None:
 
 _DIGITS = 6
 _COLUMNS = (
-    OutputColumn("TOKEN"),
-    OutputColumn("SHOWN", "right"),
-    OutputColumn("REALISED", "right"),
+    OutputColumn("WALLET"),
+    OutputColumn("EXPECTED", "right"),
+    OutputColumn("ACTUAL", "right"),
     OutputColumn("DIFFERENCE", "right"),
 )
 
@@ -92,26 +95,45 @@ def result_headline(result: ApplyResult) -> str:
     return f"{' and '.join(opened)} opened" if before is None else f"#{before} is now {opened[0]}"
 
 
+class ExpectedOutcome(Struct, frozen=True):
+    """What the page that was signed said."""
+
+    receipt: ReceiptView
+    changes: Mapping[Address, int]
+    """Of what the wallet holds."""
+    usd_per_unit: Mapping[Address, float]
+
+
 def result_notes(
-    result: ApplyResult, tokens: Mapping[Address, Token], network: Network
+    result: ApplyResult,
+    tokens: Mapping[Address, Token],
+    network: Network,
+    expected: ExpectedOutcome | None = None,
 ) -> Iterator[str]:
     """Why it is not done, what it cost, what came against what was shown, what stays allowed."""
     yield from _stopped_lines(result)
+    total = None if expected is None else _total_cost(result, expected)
+    if total is not None:
+        yield f"  {total}"
     yield f"  {_cost(result, network)}"
     yield ""
-    yield from amount_lines(result, tokens)
+    quoted = result.approval.quoted if expected is None else expected.changes
+    yield from amount_lines(result, tokens, quoted)
     if result.allowances:
         yield ""
         yield from leftover_lines(result.allowances, tokens)
 
 
-def amount_lines(result: ApplyResult, tokens: Mapping[Address, Token]) -> Iterator[str]:
-    """By token what was shown, what came or left, and the difference."""
-    yield from table(_COLUMNS, list(_amount_rows(result, tokens)))
+def amount_lines(
+    result: ApplyResult, tokens: Mapping[Address, Token], quoted: Mapping[Address, int] | None
+) -> Iterator[str]:
+    """By token what was expected, what came or left, and the difference."""
+    yield from table(_COLUMNS, list(_amount_rows(result, tokens, quoted or {})))
 
 
-def _amount_rows(result: ApplyResult, tokens: Mapping[Address, Token]) -> Iterator[tuple[str, ...]]:
-    quoted = result.approval.quoted or {}
+def _amount_rows(
+    result: ApplyResult, tokens: Mapping[Address, Token], quoted: Mapping[Address, int]
+) -> Iterator[tuple[str, ...]]:
     for token, realised in result.realised.items():
         shown, known = quoted.get(token), tokens[token]
         if not shown and not realised and token not in result.approval.tokens[:2]:
@@ -124,15 +146,34 @@ def _amount_rows(result: ApplyResult, tokens: Mapping[Address, Token]) -> Iterat
         yield (known.label, *told)
 
 
+def _total_cost(result: ApplyResult, expected: ExpectedOutcome) -> str | None:
+    """As on the page that was signed: what came less than expected is a cost of the swap."""
+    swap, network = expected.receipt.swap_cost, expected.receipt.network_cost
+    rate, prices = result.usd_per_wei, expected.usd_per_unit
+    if not result.done or swap is None or network is None or rate is None:
+        return None
+    less = 0.0
+    for token, shown in expected.changes.items():
+        came = result.realised.get(token, 0)
+        if came is None or (came != shown and token not in prices):
+            return None
+        less += (shown - came) * prices.get(token, 0.0)
+    paid = sum(step.gas_cost for step in result.steps) * rate
+    return (
+        f"Total cost {usd(max(0.0, swap + less) + paid)}, expected {usd(swap + network)}: swap and "
+        f"price impact {usd(max(0.0, swap + less))} ({usd(swap)}), network {usd(paid)} "
+        f"({usd(network)})."
+    )
+
+
 def _cost(result: ApplyResult, network: Network) -> str:
     """What gas really cost, in the chain's coin and in dollars."""
     cost = sum(step.gas_cost for step in result.steps)
     used = sum(step.gas_used for step in result.steps)
     rate = result.usd_per_wei
     dollars = f"{UNKNOWN} in dollars" if rate is None else round_usd(cost * rate)
-    return (
-        f"It cost {format_amount(cost, 18, 4)} {network.native_symbol} ({dollars}): {used:,} gas."
-    )
+    coin = network.native_symbol
+    return f"Network cost {format_amount(cost, 18, 4)} {coin} ({dollars}): {used:,} gas."
 
 
 def _signed(amount: int, token: Token) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chain.base.units import age_text
 from zuno_tui.present.charts import bar
-from zuno_tui.present.words import age_text, percent
+from zuno_tui.present.words import percent
 
 if TYPE_CHECKING:
     from chain.positions.memory import SearchProgress

@@ -19,7 +19,7 @@ from zuno_tui.gate.limits import gate_limits
 from zuno_tui.present.views import SettingRow
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 from zuno_tui.settings.check import SWITCH, choices_at, expected_at
-from zuno_tui.settings.debates import debate_settings
+from zuno_tui.settings.debates import READING_SECONDS, debate_settings
 from zuno_tui.settings.load import VARIABLES, TransportChoice, read_settings_file, told, variable_of
 from zuno_tui.settings.models import SetValue, model_choices
 from zuno_tui.settings.monitor import channel_settings, monitor_settings
@@ -49,12 +49,14 @@ _MEANS = {
     "debate.rounds": "how often a proposal is judged before the arbiter decides",
     "debate.deterministic": "the rules alone, and no model",
     "debate.transport": "where the agents run",
+    "debate.reading_seconds": "how long the chain is read before a debate, in seconds",
     "limits.max_fee_gwei": "the most a unit of gas may cost, in gwei",
     "limits.value_usd": "the most {coin} that one step may send along, in dollars",
     "limits.value_eth": "the most {coin} that one step may send along; better in dollars",
     "limits.daily_usd": "the most that is moved in a day, in dollars",
     "limits.allowed_hooks": "hooks whose pools may be entered",
     "limits.doubt_seconds": "how long a lost transaction is looked for, in seconds",
+    "limits.answer_seconds": "how long an endpoint's answer is waited for, in seconds",
     "monitor.interval": "seconds between two looks at the positions",
     "monitor.fees_usd": "dollars of fees from which on an alert is raised",
     "telegram.token": "the bot that sends alerts",
@@ -269,12 +271,14 @@ def _defaults(sources: _Sources) -> dict[str, str]:
         "debate.profile": RiskProfile.BALANCED,
         "debate.rounds": str(DEFAULT_ROUNDS),
         "debate.transport": TransportChoice.AUTO,
+        "debate.reading_seconds": _plain(READING_SECONDS),
         "limits.max_fee_gwei": _plain(limits.policy.max_fee_per_gas / GWEI),
         "limits.value_usd": _plain(limits.value_usd),
         "limits.value_eth": "no limit",
         "limits.daily_usd": "no limit",
         "limits.allowed_hooks": "none",
         "limits.doubt_seconds": _plain(limits.doubt_seconds),
+        "limits.answer_seconds": _plain(session.settings.request_limits.answer_seconds),
         "monitor.interval": _plain(watch.interval_seconds),
         "monitor.fees_usd": _plain(watch.everywhere.fees_usd),
         "telegram.token": "not set",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from chain.base.units import time_text
 from chain.contracts.addresses import checksummed, shortened
+from chain.contracts.delegation import DELEGATION_MANAGER, ENTRY_POINT, NOBODY
 from chain.execution.decode.words import Names, names_on
 from zuno_tui.present.words import signed_amount
 
@@ -33,13 +34,45 @@ def recipients(parties: Parties) -> tuple[str, ...]:
 
 
 def terms(
-    network: Network, parties: Parties, gas: GasBill, tokens: Mapping[Address, Token]
+    network: Network,
+    parties: Parties,
+    gas: GasBill,
+    tokens: Mapping[Address, Token],
+    *,
+    account_code: str | None = None,
 ) -> tuple[Term, ...]:
     """Everything besides the recipients: who may move tokens, what is called, until when."""
-    return tuple(_terms(names_on(network, parties.sender, tokens), network, parties, gas))
+    names = names_on(network, parties.sender, tokens)
+    return (*_sent_as(network, parties, account_code), *_terms(names, network, parties, gas))
+
+
+def could_be_one(network: Network, parties: Parties, account_code: str | None) -> bool:
+    """Whether several transactions would be one, were the account delegated."""
+    known = network.contracts.delegate is not None
+    return parties.transactions > 1 and known and account_code is None
+
+
+def _sent_as(network: Network, parties: Parties, account_code: str | None) -> Iterator[Term]:
+    if parties.batched:
+        yield Term("sent as", f"1 transaction, {parties.batched} steps, all or nothing")
+    elif parties.transactions > 1:
+        could = could_be_one(network, parties, account_code)
+        once = "; as one, all or nothing, after: wallet delegate" if could else ""
+        yield Term("sent as", f"{parties.transactions} transactions, one after the other{once}")
 
 
 def _terms(names: Names, network: Network, parties: Parties, gas: GasBill) -> Iterator[Term]:
+    for delegate in parties.lent_to:
+        if delegate != NOBODY:
+            yield Term("runs", f"{_named(names, delegate)} as this account, on this network only")
+            yield Term(
+                "who else",
+                f"its EntryPoint {shortened(ENTRY_POINT)} and DelegationManager "
+                f"{shortened(DELEGATION_MANAGER)} could act for the account, but only with a "
+                "signature of your key; zuno never signs one for the EntryPoint",
+            )
+            yield Term("pause", "the manager's owner can pause that, never your own transactions")
+            yield Term("to undo", "undelegate")
     if parties.spenders:
         yield Term("spender", ", ".join(_named(names, each) for each in parties.spenders))
     yield Term("calls", ", ".join(_named(names, each) for each in parties.called))
@@ -89,4 +122,4 @@ def trial_lines(
         if amount:
             yield f"  {signed_amount(amount, tokens[token])} {tokens[token].label}"
     if not any(changes.values()):
-        yield "  no token more or less"
+        yield "  no change"

@@ -81,6 +81,8 @@ class LiveTranscript:
         self._thinking: Role | None = None
 
     def on_prose(self, role: Role, text: str) -> None:
+        if not sys.stderr.isatty():
+            return  # a pipe or a file gets each statement once, checked
         if self._speaking != role:
             self._end_line()
             sys.stderr.write(_head(role, 0))
@@ -100,9 +102,11 @@ class LiveTranscript:
         self._end_line()
         self._thinking = None
         # What was just read as it was written is not printed again; what was struck in it is.
-        if not streamed or turn.thought.struck or turn.thought.table is not None:
+        if not streamed or turn.thought.struck:
             sys.stderr.write(turn_line(turn.role, turn.thought) + "\n")
-            sys.stderr.flush()
+        else:
+            sys.stderr.write("".join(f"{line}\n" for line in _table(turn.thought, _ROLE_WIDTH)))
+        sys.stderr.flush()
 
     def _end_line(self) -> None:
         if self._speaking is not None:

@@ -25,6 +25,10 @@ class ChartView(Struct, frozen=True):
     prices: tuple[float, ...]
     low: float
     high: float
+    fees: tuple[tuple[float, float], ...] = ()
+    """When an hour began and what it earned, in the unit the desk counts in."""
+    changes: tuple[tuple[float, int], ...] = ()
+    """When liquidity came (1) or went (−1)."""
 
 
 class PositionRow(Struct, frozen=True):
@@ -62,17 +66,23 @@ class GlanceView(Struct, frozen=True):
     """The whole desk in a line; what is unknown is empty."""
 
     worth: str
+    """Of positions, their uncollected fees and the wallet."""
     day: str
-    """What the last day netted: fees less what arbitrage took."""
+    """What the last 24 closed hours brought the positions, and the fees in that."""
     day_tone: Tone
     fees: str
+    """Uncollected."""
     in_range: str
     all_in: bool
     ether: str
     ether_change: str
     gas: str
+    beside: str = ""
+    """How much of the worth is in positions; empty where the wallet was not read yet."""
     trend: tuple[float, ...] = ()
     """What all was worth, hour by hour, the newest last."""
+    by_hour: tuple[tuple[float, float, float], ...] = ()
+    """When a closed hour of the day began, what it gained, and the fees in that; oldest first."""
 
 
 class PositionsView(Struct, frozen=True):
@@ -84,6 +94,8 @@ class PositionsView(Struct, frozen=True):
     block: int | None = None
     read_at: float | None = None
     """Wall clock; a pane shows the age of data coarsely."""
+    results_at: float | None = None
+    """When what took longer was read: APR, result against holding, net and chart."""
     stale: str | None = None
     """Why nothing newer could be read; the rows are then drawn grey."""
     remembered: bool = False
@@ -178,8 +190,8 @@ class StepView(Struct, frozen=True):
 
 
 class ReceiptLine(Struct, frozen=True):
-    part: Literal["give", "get", "swap", "wallet", "pay"]
-    """A swap is a part of its own where it is made on the way into or out of a position."""
+    part: Literal["pool", "give", "get", "wallet", "pay", "bound"]
+    """What is expected; a bound is what the bytes guarantee, whatever the price does."""
     words: str
     dollars: str = ""
     """What it is worth now; empty where that is unknown."""
@@ -200,6 +212,9 @@ class ReceiptView(Struct, frozen=True):
     lines: tuple[ReceiptLine, ...]
     range: RangeView | None = None
     """Of the position that is opened."""
+    swap_cost: float | None = None
+    """Dollars that swap fee and price impact are expected to take; None where unknown."""
+    network_cost: float | None = None
 
 
 class StepProgress(Struct, frozen=True):
@@ -244,6 +259,10 @@ class ApprovalView(Struct, frozen=True):
     """None where nothing is built anew, as for what waits in the outbox."""
     seconds_left: float | None = None
     """By the network's clock when this was told; None where that is the wall's."""
+    as_one: bool = False
+    """Whether its steps are one transaction, all of them or none."""
+    could_be_one: bool = False
+    """Whether they could be, were the account delegated."""
 
 
 class ResultView(Struct, frozen=True):
@@ -279,6 +298,10 @@ class JobView(Struct, frozen=True):
     name: str
     words: str
     cancellable: bool = True
+    opens_page: bool = False
+    """Whether a page opens when it is done."""
+    asked: bool = True
+    """Whether a person asked for it; what the desk began by itself keeps nobody waiting."""
 
 
 class StatusView(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -109,9 +110,27 @@ def short_gain(value: Quantity[Fraction], unit: WorthUnit) -> str:
     return signed_money(value, unit)
 
 
+_CHOICES = {"HOLD": "KEEP", "EXIT": "CLOSE"}
+
+
+def screen_words(text: str) -> str:
+    """What the agents call hold and exit, as the screen does: keep and close; one percent sign."""
+    named = re.sub(r"\b(HOLD|EXIT)\b", lambda found: _CHOICES[found[0]], text)
+    named = re.sub(r"1× buffer of ([^()]*) \(model 95 ?%\)", r"buffer of \1", named)
+    return re.sub(r"(?<=\d) %", "%", named)
+
+
 def fee_text(pips: int) -> str:
     """A fee as pools quote it: `0.05%`."""
     return f"{_fixed(Fraction(pips, 10_000), 4).rstrip('0').rstrip('.')}%"
+
+
+def signed_percent(part: Fraction) -> str:
+    """To hundredths: less is no loss that anybody looks for."""
+    size = round(100 * float(part), 2)
+    if abs(size) >= 100:
+        return f"{size:+,.0f}%".replace("-", "−")
+    return f"{size:+.2f}%".replace("-", "−") if size else "0%"
 
 
 def percent(part: Fraction | float) -> str:
@@ -119,14 +138,6 @@ def percent(part: Fraction | float) -> str:
     if 0 < size < 0.01:
         return "<0.01%"
     return f"{size:.3g}%" if size < 100 else f"{size:.0f}%"
-
-
-def age_text(seconds: int) -> str:
-    """A length of time, as coarse as people say it."""
-    for name, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds // size} {name}"
-    return f"{seconds} s"
 
 
 def number(value: Quantity[Fraction]) -> float | None:

@@ -108,5 +108,5 @@ _KINDS = {
 
 def _describe(verb: CompletedVerb, name: str) -> str:
     if verb.names == "candidates" and name == "exit":
-        return "leave the position"
+        return "close the position"
     return _KINDS[verb.names].format(name)

@@ -26,12 +26,29 @@ class SpokenPosition(Struct, frozen=True):
     """Its symbols, like WETH/USDC."""
     fee: str = ""
     standing: str = ""
-    worth: Fraction | None = None
-    fees: Fraction | None = None
-    result: Fraction | None = None
-    """Against holding."""
-    price: Fraction | None = None
-    """Of its pool, as its range is written."""
+    # As shown: only what is typed needs the numbers, and many positions are read often.
+    worth_shown: Fraction | str = ""
+    fees_shown: Fraction | str = ""
+    result_shown: Fraction | str = ""
+    price_shown: Fraction | str = ""
+
+    @property
+    def worth(self) -> Fraction | None:
+        return _figure(self.worth_shown)
+
+    @property
+    def fees(self) -> Fraction | None:
+        return _figure(self.fees_shown)
+
+    @property
+    def result(self) -> Fraction | None:
+        """Against holding."""
+        return _figure(self.result_shown)
+
+    @property
+    def price(self) -> Fraction | None:
+        """Of its pool, as its range is written."""
+        return _figure(self.price_shown)
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -88,17 +105,19 @@ def held_positions(rows: Iterable[PositionRow]) -> tuple[SpokenPosition, ...]:
             row.pair,
             row.fee,
             row.standing,
-            _figure(row.value),
-            _figure(row.fees),
-            _figure(row.against_holding),
-            _figure(row.price),
+            row.value,
+            row.fees,
+            row.against_holding,
+            row.price,
         )
         for row in rows
     )
 
 
-def _figure(shown: str) -> Fraction | None:
+def _figure(shown: Fraction | str) -> Fraction | None:
     """The number a row shows, good enough to say which of two is more; None where it shows none."""
+    if isinstance(shown, Fraction):
+        return shown
     found = _SHOWN_NUMBER.fullmatch(shown.replace("−", "-").replace(",", ""))
     if found is None:
         return None

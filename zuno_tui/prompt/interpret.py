@@ -38,8 +38,8 @@ _COURTESIES = frozenset(
 _BARE_POSITION = re.compile(r"#?[0-9]{1,77}", re.ASCII)
 _SHORTEST_MENDED = 4
 _NAMES_TOKEN = ("symbol", "sold", "bought", "token")
-_ANYBODYS = frozenset(("inspect", "history"))
-"""Commands that look at positions of any wallet."""
+_ANYBODYS = frozenset(("inspect", "history", "unhedge"))
+"""Commands that look at positions of any wallet; a hedge may outlive its position."""
 _MOST_OFFERED = 12
 _IS_QUESTION = "Is that a question? To prepare it, type it without the question mark."
 
@@ -238,11 +238,10 @@ def _held_only(
     if not context.positions:
         return None
     for intent in intents:
-        token_id = getattr(intent, "token_id", None)
-        if token_id is None or token_id in context.positions:
-            continue
-        if commands.name_of(intent) not in _ANYBODYS:
-            return Interpretation(question=no_such_position(str(token_id), context))
+        named = (getattr(intent, "token_id", None), *getattr(intent, "token_ids", ()))
+        unheld = [one for one in named if isinstance(one, int) and one not in context.positions]
+        if unheld and commands.name_of(intent) not in _ANYBODYS:
+            return Interpretation(question=no_such_position(str(unheld[0]), context))
     return None
 
 

@@ -145,6 +145,7 @@ _WHOLE = 100
 _ROUNDED_DOWN = frozenset((33, 66))
 _KEPT_PART = re.compile(r"\bto [0-9.]+ (?:%|percent)")
 _HOUR = 3_600
+_ONE_OF_THEM = re.compile(r"\b(?:one|either|any) of\b")
 _NOT_EMPTIED = frozenset(("collect", "compound", "decrease"))
 _WITHOUT_NUMBERS = frozenset(("collect", "compound", "close"))
 _HELP_VERBS = """
@@ -172,6 +173,14 @@ def _each(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str
     if not meant.named and verb in ("recommend", "inspect") and context.it is not None:
         return (str(context.it),)
     raise _which(verb, ids if meant.named else context.positions, context)
+
+
+def _several(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    """All positions that are meant, in one line."""
+    ids = _each(verb, sentence, context)
+    if len(ids) > 1 and _ONE_OF_THEM.search(" ".join(sentence.words)):
+        raise _which(verb, [int(token_id) for token_id in ids], context)
+    return (" ".join(ids),)
 
 
 def _unheld(sentence: Sentence, context: PhraseContext) -> Sequence[str] | None:
@@ -211,6 +220,23 @@ def _one(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]
     if len(ids) > 1:
         raise UnclearSlotError(f"`{verb}` takes one position at a time. Which?")
     return ids
+
+
+def _hedged(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    """Numbers as they are named: a hedge may outlive its position. Without one, every hedge."""
+    numbers = [token.text for token in sentence.numbers if token.is_whole]
+    if numbers or sentence.ids:
+        return numbers or tuple(map(str, sentence.ids))
+    meant = positions_meant(sentence, context)
+    if meant.named and meant.sure and meant.ids and not sentence.has("all"):
+        return tuple(map(str, meant.ids))
+    return ("all",)
+
+
+def _part(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    if not sentence.percents:
+        return ("",)
+    return tuple(f" {percent}%" for percent in _percent(verb, sentence, context))
 
 
 def _percent(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
@@ -266,6 +292,21 @@ def _price_alert(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequ
         lines = [f"alert {symbol} {side} {level}" for side in ("below", "above")]
         raise UnclearSlotError(f"When {symbol} falls below {level}, or rises above it?", lines)
     return (f"{symbol} {'below' if below else 'above'} {level}",)
+
+
+def _order_condition(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    """When an order closes a position: a price, a share lost, or a time out of range."""
+    levels = [token.text for token in sentence.numbers if token.number not in sentence.ids]
+    levels += sentence.dollars
+    below = sentence.has("below", "falls") or "<" in sentence.words
+    above = sentence.has("above", "rises", "take_profit") or ">" in sentence.words
+    if sentence.percents and (sentence.has("stop_loss", "losing") or not levels):
+        return (f"loss-over {plain(sentence.percents[0].value)}%",)
+    if sentence.has("out_of_range") and sentence.seconds is not None:
+        return (f"out-of-range {max(1, sentence.seconds // 60)}m",)
+    if len(levels) != 1 or (below == above and not sentence.has("stop_loss")):
+        raise UnclearSlotError("When? Like: order close 28 below 2900, or above 3400")
+    return (f"{'above' if above and not below else 'below'} {levels[0].lstrip('$')}",)
 
 
 def _alert(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
@@ -361,19 +402,23 @@ FILLERS: dict[str, Filler] = {
     "amount": amount_slot,
     "candidate": _candidate,
     "change": _change,
+    "condition": _order_condition,
     "create": create_slot,
     "csv": lambda _verb, sentence, _context: (" csv" if sentence.has("csv") else "",),
     "each": _each,
+    "hedged": _hedged,
     "ids": lambda _verb, sentence, _context: (" ".join(map(str, sentence.ids)),),
     "network": lambda _verb, sentence, _context: (sentence.network or "",),
     "number": number_slot,
     "one": _one,
+    "part": _part,
     "percent": _percent,
     "period": _period,
     "position_or_none": lambda _verb, sentence, _context: (*map(str, sentence.ids),) or ("",),
     "price_alert": _price_alert,
     "prices": _prices,
     "profile": lambda _verb, sentence, _context: (f" {sentence.profile or ''}",),
+    "several": _several,
     "swap": swap_slot,
     "term": lambda _verb, sentence, _context: (
         term.name if (term := named_term(sentence)) else "",

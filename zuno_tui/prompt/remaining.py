@@ -43,7 +43,7 @@ _SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9.₮]{1,23}")
 _TOKEN_NAME = re.compile(rf"{_ADDRESS.pattern}|{_SYMBOL.pattern}")
 _LATEST = {"latest": True, "last": True}
 _EVERYTHING = {"all": "all", "everything": "all"}
-_LEAVING = {"exit": "exit", "leaving": "exit"}
+_LEAVING = {"exit": "exit", "leaving": "exit", "close": "exit", "closing": "exit"}
 _ABOUT_PLAN = ("plan", "recommendation", "proposal", "choice", "one", "move", "candidate", "option")
 _PROFILES: Mapping[str, ProfileName] = {
     "conservative": "conservative",
@@ -77,6 +77,13 @@ class Remaining:
         if (named := self.matching(_POSITION)) is not None:
             return int(named.removeprefix("#"))
         return self._pointed_at(pointed=self.points())
+
+    def positions(self) -> tuple[int, ...]:
+        """One or more, by their numbers."""
+        named = [self.position()]
+        while (another := self.matching(_POSITION)) is not None:
+            named.append(int(another.removeprefix("#")))
+        return tuple(dict.fromkeys(named))
 
     def leading_position(self) -> int:
         """The same where other numbers follow: then only the first word can be the position."""

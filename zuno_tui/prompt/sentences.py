@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 NOTHING_DONE = "Nothing is done: what stays as it is needs no command."
 NOT_LATER = (
-    "Nothing waits for later or for a condition: type it when it is to be done. "
-    "An alert can tell you when: alert ETH below 3000"
+    "That waits for nothing: type it when it is to be done. An alert can tell you when: "
+    "alert ETH below 3000. A close or a collect can wait: order close 28 below 2900"
 )
 ONE_AT_A_TIME = "Those are several things at once. Type them one at a time."
 _TAKEN_WHOLE = re.compile(r"decrease ([0-9]+) 100")

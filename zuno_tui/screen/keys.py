@@ -40,26 +40,25 @@ MOVING = (
     _key("move.last", "G,end", "last", "", "To the last line"),
 )
 POSITIONS = (
-    _key("positions.inspect", "enter", "choose", "open", "All that is known of this position"),
+    _key("positions.inspect", "enter", "choose", "open", "Everything about this position"),
     _key("positions.sort", "o", "sort", "sort", "By value, fees, APR, result, or as they are"),
     _key("positions.filter", "slash", "filter", "filter", "Only rows with these words in them"),
     _key("positions.hide", "h", "hide_empty", "", "Hide positions that hold nothing, or not"),
 )
 ALERTS = (
-    _key(
-        "alerts.take", "enter", "choose", "next step", "Put the alert's next command in the prompt"
-    ),
+    _key("alerts.take", "enter", "choose", "next step", "Put its next command in the prompt"),
+    _key("alerts.open", "o", "open", "open", "The whole alert: what, why and since when"),
     _key("alerts.acknowledge", "space", "acknowledge", "seen", "Acknowledge: you have seen it"),
-    _key("alerts.mute", "m", "mute(3600)", "mute 1 h", "Say nothing more of it for an hour"),
-    _key("alerts.mute-day", "M", "mute(86400)", "mute 1 d", "Say nothing more of it for a day"),
+    _key("alerts.mute", "m", "mute(3600)", "mute 1 h", "Mute it for an hour"),
+    _key("alerts.mute-day", "M", "mute(86400)", "mute 1 d", "Mute it for a day"),
 )
 DEBATE = (
-    _key("debate.skip", "space,enter", "skip", "", "Show at once what is still to be read"),
+    _key("debate.skip", "space,enter", "skip", "", "Show the rest at once"),
     _key("debate.sources", "s", "sources", "sources", "Show where each number comes from"),
     _key("debate.fold", "f", "fold", "fold", "Show only each turn's first line, or all of it"),
     _key("debate.search", "slash", "search", "search", "Find a word in the debate"),
-    _key("debate.next", "n", "find(1)", "", "The next place it was found"),
-    _key("debate.previous", "N", "find(-1)", "", "The place before"),
+    _key("debate.next", "n", "find(1)", "", "The next match"),
+    _key("debate.previous", "N", "find(-1)", "", "The previous match"),
 )
 PLAN = (
     _key("plan.next", "right,l", "option(1)", "options", "The option to the right"),
@@ -77,10 +76,10 @@ PLAN = (
     _key("plan.explain", "w", "whole", "why", "Every reason and figure, or the main ones alone"),
 )
 DESK = (
-    _key("desk.cancel", "ctrl+x", "cancel_work", "cancel", "End the work under way"),
-    _key(
-        "desk.recommend", "r", "recommend", "recommend", "Let the agents argue about the position"
-    ),
+    _key("desk.cancel", "ctrl+x", "cancel_work", "cancel", "Cancel what is running"),
+    _key("desk.open-page", "ctrl+o", "open_page", "open page", "Open the page that is ready"),
+    _key("desk.escape", "escape", "cancel_pages", "cancel", "Cancel the page that is loading"),
+    _key("desk.recommend", "r", "recommend", "recommend", "Ask the agents for a plan"),
     _key("desk.range", "v", "range", "range", "Choose a range of your own, with a live preview"),
     _key("desk.approve", "a", "approve", "approve…", "Put the approval of the plan in the prompt"),
     # Before all others, so that what is typed right after it already goes to the prompt.
@@ -89,14 +88,12 @@ DESK = (
     _key("desk.help", "question_mark", "help", "help", "The keys and phrases of this pane"),
     _key("desk.zoom", "z", "zoom", "zoom", "Give this pane the whole screen, or put it back"),
     _key("desk.palette", "ctrl+p", "app.command_palette", "palette", "All that is possible now"),
-    _key("desk.quit", "q", "leave", "quit", "Leave the desk; it asks first"),
+    _key("desk.quit", "q", "leave", "quit", "Quit zuno; it asks first"),
     _key("market.pause", "p", "market('pause')", "pause", "Stop or start the demo's market"),
     _key("market.step", "full_stop", "market('step')", "", "One step of the demo's market"),
     _key("market.faster", "plus", "market('faster')", "", "A faster market"),
     _key("market.slower", "minus", "market('slower')", "", "A slower market"),
-    _key(
-        "desk.collect", "c", "collect", "collect…", "Put the collecting of its fees in the prompt"
-    ),
+    _key("desk.collect", "c", "collect", "collect…", "Put collecting its fees in the prompt"),
     _key("desk.positions", "1", "front('positions')", "", "To the positions"),
     _key("desk.alerts", "2", "front('alerts')", "", "To the alerts"),
     _key("desk.debate", "3", "front('debate')", "", "To the debate"),
@@ -104,6 +101,9 @@ DESK = (
     _key("desk.next", "tab", "turn(1)", "", "To the next pane"),
     _key("desk.previous", "shift+tab", "turn(-1)", "", "To the pane before"),
     _key("desk.portfolio", "P", "portfolio", "portfolio", "What all of it earned, over time"),
+    _key("desk.history", "H", "line('history')", "", "Profit since entry, and all that moved"),
+    _key("desk.earned", "E", "line('earned month')", "", "What the month brought, by position"),
+    _key("desk.exit-drill", "X", "line('exit drill')", "", "What closing everything would bring"),
     _key("desk.settings", "comma", "show('settings')", "", "What is set, and change it"),
     _key("desk.outbox", "b", "show('outbox')", "", "What was sent, and where it stands"),
     _key("desk.records", "e", "show('records')", "", "The debates that were held"),
@@ -118,10 +118,10 @@ PROMPT = (
     _key("prompt.later", "down", "later", "", "And after that"),
     _key("prompt.page-down", "pagedown", "screen.page(1)", "", "Scroll what is in front of you"),
     _key("prompt.page-up", "pageup", "screen.page(-1)", "", "And back up"),
-    _key("prompt.leave", "escape", "leave", "leave", "Back to the panes"),
+    _key("prompt.leave", "escape", "leave", "back", "Back to the panes"),
 )
-SEARCH = (_key("search.leave", "escape", "give_up", "leave", "Look for nothing"),)
-FILTER = (_key("filter.leave", "escape", "give_up", "leave", "Show every row again"),)
+SEARCH = (_key("search.leave", "escape", "give_up", "back", "Look for nothing"),)
+FILTER = (_key("filter.leave", "escape", "give_up", "back", "Show every row again"),)
 HELP = (
     _key("help.close", "escape,q,question_mark,enter", "dismiss", "close", "Back to the desk"),
     _key("help.down", "j,down", "scroll(1)", "", "One line down"),
@@ -130,7 +130,7 @@ HELP = (
     _key("help.page-up", "b,pageup", "scroll(-10)", "", "Ten lines up"),
 )
 LEAVING = (
-    _key("leaving.leave", "y,enter,q", "answer(True)", "leave", "Leave the desk"),
+    _key("leaving.leave", "y,enter,q", "answer(True)", "quit", "Quit zuno"),
     _key("leaving.stay", "n,escape", "answer(False)", "stay", "Stay"),
 )
 PAGE = (
@@ -156,19 +156,20 @@ _SCROLLING = (
     _key("visit.page-up", "pageup", "scroll_lines(-10)", "", "Ten lines up"),
 )
 DETAIL = (
-    _key("position.recommend", "r", "recommend", "recommend", "Let the agents argue about it"),
+    _key("position.recommend", "r", "recommend", "recommend", "Ask the agents for a plan"),
     _key("position.collect", "c", "offer('collect')", "collect…", "Put collecting in the prompt"),
     _key(
         "position.compound", "p", "offer('compound')", "compound…", "Put compounding in the prompt"
     ),
+    _key("position.window", "w", "window", "window", "The chart of 1 d, 7 d, 30 d or since entry"),
     _key("position.range", "v", "range", "range", "Choose a range of your own, with a preview"),
     _key("position.copy", "y", "copy_facts", "", "Copy the facts, addresses whole (OSC 52)"),
-    _key("position.leave", "x", "offer('close')", "leave…", "Put closing it in the prompt"),
+    _key("position.leave", "x", "offer('close')", "close…", "Put closing it in the prompt"),
     *_SCROLLING,
 )
 SUMMING = (
     _key("portfolio.anew", "u", "anew", "read again", "Read every wallet again"),
-    _key("portfolio.inspect", "enter", "choose", "open", "All that is known of this position"),
+    _key("portfolio.inspect", "enter", "choose", "open", "Everything about this position"),
 )
 CHOOSING = (
     _key("range.plan", "enter", "plan", "plan it", "Make the plan; nothing is signed by it"),
@@ -203,13 +204,13 @@ STEPPING = (
     *_SCROLLING,
 )
 SENT = (
-    _key("outbox.look", "u", "look", "look again", "Look up where everything stands now"),
+    _key("outbox.look", "u", "look", "look again", "Refresh"),
     _key("outbox.resume", "s", "offer('resume')", "send again…", "Put resuming it in the prompt"),
     _key(
         "outbox.faster", "f", "offer('speed-up')", "speed up…", "Put speeding it up in the prompt"
     ),
     _key("outbox.cancel", "x", "offer('cancel')", "cancel…", "Put cancelling it in the prompt"),
-    _key("outbox.resolve", "d", "offer('resolve')", "settled…", "Say that you have dealt with it"),
+    _key("outbox.resolve", "d", "offer('resolve')", "settled…", "Mark as settled"),
 )
 TRADING = (
     _key("trade.go-on", "a,enter", "go_on", "next step…", "Put the next step in the prompt"),

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from zuno_tui.settings.load import Settings
 
 
+READING_SECONDS = 300.0
+
+
 class DebateSettings(Struct, frozen=True):
     profile: RiskProfile
     max_rounds: int
@@ -33,6 +36,8 @@ class DebateSettings(Struct, frozen=True):
     limits: BudgetLimits
     prices: Mapping[str, TokenRate]
     transport: TransportChoice = TransportChoice.AUTO
+    reading_seconds: float = READING_SECONDS
+    """For what the chain is read before anybody argues."""
 
 
 def debate_settings(
@@ -69,6 +74,7 @@ def debate_settings(
         limits=limits,
         prices=prices,
         transport=_transport(transport or told(environment, "debate.transport") or table.transport),
+        reading_seconds=table.reading_seconds or READING_SECONDS,
     )
 
 

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from msgspec import field
 from msgspec.structs import replace
@@ -32,6 +32,9 @@ from zuno_tui.settings.schema import (
     checked_url,
     network_called,
 )
+
+if TYPE_CHECKING:
+    from chain.rpc.requests import RequestLimits
 
 VARIABLES: Mapping[str, str] = {
     "network": "ZUNO_NETWORK",
@@ -183,6 +186,14 @@ class Settings(SharedTables, frozen=True):
     def send_endpoint_for(self, network: Network) -> str | None:
         return self.sends.get(network.name)
 
+    @property
+    def request_limits(self) -> RequestLimits:
+        """How long endpoints are waited for."""
+        from chain.rpc.requests import RequestLimits
+
+        seconds = self.limits.answer_seconds
+        return RequestLimits() if seconds is None else RequestLimits().answering_within(seconds)
+
 
 class Flags(SecretStruct, frozen=True):
     """The global flags of one command."""
@@ -192,6 +203,10 @@ class Flags(SecretStruct, frozen=True):
     address: str | None = None
     unit: str | None = None
     alone: bool = False
+    transactions: Literal["auto", "one", "steps"] | None = None
+    """Whether plans of several steps are sent as one transaction."""
+    deterministic: bool = False
+    """Whether no model is asked for anything."""
 
 
 def load_settings(path: Path, environment: Mapping[str, str], flags: Flags) -> Settings:
@@ -290,6 +305,9 @@ def _from_flags(settings: Settings, flags: Flags) -> Settings:
         settings = replace(settings, unit=_unit(flags.unit))
     if flags.alone:
         settings = replace(settings, alone=True)
+    if flags.transactions is not None:
+        limits = replace(settings.limits, transactions=flags.transactions)
+        settings = replace(settings, limits=limits)
     if flags.rpc:
         settings = _with_endpoint(settings, flags.rpc, "--rpc")
     return settings

@@ -9,6 +9,8 @@ RENAMED = {
     for role in ("scout", "strategist", "critic", "arbiter")
 }
 """Old names, with the new ones; both written with dots."""
+SUPERSEDED = {"limits.value_eth": "limits.value_usd"}
+"""What still holds, with what takes its place: another unit, so nothing is carried over."""
 
 
 def with_new_names(
@@ -22,6 +24,10 @@ def with_new_names(
             continue
         warnings.append(f"{old} is called {new} now. The old name still holds: write the new one.")
         _put(tables, new, value)
+    for old, new in SUPERSEDED.items():
+        *path, name = old.split(".")
+        if name in (_table(tables, path, make=False) or {}):
+            warnings.append(f"{old} still holds, and {new} takes its place: write that one.")
     return tables, tuple(warnings)
 
 

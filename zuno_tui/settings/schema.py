@@ -61,6 +61,9 @@ ThemeName = Annotated[
     Literal["zuno-dark", "zuno-light", "zuno-high-contrast", "zuno-16", "colourless"],
     Meta(description="zuno-dark, zuno-light, zuno-high-contrast, zuno-16 or colourless"),
 ]
+HedgeSeconds = Annotated[
+    int, Meta(ge=1, le=600, description="a whole number of seconds from 1 to 600")
+]
 Tokens = Annotated[int, Meta(ge=0, description="a whole number of tokens")]
 Dollars = Annotated[float, Meta(ge=0, lt=2**53, description="an amount of dollars")]
 TokenPrice = Annotated[
@@ -109,14 +112,15 @@ ThinkingTokens = Annotated[
     int, Meta(ge=0, le=200_000, description="a whole number from 0 to 200000")
 ]
 Seconds = Annotated[float, Meta(ge=5, le=3_600, description="from 5 to 3600 seconds")]
+AnswerSeconds = Annotated[float, Meta(ge=1, le=600, description="from 1 to 600 seconds")]
 Profile = Annotated[
     Literal["conservative", "balanced", "aggressive"],
     Meta(description="conservative, balanced or aggressive"),
 ]
-VenueMode = Annotated[
-    Literal["paper", "demo", "live", "upbit"], Meta(description="paper, demo, live or upbit")
+VenueName = Annotated[
+    str,
+    Meta(pattern="^[a-z][a-z0-9-]{1,30}$", description="a venue's name, as zuno venue lists it"),
 ]
-"""Made-up money, the exchange's demo trading, or money."""
 Transport = Annotated[Literal["auto", "mesh", "local"], Meta(description="auto, mesh or local")]
 LeastSeverity = Annotated[
     Literal["info", "warning", "critical"], Meta(description="info, warning or critical")
@@ -160,6 +164,8 @@ class DebateTable(SettingsTable, frozen=True):
     rounds: Rounds | None = None
     deterministic: Switch = False
     transport: Transport | None = None
+    reading_seconds: Seconds | None = None
+    """For what the chain is read before anybody argues."""
 
 
 class BudgetTable(SettingsTable, frozen=True):
@@ -208,6 +214,10 @@ class LimitsTable(SettingsTable, frozen=True):
     daily_usd: Positive | None = None
     allowed_hooks: Hooks = ()
     doubt_seconds: Positive | None = None
+    answer_seconds: AnswerSeconds | None = None
+    """For one answer of an RPC endpoint."""
+    transactions: Literal["auto", "one", "steps"] | None = None
+    """Whether a plan of several steps is one transaction, where the account carries out batches."""
 
 
 class ThresholdsTable(SettingsTable, frozen=True):
@@ -228,6 +238,8 @@ class ThresholdsTable(SettingsTable, frozen=True):
     value_below_usd: Amount | None = None
     loss: Share | None = None
     hedge_drift: Share | None = None
+    hedge_margin: Share | None = None
+    hedge_funding: Share | None = None
 
 
 class MonitorTable(ThresholdsTable, frozen=True):
@@ -317,10 +329,19 @@ class TradeModelsTable(SettingsTable, frozen=True):
 class TradeTable(SettingsTable, frozen=True):
     """The trade desk: where its market is read, and how much it may do."""
 
-    venue: VenueMode = "paper"
+    venue: VenueName = "paper"
+    spot_venue: VenueName | None = None
+    """Where longs go that fit its limits, beside the venue that takes everything else."""
+    allow_withdrawing_key: Switch = False
+    """Whether orders may be sent with a key that could move the money away."""
     url: Url | None = None
     paper_usd: Positive | None = None
     order_usd: Positive | None = None
+    """The largest outright order."""
+    hedge_usd: Positive | None = None
+    """The largest hedge of one position; by default what the position is worth."""
+    hedge_seconds: HedgeSeconds = 30
+    """How long a hedge rests before what is left of it is taken at once."""
     account_leverage: Leverage | None = None
     fred_key: KeyVariable | None = None
     send_reports: Switch = True

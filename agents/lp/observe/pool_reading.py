@@ -30,9 +30,10 @@ from chain.base.units import DAY as DAY_SECONDS
 from chain.base.units import HOUR
 from chain.history.events import FeeTerms, SwapFees, fees
 from chain.history.fee_rate import daily_rates, hour_sums, last_day_rate
-from chain.history.hour_reader import HourMemory, read_hours
+from chain.history.hour_reader import HourMemory, read_given_hours
 from chain.history.volatility import (
     DAY,
+    MONTH,
     WEEK,
     PairClass,
     PricePath,
@@ -71,6 +72,7 @@ class MarketCloses(NamedTuple):
 
     day: Closes
     week: Closes
+    month: Closes
 
 
 class Movement(Struct, frozen=True):
@@ -78,6 +80,7 @@ class Movement(Struct, frozen=True):
     """The step of the ladder that was taken, by the last day."""
     sigma_24h: Quantity[float]
     sigma_7d: Quantity[float]
+    sigma_30d: Quantity[float]
     path_efficiency: Quantity[float]
     regime: RegimeReading
 
@@ -122,35 +125,33 @@ async def read_market_closes(
     """The market's own series; a reason names no token, since names are a stranger's words."""
     if coingecko is None:
         switched_off = Unknown("market data is switched off")
-        return MarketCloses(switched_off, switched_off)
-    day, week = [
+        return MarketCloses(switched_off, switched_off, switched_off)
+    spans = [
         await market_closes(coingecko, network, key.currency0, key.currency1, hours=hours, now=now)
-        for hours in (DAY, WEEK)
+        for hours in (DAY, WEEK, MONTH)
     ]
-    return MarketCloses(_namelessly(day), _namelessly(week))
+    return MarketCloses(*map(_namelessly, spans))
 
 
 def movement(market: MarketCloses, path: PricePath, pair: PairClass) -> Movement:
     best = volatility(market.day, path, pair)
     if best.step is VolatilityStep.MARKET:
-        day, week, efficiency = _by_market(best, market, pair)
+        day: Quantity[float] = Known(best.daily_sigma, best.source, time=best.time)
+        week, month = _by_market(market.week, pair, WEEK), _by_market(market.month, pair, MONTH)
+        efficiency: Quantity[float] = Unknown("the market did not move")
+        if best.path_efficiency is not None:
+            efficiency = Known(best.path_efficiency, best.source, time=best.time)
     else:
-        day, week = realised_volatility(path, DAY), realised_volatility(path, WEEK)
+        day, week, month = (realised_volatility(path, hours) for hours in (DAY, WEEK, MONTH))
         efficiency = path_efficiency(path, DAY)
-    return Movement(best, day, week, efficiency, _regime(best, day, week, efficiency))
+    return Movement(best, day, week, month, efficiency, _regime(best, day, week, efficiency))
 
 
-def _by_market(
-    best: Volatility, market: MarketCloses, pair: PairClass
-) -> tuple[Quantity[float], Quantity[float], Quantity[float]]:
-    week = volatility(market.week, None, pair, hours=WEEK)
-    sigma_7d: Quantity[float] = Unknown("the market's series does not cover 7 days")
-    if week.step is VolatilityStep.MARKET:
-        sigma_7d = Known(week.daily_sigma, week.source, time=week.time)
-    efficiency: Quantity[float] = Unknown("the market did not move")
-    if best.path_efficiency is not None:
-        efficiency = Known(best.path_efficiency, best.source, time=best.time)
-    return Known(best.daily_sigma, best.source, time=best.time), sigma_7d, efficiency
+def _by_market(closes: Closes, pair: PairClass, hours: int) -> Quantity[float]:
+    found = volatility(closes, None, pair, hours=hours)
+    if found.step is VolatilityStep.MARKET:
+        return Known(found.daily_sigma, found.source, time=found.time)
+    return Unknown(f"the market's series does not cover {hours // DAY} days")
 
 
 def _regime(
@@ -205,7 +206,10 @@ _UNPRICED = Unknown("a token's price is unknown")
 
 def earnings(hours: PoolHours, state: PoolState, prices: UnitPrices) -> Earnings:
     """By the swaps of the last day and the hours of the last week."""
-    terms = FeeTerms(state.key.fee, state.protocol_fee)
+    terms = FeeTerms(state.key.fee, state.protocol_fee, state.key.tick_spacing)
+    if hours.unread:
+        unread = Unknown(hours.unread)
+        return Earnings(unread, unread, unread, unread, unread, unread, fee_spread(()))
     end, day = hours.last, hours.last_day()
     read = (f"{len(day)} pool swaps", end.number, float(end.timestamp))
     worth = prices.value(fees(day, terms))
@@ -291,6 +295,7 @@ def observed_pool(
         sigma_assumed=moved.assumed,
         sigma_24h=figure(moved.sigma_24h),
         sigma_7d=figure(moved.sigma_7d),
+        sigma_30d=figure(moved.sigma_30d),
         path_efficiency=figure(moved.path_efficiency),
         fees_24h_usd=figure(earned.fees_24h_usd),
         implied_sigma_24h=figure(earned.implied_sigma_24h),
@@ -300,8 +305,10 @@ def observed_pool(
         edge_7d=figure(earned.edge_7d),
         fee_low_factor=significant(earned.spread.low),
         fee_high_factor=significant(earned.spread.high),
+        week_low_factor=significant(earned.spread.week_low),
+        week_high_factor=significant(earned.spread.week_high),
     )
-    terms = FeeTerms(key.fee, seen.state.protocol_fee)
+    terms = FeeTerms(key.fee, seen.state.protocol_fee, key.tick_spacing)
     observed = ObservedPool(
         token0=token0.facts,
         token1=token1.facts,
@@ -320,6 +327,7 @@ def observed_pool(
         "volatility": moved.source,
         "volatility of 24 h": source_words(moved.sigma_24h),
         "volatility of 7 d": source_words(moved.sigma_7d),
+        "volatility of 30 d": source_words(moved.sigma_30d),
         "path efficiency": source_words(moved.path_efficiency),
         "fees of 24 h": source_words(earned.fees_24h_usd),
         "implied volatility of 24 h": source_words(earned.implied_sigma_24h),
@@ -338,10 +346,13 @@ async def _read_week(
     states: Sequence[PoolState],
     watch: Callable[[ScanProgress], None],
 ) -> dict[PoolId, PoolHours]:
-    return await read_hours(
+    return await read_given_hours(
         sources.client,
         sources.network,
-        {state.pool_id: FeeTerms(state.key.fee, state.protocol_fee) for state in states},
+        {
+            state.pool_id: FeeTerms(state.key.fee, state.protocol_fee, state.key.tick_spacing)
+            for state in states
+        },
         _READ_SECONDS,
         memory=HourMemory(sources.store, sources.network, sources.clock),
         head=block,

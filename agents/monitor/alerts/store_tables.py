@@ -100,7 +100,8 @@ def connect(path: Path) -> sqlite3.Connection:
             if row is None:
                 connection.execute("INSERT INTO alert_book VALUES (?, 0, 1)", (ALERTS_VERSION,))
             elif row[0] != ALERTS_VERSION:
-                raise NewerStoreError("The alerts were written by another version of zuno.")
+                age = "a newer" if row[0] > ALERTS_VERSION else "an older"
+                raise NewerStoreError(f"The alerts were written by {age} zuno.")
     except BaseException:
         connection.close()
         raise

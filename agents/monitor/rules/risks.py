@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import AlertKind, Finding, Severity
 from agents.monitor.rules import worth_risks
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _CALMER_EDGE = 1.5
 """A standing alert needs this much more distance from the edge before it is over."""
+_JUST_OUTSIDE = 0.02
+"""Of the range's width: so near the edge a position is often back, and time alone is no alarm."""
 _CALMER_CHANCE = 0.1
 """And this much more chance to stay."""
 
@@ -40,7 +43,8 @@ def out_of_range(situation: Situation, thresholds: Thresholds, _: bool) -> Findi
     identity = position.identity
     beyond = _beyond(position.pool.tick, identity.tick_lower, identity.tick_upper)
     widths = beyond / (identity.tick_upper - identity.tick_lower)
-    critical = minutes >= thresholds.critical_minutes or widths >= thresholds.critical_distance
+    long_out = minutes >= thresholds.critical_minutes and widths >= _JUST_OUTSIDE
+    critical = long_out or widths >= thresholds.critical_distance
     price = situation.pair.price_text(position.pool.sqrt_price_x96)
     low, high = situation.pair.bounds(identity.tick_lower, identity.tick_upper)
     side, edge = ("below", low) if _is_low(situation, position.pool.tick) else ("above", high)
@@ -50,7 +54,7 @@ def out_of_range(situation: Situation, thresholds: Thresholds, _: bool) -> Findi
         Severity.CRITICAL if critical else Severity.WARNING,
         f"{situation.name} {where}{f' for {hours(minutes / 60)}' if minutes >= 1 else ''}:"
         f" {price}, {side if beyond else 'beside'} {edge}."
-        f" The range is {low} – {high}; outside it earns nothing.",
+        f" The range is {low} – {high}; no fees outside it.",
         _left(situation, position.pool.tick),
         situation.command("recommend"),
         {
@@ -173,12 +177,18 @@ def fee_changed(situation: Situation, _: Thresholds, __: bool) -> Finding | None
     if protocol == baseline.protocol_fee and (low == high or 0 < high < _FEE_RATIO * low):
         return None
     what = "the pool's fee" if low != high else "the protocol's share of the fee"
+    told = [
+        f"{name} went from {percent(before / PIPS)} to {percent(now / PIPS)}"
+        for name, before, now in (
+            ("the fee", baseline.lp_fee, pool.lp_fee),
+            ("the protocol's share", max(baseline.protocol_fee), max(protocol)),
+        )
+        if before != now
+    ]
     return Finding(
         AlertKind.FEE_CHANGED,
         Severity.WARNING,
-        f"{situation.name}: the fee went from {percent(baseline.lp_fee / PIPS)} to"
-        f" {percent(pool.lp_fee / PIPS)}, the protocol's share from"
-        f" {percent(max(baseline.protocol_fee) / PIPS)} to {percent(max(protocol) / PIPS)}.",
+        f"{situation.name}: {', '.join(told) or f'{what} changed'}.",
         f"{what} changed",
         situation.command("inspect"),
         {"lpFeePips": pool.lp_fee, "lpFeePipsBefore": baseline.lp_fee},
@@ -193,7 +203,7 @@ def hook_changed(situation: Situation, _: Thresholds, __: bool) -> Finding | Non
         AlertKind.HOOK_CHANGED,
         Severity.CRITICAL,
         f"{situation.name}: the code that runs as the pool's hook is not what it was. It may now"
-        " do what nobody has looked at; see whether you can still leave.",
+        " do what nobody has looked at; see whether you can still close it.",
         "the hook's code changed",
         situation.command("exit-drill"),
         {"code": now, "codeBefore": situation.baseline.hook_code},
@@ -263,13 +273,13 @@ def hedge_drifted(situation: Situation, thresholds: Thresholds, standing: bool) 
     hedge = situation.hedge
     if hedge is None or not thresholds.hedge_drift:
         return None
-    delta = _coins(situation, hedge.token)
+    delta = _coins(situation, hedge)
     if delta is None:
         return None
     wanted = delta * hedge.ratio
     away = abs(hedge.short - wanted)
-    largest = max(wanted, hedge.short)
-    if largest <= _DUST or away < wanted * thresholds.hedge_drift * (_CALMER if standing else 1):
+    largest, band = max(wanted, hedge.short), hedge.band or thresholds.hedge_drift
+    if largest <= _DUST or away < wanted * band * (_CALMER if standing else 1):
         return None
     drift = away / wanted if wanted > _DUST else None
     told = "" if drift is None else f", {percent(drift)} away"
@@ -279,7 +289,7 @@ def hedge_drifted(situation: Situation, thresholds: Thresholds, standing: bool) 
         f"{situation.name} holds {delta:.4g} {hedge.coin} and {hedge.short:.4g} is short for it:"
         f" its hedge of {hedge.ratio:.0%} would be {wanted:.4g}{told}.",
         "the hedge no longer fits what the position holds",
-        situation.command("hedge"),
+        f"{situation.command('hedge')}{hedge.flags}",
         {
             "delta": f"{delta:.6g}",
             "short": f"{hedge.short:.6g}",
@@ -289,29 +299,103 @@ def hedge_drifted(situation: Situation, thresholds: Thresholds, standing: bool) 
     )
 
 
-def hedge_stale(network: Network, position_id: int, hedge: HeldHedge) -> Finding | None:
-    """Of a position that holds nothing in this wallet any more."""
-    if abs(hedge.short) <= _DUST:
+def hedge_margin(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
+    """How far the price may rise before the venue closes the short."""
+    hedge = situation.hedge
+    if hedge is None or hedge.to_liquidation is None or hedge.short <= _DUST:
         return None
+    limit = thresholds.hedge_margin
+    if hedge.to_liquidation >= limit * (_CALMER_EDGE if standing else 1):
+        return None
+    critical = hedge.to_liquidation < limit / 2
     return Finding(
-        AlertKind.HEDGE_STALE,
-        Severity.WARNING,
-        f"#{position_id} holds nothing here any more, and {hedge.short:.4g} {hedge.coin} is still"
-        " short for it. Hedge the position that took its place, or close what is short.",
-        "the hedge has lost its position",
-        f"zuno --network {network.name} positions",
-        {"short": f"{hedge.short:.6g}"},
+        AlertKind.HEDGE_MARGIN,
+        Severity.CRITICAL if critical else Severity.WARNING,
+        f"The hedge of {situation.name} is short of margin: {hedge.coin} may rise by about"
+        f" {percent(max(hedge.to_liquidation, 0.0))} before the venue closes it."
+        " Add margin there, or close a part.",
+        "the account has little margin left",
+        f"{situation.command('unhedge')} 50",
+        {"toLiquidation": f"{hedge.to_liquidation:.4g}"},
     )
 
 
-def _coins(situation: Situation, token: Address) -> float | None:
-    """Whole coins that the position holds; None where it is not one of the pair."""
+def hedge_funding(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
+    """What it costs to stay short, where shorts pay."""
+    hedge = situation.hedge
+    if hedge is None or hedge.funding_a_day is None or hedge.short <= _DUST:
+        return None
+    limit = thresholds.hedge_funding
+    if not limit or hedge.funding_a_day < limit * (_CALMER if standing else 1):
+        return None
+    return Finding(
+        AlertKind.HEDGE_FUNDING,
+        Severity.INFO,
+        f"Being short for {situation.name} costs {percent(hedge.funding_a_day)} a day by now:"
+        f" funding of {hedge.coin} has turned.",
+        "shorts pay funding",
+        f"{situation.command('hedge')}{hedge.flags}",
+        {"fundingADay": f"{hedge.funding_a_day:.4g}"},
+    )
+
+
+def hedge_wanted(situation: Situation, _: Thresholds, __: bool) -> Finding | None:
+    """It can only be known with the venue answering again."""
+    hedge = situation.hedge
+    if hedge is None or hedge.wanted is None or all(leg.short <= _DUST for leg in hedge.legs):
+        return None
+    return Finding(
+        AlertKind.HEDGE_WANTED,
+        Severity.WARNING,
+        f"You asked to close the hedge of {situation.name} while the venue did not answer."
+        " It answers again; nothing was sent.",
+        "a hedge waits to be closed",
+        f"{situation.command('unhedge')}{hedge.wanted}",
+        {},
+    )
+
+
+def of_any_coin(judge: Judgment) -> Judgment:
+    """The first coin of a position for which it stands: one alert a position, whatever it holds."""
+
+    def judged(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
+        legs = () if situation.hedge is None else situation.hedge.legs
+        found = (judge(replace(situation, hedge=leg), thresholds, standing) for leg in legs)
+        return next(filter(None, found), None)
+
+    return judged
+
+
+def hedge_stale(network: Network, position_id: int, hedge: HeldHedge) -> Finding | None:
+    """Of a position that holds nothing in this wallet any more."""
+    legs = [leg for leg in hedge.legs if abs(leg.short) > _DUST]
+    if not legs:
+        return None
+    short = " and ".join(f"{leg.short:.4g} {leg.coin}" for leg in legs)
+    return Finding(
+        AlertKind.HEDGE_STALE,
+        Severity.WARNING,
+        f"#{position_id} holds nothing here any more, and {short} is still"
+        " short for it. Close the hedge, or hedge the position that took its place.",
+        "the hedge has lost its position",
+        f"zuno --network {network.name} unhedge {position_id}",
+        {"short": f"{legs[0].short:.6g}"},
+    )
+
+
+def _coins(situation: Situation, hedge: HeldHedge) -> float | None:
+    """What the position holds, in what the contract is of; None where it is not of the pair."""
     position, key = situation.position, situation.position.pool.key
     amounts = {key.currency0: position.amount0, key.currency1: position.amount1}
+    if hedge.token not in amounts:
+        return None
+    total = 0.0
     for one in (situation.pair.base, situation.pair.quote):
-        if one.address == token and one.decimals is not None:
-            return float(amounts[token] / 10**one.decimals)
-    return None
+        rate = hedge.rate if one.address == hedge.token else hedge.other_rate
+        if rate and one.decimals is None:
+            return None
+        total += amounts[one.address] / 10 ** (one.decimals or 0) * rate
+    return total
 
 
 class HeldHedge(Struct, frozen=True):
@@ -325,10 +409,40 @@ class HeldHedge(Struct, frozen=True):
     """Of the coins the position holds, what should be short."""
     short: float
     """Coins, with what still waits to be sold."""
+    rate: float = 1.0
+    """Of what the contract is of, how much one of the position's coins is worth."""
+    band: float = 0.0
+    """How far it may be off before it is adjusted; 0 is the threshold that is set for all."""
+    to_liquidation: float | None = None
+    """By which share the price may rise before the venue closes it; None where nobody can tell."""
+    funding_a_day: float | None = None
+    """What the short pays, as a share of its worth; below 0 it is paid."""
+    other_rate: float = 0.0
+    """The same of the pool's other token; 0 where that is no coin of this contract."""
+    wanted: str | None = None
+    """The part somebody wanted closed while the venue did not answer, as it is typed."""
+    others: tuple[HeldHedge, ...] = ()
+    """Of the other coins of its position."""
+
+    @property
+    def legs(self) -> tuple[HeldHedge, ...]:
+        return (self, *self.others)
+
+    @property
+    def flags(self) -> str:
+        """Of the command that brings it back to its target."""
+        target = "" if self.ratio == 1 else f" --target {self.ratio * 100:g}%"
+        return f"{target} --band {self.band * 100:g}%" if self.band else target
 
 
 class HedgeSource(Protocol):
-    """Tells what is short on venues; it may not change anything there."""
+    """Tells what is short on venues, and brings there what was approved and is missing."""
+
+    async def tend_trades(self) -> Mapping[str, str] | None:
+        """Sends stops that are missing and cancels what is left over; by plan, what is urgent.
+
+        None where a venue cannot be read.
+        """
 
     async def held_hedges(self) -> Mapping[int, HeldHedge] | None:
         """By position of one network; None where a venue cannot be read."""
@@ -410,11 +524,22 @@ RULES: Mapping[AlertKind, AlertRule] = {
         "the loss is smaller than the level again", worth_risks.loss_level
     ),
     AlertKind.HEDGE_DRIFTED: AlertRule(
-        "the hedge fits what the position holds again", hedge_drifted
+        "the hedge fits what the position holds again", of_any_coin(hedge_drifted)
     ),
+    AlertKind.HEDGE_MARGIN: AlertRule(
+        "the hedge has margin enough again", of_any_coin(hedge_margin)
+    ),
+    AlertKind.HEDGE_FUNDING: AlertRule(
+        "being short costs little again", of_any_coin(hedge_funding)
+    ),
+    AlertKind.HEDGE_WANTED: AlertRule("it was asked for again, or closed", hedge_wanted),
     AlertKind.HEDGE_STALE: AlertRule("nothing is short for it any more"),
+    AlertKind.TRADE_UNPROTECTED: AlertRule("it has its stop again, or is closed"),
     AlertKind.OWNER_CHANGED: AlertRule("the position is back in this wallet"),
     AlertKind.PRICE_CROSSED: AlertRule("the price is on the other side again"),
+    AlertKind.STANDING_ORDER: AlertRule("the order is well, or was told of for a day"),
+    AlertKind.WATCH_KEY_LOW: AlertRule("it has coin for gas again"),
+    AlertKind.SETTING_UNKNOWN: AlertRule("the settings are understood again"),
     AlertKind.BLIND: AlertRule("the chain can be read again"),
 }
 """One row a kind: every kind has one, or nothing starts."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -29,7 +31,23 @@ if TYPE_CHECKING:
 
 _TITLE = 200
 _MOST_ENTRIES = 200
-_FORBIDDEN = (b"<!DOCTYPE", b"<!ENTITY")
+_FORBIDDEN = ("<!DOCTYPE", "<!ENTITY")
+_MOST_TAGS = 40_000
+"""A feed of two hundred entries has a few thousand; nested without end they take memory."""
+_MARKED = (
+    ("utf-8-sig", codecs.BOM_UTF8),
+    ("utf-32", codecs.BOM_UTF32_LE),
+    ("utf-32", codecs.BOM_UTF32_BE),
+    ("utf-16", codecs.BOM_UTF16_LE),
+    ("utf-16", codecs.BOM_UTF16_BE),
+)
+_UNMARKED = (
+    ("utf-32-le", b"<\0\0\0"),
+    ("utf-32-be", b"\0\0\0<"),
+    ("utf-16-le", b"<\0"),
+    ("utf-16-be", b"\0<"),
+)
+_DECLARED = re.compile(rb"""^<\?xml[^>]{0,80}encoding\s*=\s*["']([A-Za-z0-9._-]{1,20})["']""")
 
 
 class Headline(NamedTuple):
@@ -40,11 +58,15 @@ class Headline(NamedTuple):
 
 def read_feed(body: bytes, name: str) -> tuple[Headline, ...]:
     """Entries that have a time, the newest first; raises MarketError for what is no feed."""
-    if any(mark in body.upper() for mark in _FORBIDDEN):
+    # Read as text first: in UTF-16 nobody would find a declaration among the bytes.
+    text = _decoded(body, name)
+    if any(mark in text.upper() for mark in _FORBIDDEN):
         raise MarketError(f"the feed of {name} declares entities, which no feed needs")
+    if text.count("<") > _MOST_TAGS:
+        raise MarketError(f"the feed of {name} has more parts than any feed needs")
     try:
         # Without declarations there is nothing to expand.
-        root = ElementTree.fromstring(body)  # noqa: S314
+        root = ElementTree.fromstring(text)  # noqa: S314
     except ElementTree.ParseError:
         raise MarketError(f"{name} sent no feed that can be read") from None
     if _local(root) not in ("rss", "feed", "RDF"):
@@ -55,6 +77,17 @@ def read_feed(body: bytes, name: str) -> tuple[Headline, ...]:
         if (time := _time(entry)) is not None and (title := _title(entry))
     ]
     return tuple(sorted(found, reverse=True))
+
+
+def _decoded(body: bytes, name: str) -> str:
+    """By its first bytes, else as it declares itself, else UTF-8."""
+    marked = (encoding for encoding, mark in (*_MARKED, *_UNMARKED) if body.startswith(mark))
+    declared = _DECLARED.match(body.lstrip())
+    encoding = next(marked, declared[1].decode() if declared else "utf-8")
+    try:
+        return body.decode(encoding).lstrip()
+    except (LookupError, ValueError):
+        raise MarketError(f"{name} sent no feed that can be read") from None
 
 
 def _entries(root: ElementTree.Element) -> Iterator[ElementTree.Element]:
@@ -216,6 +249,11 @@ class ExtractionReply(StructuredReply):
     claims: list[Sentence] = Field(default=[], max_length=12)
 
 
+def _situation(sections: Mapping[SectionName, ContextSection], coin: str) -> str:
+    """What is asked for: the coin, and all that the market says of itself now."""
+    return " ".join((coin, *(one.text for one in sections.values() if one.text)))
+
+
 class MemoryIngestion:
     def __init__(
         self, memory: TradeMemory, clock: Callable[[], float], model: Model | None = None
@@ -239,18 +277,22 @@ class MemoryIngestion:
         ]
         if not told:
             return unavailable(SectionName.INGESTION, _SOURCE, "there is nothing to file")
-        new = 0
+        new, names = 0, []
         try:
             for one in told:
                 memory_id = f"{one.name.value}-{coin}-{int(now // _HOUR)}"
+                names.append(memory_id)
                 if not self._memory.holds(memory_id):
                     text = await self._extracted(one.text)
                     self._memory.file_text(memory_id, one.name.value.upper(), text)
                     new += 1
+            channels = [name.value.upper() for name in _TOLD]
+            found = self._memory.texts_like(_situation(sections, coin), channels, names)
         except IndexUnavailableError as error:
             return unavailable(SectionName.INGESTION, _SOURCE, str(error))
         words = f"{len(told)} texts are filed, {new} of them new in this hour."
-        numbers = {"filed": float(len(told)), "new": float(new)}
+        numbers = {"filed": float(len(told)), "new": float(new), "found": float(len(found))}
+        words = "\n".join((words, *(clean_text(text) for text in found)))
         return section(SectionName.INGESTION, _SOURCE, words, numbers, as_of=now, now=now)
 
     async def _extracted(self, text: str) -> str:

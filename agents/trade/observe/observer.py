@@ -130,7 +130,6 @@ class MarketObserver:
         market = MarketSnapshot(
             symbol=symbol,
             venue=ask.name,
-            venue_kind=question.account.venue_kind,
             time=time,
             mark=funding.mark,
             price_step=rules.price_step,
@@ -246,7 +245,7 @@ def _funding_section(
         f"Funding {funding.rate:+.4%} for 8 h, mark {funding.mark:,.2f}."
         f"{_elsewhere_words(elsewhere, funding.mark)}",
         {
-            "rate": funding.rate,
+            "rate": funding.rate_of_8_hours,
             "mark": funding.mark,
             "index": funding.index,
             **_elsewhere_numbers(others, funding.mark),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from agents.trade.facts import ContextSection
 from agents.trade.indicators import z_score
 from agents.trade.terms import SectionName, SectionStatus
-from chain.exchange.public import deribit, fear_greed, fred, okx
+from chain.exchange.public import deribit, fear_greed, fred, okx, surroundings
 
 if TYPE_CHECKING:
     from chain.exchange.public.deribit import DeribitPublic
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from chain.exchange.public.fred import DayValue, Fred
     from chain.exchange.public.market import VenueReading
     from chain.exchange.public.okx import OkxPublic
+    from chain.exchange.public.surroundings import DemoSurroundings
 
 OLDEST_SECONDS = {
     SectionName.FUNDING: 300,
@@ -198,6 +199,34 @@ class LiquidationsReader:
             as_of=now,
             now=now,
         )
+
+
+class SimulatedReader:
+    """One kind of source of the demo's world, by what its own market does."""
+
+    def __init__(self, name: SectionName, source: DemoSurroundings) -> None:
+        self._name = name
+        self._source = source
+
+    async def read(self, coin: str) -> ContextSection:
+        seen = await self._source.read(coin, 0.0)
+        numbers = seen.numbers.get(self._name.value)
+        if numbers is None:
+            return unavailable(self._name, surroundings.SOURCE, "the demo has none")
+        told = ", ".join(
+            f"{field.replace('_', ' ')} {number:,.4g}" for field, number in numbers.items()
+        )
+        words = f"Simulated: {told}."
+        now = seen.time
+        return section(self._name, surroundings.SOURCE, words, numbers, as_of=now, now=now)
+
+
+SIMULATED = (
+    SectionName.OPTIONS,
+    SectionName.FEAR_GREED,
+    SectionName.LIQUIDATIONS,
+    SectionName.MACRO,
+)
 
 
 def curve_days(two: Sequence[DayValue], ten: Sequence[DayValue]) -> list[float]:

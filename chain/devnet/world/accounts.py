@@ -47,6 +47,9 @@ STRANGER = account("stranger")
 
 DEMO_WALLET = account("demo wallet")
 
+WATCH_KEY = account("watch key")
+"""Carries out the demo wallet's standing orders; it owns nothing but coin for gas."""
+
 NEIGHBOUR = account("neighbour")
 """Another liquidity provider, who gives positions away and takes them."""
 

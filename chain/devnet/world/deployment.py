@@ -6,12 +6,20 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Struct
 
 from chain.contracts import abi
 from chain.contracts.addresses import keccak
+from chain.contracts.delegation import (
+    DELEGATION_MANAGER,
+    ENTRY_POINT,
+    EXACT_EXECUTION,
+    LIMITED_CALLS,
+    NONCES,
+    TIMESTAMPS,
+)
 from chain.contracts.networks import NATIVE, Address, Contracts
 from chain.devnet.npm_packages import PackageError, bundled_lock, ensure_package
 from chain.devnet.world.accounts import DEMO_WALLET, DEPLOYER, ISSUER, KEEPER, RESIDENTS
@@ -25,6 +33,9 @@ from chain.devnet.world.hook_code import (
 )
 from chain.devnet.world.writing import BlockDraft, UnsignedCall
 
+if TYPE_CHECKING:
+    from chain.devnet.json_rpc import NodeClient
+
 ContractName = Literal[
     "PoolManager",
     "PositionManager",
@@ -36,13 +47,29 @@ ContractName = Literal[
     "WETH",
     "MockERC20",
     "TickMathTest",
+    "EIP7702StatelessDeleGator",
+    "DelegationManager",
+    "ExactExecutionEnforcer",
+    "LimitedCallsEnforcer",
+    "TimestampEnforcer",
+    "NonceEnforcer",
 ]
 _NAMES: Mapping[str, ContractName] = {name: name for name in get_args(ContractName)}
 
+_OF_DELEGATIONS: Mapping[ContractName, Address] = {
+    "EIP7702StatelessDeleGator": "0x63c0c19a282a1b52b07dd5a65b58948a07dae32b",
+    "DelegationManager": DELEGATION_MANAGER,
+    "ExactExecutionEnforcer": EXACT_EXECUTION,
+    "LimitedCallsEnforcer": LIMITED_CALLS,
+    "TimestampEnforcer": TIMESTAMPS,
+    "NonceEnforcer": NONCES,
+}
+"""The contracts of delegations, and where they stand on every chain."""
 RUNTIME_ONLY: frozenset[ContractName] = frozenset({"Permit2", "Multicall3"})
 """Contracts known by what runs, not by what deploys: they stand at their canonical addresses."""
 
 _PERMIT2_RUNTIME = re.compile(r'hex"([0-9a-f]+)"')
+_DELEGATION_CREATION = re.compile(r'bytecode = "0x([0-9a-f]+)"')
 _MULTICALL3_CREATION = re.compile(r"multicall3Bytecode = '0x([0-9a-f]+)'")
 _MULTICALL3_CONSTRUCTOR = bytes.fromhex(
     "608060405234801561001057600080fd5b506115b9806100206000396000f3fe"
@@ -64,6 +91,8 @@ def code_in(name: ContractName, content: bytes) -> bytes:
     """The code a file of a package holds."""
     if name == "Permit2":
         return _literal(_PERMIT2_RUNTIME, content, name)
+    if name in _OF_DELEGATIONS:
+        return _literal(_DELEGATION_CREATION, content, name)
     if name == "Multicall3":
         creation = _literal(_MULTICALL3_CREATION, content, name)
         if not creation.startswith(_MULTICALL3_CONSTRUCTOR):
@@ -128,6 +157,7 @@ CONTRACTS = Contracts(
     universal_router=created_address(DEPLOYER.address, 4),
     permit2="0x000000000022d473030f116ddee9f6b43ac78ba3",
     multicall3="0xca11bde05977b3631167028862be2a173976ca11",
+    delegate=_OF_DELEGATIONS["EIP7702StatelessDeleGator"],
 )
 UNIVERSAL_ROUTER = created_address(DEPLOYER.address, 4)
 
@@ -193,6 +223,25 @@ def deploy_protocol(page: BlockDraft, codes: Mapping[ContractName, bytes]) -> No
             router_parameters,
         ),
     )
+
+
+def place_delegations(node: NodeClient, codes: Mapping[ContractName, bytes]) -> None:
+    """Put what the constructors of delegations' contracts make at their canonical addresses.
+
+    Run as if it were the code there, each returns what it would leave there on a real chain: it
+    knows its own address and the chain's id.
+    """
+    given = {
+        "EIP7702StatelessDeleGator": (DELEGATION_MANAGER, ENTRY_POINT),
+        "DelegationManager": (DEPLOYER.address,),
+    }
+    for name, address in _OF_DELEGATIONS.items():
+        parties = given.get(name, ())
+        creation = codes[name] + abi.encode(("address",) * len(parties), parties)
+        made = node.ask(
+            "eth_call", {"to": address}, "latest", {address: {"code": "0x" + creation.hex()}}
+        )
+        node.ask("anvil_setCode", address, made)
 
 
 def deploy_tokens(page: BlockDraft, codes: Mapping[ContractName, bytes]) -> None:

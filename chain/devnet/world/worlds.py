@@ -25,12 +25,14 @@ from chain.devnet.anvil import Anvil, AnvilError, genesis_file, running_anvil
 from chain.devnet.defaults import BLOCK_SECONDS, CHAIN_ID
 from chain.devnet.json_rpc import NodeClient, NodeError, NodeRefusedError
 from chain.devnet.npm_packages import bundled_lock
+from chain.devnet.world.accounts import WATCH_KEY
 from chain.devnet.world.demo_life import DemoLife
 from chain.devnet.world.deployment import (
     GENESIS_TIME,
     ContractName,
     contract_codes,
     genesis_accounts,
+    place_delegations,
 )
 from chain.devnet.world.founding import found
 from chain.devnet.world.market import (
@@ -68,6 +70,7 @@ SURE_SWAPS = 4
 
 _SIZES = {"week": WEEK_SIZE, "small": SMALL_SIZE}
 _MAGIC = b"zuno world 1\n"
+_WATCH_KEY_WEI = 5 * 10**16
 _END_SECONDS = 8.0
 
 
@@ -120,6 +123,8 @@ def opened_world(
         making = WorldMaking(codes, seed, size, chain_id, progress)
         with _node_watched(anvil):
             saved = _written_world(making, node, cache_folder(environment) / "worlds")
+            place_delegations(node, codes)
+            node.ask("anvil_setBalance", WATCH_KEY.address, hex(_WATCH_KEY_WEI))
         node.ask_all(
             [
                 ("anvil_setBlockTimestampInterval", (BLOCK_SECONDS,)),

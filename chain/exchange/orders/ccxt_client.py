@@ -11,12 +11,12 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from msgspec import Struct
+import msgspec
 
 from chain.base.clean_text import quoted
 from chain.base.errors import Failure, ZunoError
 from chain.exchange.orders.order import OrderProgress, OrderState, VenueOrder
-from chain.exchange.orders.venue import OrderUnansweredError
+from chain.exchange.orders.venue import OrderUnansweredError, VenueKeys
 from chain.prices.market_http import MarketError
 
 # The package's own start loads every exchange it knows, which takes seconds; here it is entered
@@ -31,16 +31,6 @@ class VenuePackageError(ZunoError):
     """What speaks with exchanges is not installed."""
 
     failure = Failure.REFUSED
-
-
-class VenueKeys(Struct, frozen=True):
-    """What an account is reached with; never printed."""
-
-    key: str
-    secret: str
-
-    def __repr__(self) -> str:
-        return "VenueKeys(…)"
 
 
 def open_client(
@@ -71,6 +61,13 @@ def open_client(
     if base_url is not None:
         client.urls["api"] = _rebased(client.urls["api"], base_url.rstrip("/"))
     return client
+
+
+def address_of(private_key: str) -> str:
+    """The address that a key signs for."""
+    _prepare()
+    exchange = importlib.import_module("ccxt.base.exchange").Exchange
+    return str(exchange.eth_get_address_from_private_key(private_key)).lower()
 
 
 def _is_here(base_url: str | None) -> bool:
@@ -119,6 +116,7 @@ _LOOKS = 3
 BETWEEN_LOOKS = 0.5
 _REASONS = {
     "DDoSProtection": "the venue was asked too often and lets nobody in for a while",
+    "RateLimitExceeded": "the venue was asked too often",
     "InvalidNonce": "this machine's clock is off",
     "InsufficientFunds": "margin is insufficient",
     "AuthenticationError": "the keys are refused",
@@ -137,13 +135,16 @@ class CcxtAsking:
         between_looks: float,
         *,
         tells_why: Callable[[str], bool] | None = None,
+        sentences: Mapping[str, str] | None = None,
     ) -> None:
         """`name` is the venue's, as people know it.
 
         `tells_why` judges the words of errors that ccxt has no kind for: whether they refuse.
+        `sentences` say what a code or a phrase of the venue means.
         """
         self._name = name
         self._tells_why = tells_why
+        self._sentences = sentences or {}
         self._client = client
         self._between_looks = between_looks
         self._errors = ccxt_errors()
@@ -218,11 +219,32 @@ class CcxtAsking:
     def _sentence(self, error: Exception) -> str:
         """Why, and what the venue said: quoted, short and without anything of a request."""
         words = str(error).removeprefix(f"{self._client.id} ").partition("signature=")[0]
-        said = quoted(words) or "without a reason"
-        for kind, words in _REASONS.items():
+        said = quoted(_message(words)) or "without a reason"
+        for phrase, sentence in self._sentences.items():
+            if phrase in words:
+                return f"{sentence} ({said})"
+        for kind, sentence in _REASONS.items():
             if isinstance(error, getattr(self._errors, kind)):
-                return f"{words} ({said})"
+                return f"{sentence} ({said})"
         return said
+
+
+def _message(words: str) -> str:
+    """What a venue says in the middle of its JSON, else all of it."""
+    try:
+        told = msgspec.json.decode(words[words.index("{") :])
+    except (ValueError, msgspec.DecodeError):
+        return words
+    for part in ("msg", "message", "error", "response", "name"):
+        inner = told.get(part) if isinstance(told, dict) else None
+        if isinstance(inner, str):
+            return inner
+        if isinstance(inner, dict):
+            return _message(msgspec.json.encode(inner).decode())
+    for status in told.get("data", {}).get("statuses", []) if isinstance(told, dict) else []:
+        if isinstance(status, dict) and isinstance(status.get("error"), str):
+            return str(status["error"])
+    return words
 
 
 def refused(order: VenueOrder, reason: str, now: float) -> OrderProgress:

@@ -19,10 +19,11 @@ _DUST = 1e-9
 
 
 class HedgeKey(NamedTuple):
-    """A position, by the chain it is on."""
+    """A position's coin, by the chain it is on: a pool of two coins has a hedge for each."""
 
     chain_id: int
     token_id: int
+    coin: str
 
 
 class TakenOver(NamedTuple):
@@ -46,6 +47,12 @@ class HedgeStart(Struct, frozen=True, kw_only=True):
     """The coin, as the pool knows it."""
     ratio: float
     """Of the coins it holds, what should be short."""
+    rate: float = 1.0
+    """Of what the contract is of, how much one coin was worth."""
+    other_rate: float = 0.0
+    """The same of the pool's other token; 0 where that is no coin of this contract."""
+    band: float = 0.2
+    """How far it may be off, as a share of what it should be, before it is adjusted."""
     amount0: str
     amount1: str
     """Digits: what it held with uncollected fees, in the tokens' smallest units."""
@@ -60,7 +67,7 @@ class HedgeStart(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> HedgeKey:
-        return HedgeKey(self.chain_id, int(self.token_id))
+        return HedgeKey(self.chain_id, int(self.token_id), self.coin)
 
 
 class HedgeFill(NamedTuple):
@@ -127,7 +134,7 @@ def position_hedges(
         mine = fills.setdefault(start.key, [])
         for token_id, coins in start.taken_over:
             mine.append(HedgeFill(start.time, -coins, start.mark, 0.0))
-            left = fills.setdefault(HedgeKey(start.chain_id, int(token_id)), [])
+            left = fills.setdefault(HedgeKey(start.chain_id, int(token_id), start.coin), [])
             left.append(HedgeFill(start.time, coins, start.mark, 0.0))
         for order in orders.get(plan_id, ()):
             sign = order.order.side.sign

@@ -17,13 +17,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.sqlite import open_database, transaction
+from chain.base.sqlite import open_versioned, transaction
 from chain.exchange.orders.hedge import HedgeStart
 from chain.exchange.orders.order import OrderProgress, VenueOrder
 
 if TYPE_CHECKING:
     import sqlite3
 
+_VERSION = 1
+"""Of the tables below; a change to them needs a migration."""
 APPROVED_SECONDS = 600
 """How long an approval of a trade lasts."""
 
@@ -98,7 +100,7 @@ class TradeJournal:
 
     @classmethod
     def open(cls, path: Path) -> TradeJournal:
-        return cls(open_database(path))
+        return cls(open_versioned(path, _VERSION))
 
     def __enter__(self) -> TradeJournal:
         return self
@@ -174,6 +176,47 @@ class TradeJournal:
                 (state, None if answer is None else msgspec.json.encode(answer), now, client_id),
             )
 
+    def resize(self, order: VenueOrder) -> None:
+        """What was written down and not yet sent becomes smaller, under the same name."""
+        with transaction(self._connection):
+            self._connection.execute(
+                "UPDATE sent_order SET body = ? WHERE client_id = ? AND state = ?",
+                (msgspec.json.encode(order), order.client_id, JournalState.INTENDED),
+            )
+
+    def add(
+        self,
+        entry: JournalEntry,
+        order: VenueOrder,
+        now: float,
+        *,
+        in_place_of: OrderProgress | None = None,
+    ) -> None:
+        """One more order of the same plan, not yet sent; what it stands in for has ended."""
+        with transaction(self._connection):
+            if in_place_of is not None:
+                self._connection.execute(
+                    "UPDATE sent_order SET state = ?, answer = ?, changed_at = ?"
+                    " WHERE client_id = ?",
+                    (
+                        JournalState.ACKNOWLEDGED,
+                        msgspec.json.encode(in_place_of),
+                        now,
+                        in_place_of.order.client_id,
+                    ),
+                )
+            self._connection.execute(
+                "INSERT INTO sent_order SELECT ?, plan_id, MAX(place) + 1, venue, ?, ?, NULL, ?"
+                " FROM sent_order WHERE plan_id = ?",
+                (
+                    order.client_id,
+                    msgspec.json.encode(order),
+                    JournalState.INTENDED,
+                    now,
+                    entry.plan_id,
+                ),
+            )
+
     def entries(self, plan_id: str | None = None) -> tuple[JournalEntry, ...]:
         """In the order in which they are sent."""
         rows = self._connection.execute(
@@ -201,6 +244,13 @@ class TradeJournal:
             (venue,),
         )
         return {plan: msgspec.json.decode(body, type=HedgeStart) for plan, body in rows}
+
+    def venues(self) -> tuple[str, ...]:
+        """Where anything was ever hedged."""
+        rows = self._connection.execute(
+            "SELECT DISTINCT approval.venue FROM hedge JOIN approval USING (plan_id)"
+        )
+        return tuple(venue for (venue,) in rows)
 
     def has_hedges(self) -> bool:
         """Whether anything was ever hedged, on any venue."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import StrEnum
 from math import floor
 from typing import TYPE_CHECKING
@@ -65,6 +66,8 @@ class VenueOrder(Struct, frozen=True, kw_only=True):
     slices: int = 1
     slice_seconds: int = 0
     """Between two parts; of a part that is sent by itself, how long after the one before."""
+    finishes: bool = False
+    """Takes at once what the order before it has not filled in its time, and no more than that."""
 
     def __post_init__(self) -> None:
         if not CLIENT_ID.fullmatch(self.client_id):
@@ -122,6 +125,43 @@ def would_take(order: VenueOrder, book: OrderBook) -> bool:
     return (order.price - others[0].price) * order.side.sign >= 0
 
 
+def fitted(order: VenueOrder, rules: ContractRules) -> VenueOrder:
+    """In whole steps of the venue, never more and never at a worse price than was asked for."""
+    takes = order.type in (OrderType.MARKET, OrderType.STOP)
+    step = rules.market_step or rules.quantity_step if takes else rules.quantity_step
+    quantity = _whole_steps(order.quantity, step, ROUND_FLOOR)
+    price = order.price
+    if price is not None:
+        down = (order.side is OrderSide.BUY) is not (order.type is OrderType.STOP)
+        price = _whole_steps(price, rules.price_step, ROUND_FLOOR if down else ROUND_CEILING)
+    return replace(order, quantity=quantity or order.quantity, price=price or order.price)
+
+
+def unfit(order: VenueOrder, rules: ContractRules, mark: float) -> str:
+    """Why the venue would not take it; empty where it would."""
+    takes = order.type in (OrderType.MARKET, OrderType.STOP)
+    most = min(rules.most_quantity, rules.market_most) if takes else rules.most_quantity
+    if order.quantity < rules.least_quantity:
+        return f"{order.quantity:g} is less than the venue takes: {rules.least_quantity:g}"
+    if order.quantity > most:
+        return f"{order.quantity:g} is more than the venue takes at once: {most:g}"
+    if order.price is not None and not rules.least_price <= order.price <= rules.most_price:
+        return f"{order.price:g} is outside the prices that the venue takes"
+    worth = Decimal(str(order.quantity)) * Decimal(str(order.price or mark))
+    if not order.reduce_only and worth < Decimal(str(rules.least_notional)):
+        return f"it is worth less than the venue takes: ${rules.least_notional:g}"
+    return ""
+
+
+def _whole_steps(value: float, step: float, rounding: str) -> float:
+    """In decimals, as venues count: 0.3 is three steps of 0.1."""
+    unit = Decimal(str(step))
+    # What travelled as a binary number may be a hair beside the step that was meant.
+    exact = round(Decimal(str(value)) / unit, _STEP_DIGITS)
+    return float(exact.to_integral_value(rounding) * unit)
+
+
+_STEP_DIGITS = 6
 _ROUNDING = 1e-9
 
 

@@ -1,26 +1,20 @@
-"""The one interface to a venue that takes orders, and sending through it exactly once."""
+"""The one interface to a venue that takes orders, and what a venue can do, as data."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from msgspec import Struct
 
 from chain.base.errors import Failure, ZunoError
-from chain.exchange.orders.closing import PlanOrders
-from chain.exchange.orders.journal import JournalEntry, JournalState, TradeApproval, TradeJournal
-from chain.exchange.orders.order import (
-    OrderProgress,
-    OrderState,
-    OrderType,
-    PerpetualPosition,
-    VenueOrder,
-)
 
 if TYPE_CHECKING:
-    from chain.exchange.orders.hedge import HedgeStart
+    from chain.exchange.orders.order import OrderProgress, PerpetualPosition, VenueOrder
+    from chain.exchange.public.abilities import VenueAbilities
+    from chain.exchange.public.binance import BinancePublic
+    from chain.exchange.public.market import ContractRules, FundingPayment, FundingState
 
 
 class OrderUnansweredError(ZunoError):
@@ -40,8 +34,8 @@ class VenueAccount(Struct, frozen=True):
     fees: float | None
     """None where the venue does not tell them in one sum."""
     funding: float
-    krw_per_usd: float | None = None
-    """Of a spot venue that counts in won."""
+    money_per_usd: float | None = None
+    """Where the venue counts in money of its own."""
     marks: dict[str, float] = {}
     """In dollars, where the venue prices what is held itself."""
 
@@ -50,12 +44,64 @@ class VenueAccount(Struct, frozen=True):
         return sum(position.quantity for position in self.positions if position.symbol == symbol)
 
 
+class AccountCheck(Struct, frozen=True):
+    """Sentences for people: what keeps orders from being sent, and what is good to know."""
+
+    faults: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    may_withdraw: bool = False
+    """The key can move money away; refused unless a setting allows it."""
+
+
+class VenueKeys(Struct, frozen=True):
+    """What an account is reached with; never printed."""
+
+    key: str
+    secret: str
+
+    def __repr__(self) -> str:
+        return "VenueKeys(…)"
+
+
+class VenueFees(Struct, frozen=True):
+    """Fractions of notional; Binance's of an ordinary account."""
+
+    maker: float = 0.0002
+    taker: float = 0.0005
+    most_leverage: float = 20.0
+    """Beyond it the venue itself refuses: its margin is insufficient."""
+
+
+class VenueContracts(Protocol):
+    """What a venue tells everybody about its contracts."""
+
+    async def rules(self, symbol: str) -> ContractRules: ...
+
+    async def funding(self, symbol: str) -> FundingState: ...
+
+    async def payments(self, symbol: str, *, since: int) -> tuple[FundingPayment, ...]: ...
+
+
+@runtime_checkable
+class TakesGroups(Protocol):
+    """A venue that takes what opens and what protects it at once, where its abilities say so."""
+
+    async def submit_group(self, orders: Sequence[VenueOrder]) -> tuple[OrderProgress, ...]: ...
+
+
 class Venue(Protocol):
     """A place that takes orders; the same client id twice is one order."""
 
     name: str
+    abilities: VenueAbilities
     late_seconds: float
     """An order that has not arrived so long after it was sent never will."""
+
+    @property
+    def contracts(self) -> VenueContracts: ...
+
+    async def check(self, symbol: str) -> AccountCheck:
+        """Whether the account and its key are fit for orders of this contract."""
 
     async def account(self) -> VenueAccount: ...
 
@@ -71,85 +117,39 @@ class Venue(Protocol):
 
     async def now(self) -> float: ...
 
-
-async def send_orders(
-    journal: TradeJournal,
-    venue: Venue,
-    approval: TradeApproval,
-    orders: Sequence[VenueOrder],
-    hedge: HedgeStart | None = None,
-    *,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    on_sent: Callable[[OrderProgress], None] = lambda _: None,
-) -> tuple[OrderProgress, ...]:
-    """Write all down, every part of them, then send each; what breaks off `reconcile` finds.
-
-    What only protects is not sent where the venue refused what it would protect, and follows the
-    first part of it; after a part that was refused no other is sent.
-    """
-    parts = [part for order in orders for part in await venue.parts(order)]
-    parts.sort(key=_waits)
-    journal.begin(approval, parts, await venue.now(), hedge)
-    sent: list[OrderProgress] = []
-    for part in parts:
-        waits = _waits(part)
-        refused = any(order.state is OrderState.REFUSED for order in (sent if waits else sent[:1]))
-        if refused:
-            journal.mark(part.client_id, JournalState.ABANDONED, await venue.now())
-            continue
-        if waits:
-            await sleep(part.slice_seconds)
-        sent.append(await _send(journal, venue, part))
-        on_sent(sent[-1])
-    return tuple(sent)
+    async def close(self) -> None: ...
 
 
-async def reconcile(journal: TradeJournal, venue: Venue) -> tuple[JournalEntry, ...]:
-    """Ask the venue about everything left between: looking sends nothing.
+class VenueOpening(Struct, frozen=True):
+    """All that a venue may need to be opened."""
 
-    What it has is acknowledged. What it never had is abandoned: an order is sent while the person
-    who approved it is there, or not at all. What may still be on its way stays open.
-    """
-    left = [entry for entry in journal.unsettled() if entry.venue == venue.name]
-    for entry in left:
-        client_id, now = entry.order.client_id, await venue.now()
-        found = await venue.find(entry.order)
-        sending = entry.state is JournalState.SENDING
-        if found is None and sending and now - entry.changed_at < venue.late_seconds:
-            continue
-        state = JournalState.ABANDONED if found is None else JournalState.ACKNOWLEDGED
-        journal.mark(client_id, state, now, found)
-    names = {entry.order.client_id for entry in left}
-    return tuple(entry for entry in journal.entries() if entry.order.client_id in names)
+    market: BinancePublic
+    """Tells the time, by which everything of the desk is dated."""
+    base_url: str
+    keys: VenueKeys
+    paper: Path
+    """Where made-up money is kept."""
+    paper_usd: float | None
 
 
-async def current_orders(
-    journal: TradeJournal, venue: Venue, plan_ids: Collection[str] | None = None
-) -> tuple[PlanOrders, ...]:
-    """How the orders of these plans stand, or of all; one that has ended is not asked for again."""
-    plans: dict[str, list[OrderProgress]] = {}
-    for entry in journal.entries():
-        wanted = plan_ids is None or entry.plan_id in plan_ids
-        if not wanted or entry.venue != venue.name or entry.state is JournalState.ABANDONED:
-            continue
-        known, client_id = entry.answer, entry.order.client_id
-        if known is None or known.is_open:
-            known = await venue.find(entry.order)
-            if known is not None and not known.is_open:
-                journal.mark(client_id, JournalState.ACKNOWLEDGED, await venue.now(), known)
-        plans.setdefault(entry.plan_id, [])
-        if known is not None:
-            plans[entry.plan_id].append(known)
-    return tuple(PlanOrders(plan_id, tuple(found)) for plan_id, found in plans.items())
+class VenueEntry(Struct, frozen=True, kw_only=True):
+    """A venue as it is found in its folder; opening it loads what it needs."""
 
-
-async def _send(journal: TradeJournal, venue: Venue, order: VenueOrder) -> OrderProgress:
-    journal.mark(order.client_id, JournalState.SENDING, await venue.now())
-    progress = await venue.submit(order)
-    journal.mark(order.client_id, JournalState.ACKNOWLEDGED, await venue.now(), progress)
-    return progress
-
-
-def _waits(part: VenueOrder) -> bool:
-    """Whether it is a later part of an order in slices."""
-    return part.type is not OrderType.SLICED and part.slice_seconds > 0
+    name: str
+    """As it is set, and as orders are filed."""
+    title: str
+    what: str
+    """Where orders go, after "Orders go to …:"."""
+    abilities: VenueAbilities
+    open: Callable[[VenueOpening], Venue]
+    fees: VenueFees = VenueFees()
+    prompts: tuple[str, str] | None = ("the API key", "the secret")
+    """What its keys are called; None where it needs none."""
+    keyring: str = ""
+    address: tuple[str, str] | None = None
+    """A market of its own to read, and what that is called."""
+    check_keys: Callable[[VenueKeys], str | None] = lambda _: None
+    """Why these cannot be its keys."""
+    identity: Callable[[VenueKeys], str | None] = lambda _: None
+    """Who signs with these keys, where an identity that was given up must never come back."""
+    advice: str = "A key that may trade and nothing else is enough."

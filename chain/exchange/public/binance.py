@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from itertools import pairwise
+from math import inf
 from typing import Literal
 
 from msgspec import Struct
@@ -20,11 +21,12 @@ from chain.exchange.public.market import (
     ContractRules,
     FundingPayment,
     FundingState,
+    NoContractError,
     OpenInterestPoint,
     OrderBook,
     VenueAnswer,
 )
-from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
+from chain.prices.market_http import MARKET_LIMITS, MarketHttp
 
 SOURCE = "Binance"
 BASE_URL = "https://fapi.binance.com"
@@ -38,6 +40,7 @@ INTERVAL_SECONDS: dict[CandleInterval, int] = {
     "1d": 86_400,
 }
 _KLINE_FIELDS = 12
+_FUNDING_HOURS = 8.0
 MOST_CANDLES = 1_000
 MOST_LEVELS = 1_000
 
@@ -61,6 +64,7 @@ class BinancePublic(ClosedAtEnd):
         self._http = MarketHttp(address.base_url, {}, name=address.name, limits=address.limits)
         self._clock = clock
         self._read = VenueAnswer(address.name)
+        self._hours: dict[str, float] | None = None
 
     async def close(self) -> None:
         await self._http.close()
@@ -75,7 +79,7 @@ class BinancePublic(ClosedAtEnd):
         for entry in self._read.rows(answer.get("symbols"), "list of contracts"):
             if isinstance(entry, dict) and entry.get("symbol") == symbol:
                 return self._contract(symbol, entry)
-        raise MarketError(f"{self.name} trades no {symbol}")
+        raise NoContractError(f"{self.name} trades no {symbol}")
 
     async def candles(
         self, symbol: str, interval: CandleInterval, *, count: int, since: int | None = None
@@ -122,7 +126,22 @@ class BinancePublic(ClosedAtEnd):
             index=self._read.positive(answer.get("indexPrice"), "index"),
             rate=self._read.number(answer.get("lastFundingRate"), "funding rate"),
             next_time=int(self._read.seconds(answer.get("nextFundingTime"), "next funding")),
+            interval_hours=(await self._intervals()).get(symbol, _FUNDING_HOURS),
         )
+
+    async def _intervals(self) -> dict[str, float]:
+        """Of contracts that are not funded at the usual times, asked for once."""
+        if self._hours is None:
+            what = "funding interval"
+            rows = self._read.rows(await self._get("/fapi/v1/fundingInfo"), what)
+            entries = [self._read.mapping(row, what) for row in rows]
+            self._hours = {
+                str(entry.get("symbol")): self._read.positive(
+                    entry.get("fundingIntervalHours"), what
+                )
+                for entry in entries
+            }
+        return self._hours
 
     async def payments(self, symbol: str, *, since: int) -> tuple[FundingPayment, ...]:
         """What was paid since a time, the oldest first."""
@@ -174,11 +193,22 @@ class BinancePublic(ClosedAtEnd):
         def step(name: str, field: str) -> float:
             return self._read.positive(filters.get(name, {}).get(field), f"contract {symbol}")
 
+        def bound(name: str, field: str, default: float) -> float:
+            """0 is Binance's way to say that there is none."""
+            value = filters.get(name, {}).get(field, "0")
+            return self._read.amount(value, f"contract {symbol}") or default
+
         return ContractRules(
             symbol,
             price_step=step("PRICE_FILTER", "tickSize"),
             quantity_step=step("LOT_SIZE", "stepSize"),
             least_notional=step("MIN_NOTIONAL", "notional"),
+            market_step=bound("MARKET_LOT_SIZE", "stepSize", step("LOT_SIZE", "stepSize")),
+            least_quantity=bound("LOT_SIZE", "minQty", 0.0),
+            most_quantity=bound("LOT_SIZE", "maxQty", inf),
+            market_most=bound("MARKET_LOT_SIZE", "maxQty", inf),
+            least_price=bound("PRICE_FILTER", "minPrice", 0.0),
+            most_price=bound("PRICE_FILTER", "maxPrice", inf),
         )
 
     def _candle(self, row: object) -> Candle:

@@ -12,6 +12,10 @@ from chain.prices.market_http import MarketError
 _MOST = 1e18
 
 
+class NoContractError(MarketError):
+    """The venue does not trade it."""
+
+
 class VenueAnswer:
     """Reads one venue's answers and names it where they are wrong."""
 
@@ -103,6 +107,17 @@ class FundingState(Struct, frozen=True):
     rate: float
     """Paid by longs to shorts at the next funding, as a fraction of notional: 0.0001 is 0.01 %."""
     next_time: int
+    interval_hours: float = 8.0
+    """Between two fundings of this contract."""
+
+    @property
+    def rate_a_day(self) -> float:
+        return self.rate * 24 / self.interval_hours
+
+    @property
+    def rate_of_8_hours(self) -> float:
+        """By which contracts of different intervals are compared."""
+        return self.rate_a_day / 3
 
 
 class FundingPayment(NamedTuple):
@@ -136,6 +151,13 @@ class ContractRules(Struct, frozen=True):
     quantity_step: float
     least_notional: float
     """Dollars."""
+    market_step: float | None = None
+    """Of what takes at any price; None where that is the same."""
+    least_quantity: float = 0.0
+    most_quantity: float = math.inf
+    market_most: float = math.inf
+    least_price: float = 0.0
+    most_price: float = math.inf
 
 
 def contract_symbol(coin: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.contracts import calldata as actions
+from chain.contracts.delegation import NOBODY, BatchCall, execute_batch
 from chain.contracts.networks import NATIVE, Address
 from chain.execution.build import recipes
 from chain.execution.build.facts import (
@@ -20,26 +21,36 @@ from chain.execution.build.facts import (
     TokenAllowances,
     Tolerance,
 )
-from chain.execution.build.recipes import Recipe, RecipeBounds
+from chain.execution.build.recipes import Change, Recipe, RecipeBounds
 from chain.execution.build.requests import (
+    Allowance,
+    CallRequest,
+    CancelOrdersRequest,
     CloseRequest,
     CollectRequest,
     CompoundRequest,
     CreateRequest,
     DecreaseRequest,
+    DelegateRequest,
     IncreaseRequest,
     Request,
     ReRangeRequest,
     RevokeRequest,
+    SeveralRequest,
     SwapRequest,
     UnwrapRequest,
     WalletRequest,
     WrapRequest,
 )
 from chain.execution.build.sizing import guaranteed_by_exit, survivable, with_wallet_balance
-from chain.execution.transaction import UnsignedTransaction
+from chain.execution.transaction import Authorization, UnsignedTransaction
+
+if TYPE_CHECKING:
+    from chain.contracts.signed_delegation import SignedDelegation
 
 EXPIRY_SECONDS = 30 * 60
+MOST_TOGETHER = 16
+"""Positions that one transaction changes: a tenth of what a block has room for."""
 
 _NONE = SpenderAllowance(0, 0)
 
@@ -105,13 +116,19 @@ GAS_CEILINGS = {
     "swap": 600_000,
     "wrap": 100_000,
     "unwrap": 100_000,
+    "delegate": 120_000,
+    "undelegate": 120_000,
+    "cancel order": 120_000,
+    "cancel all orders": 120_000,
+    "batch": 0,
 }
 """About twice what each step was measured to use; `with_gas` puts estimates in their place."""
 
 _GAS_MARGIN = (3, 2)
 """Refunds hide up to a fifth of what was needed, and each inner call holds back a part of it."""
-_NOT_MEASURABLE = frozenset({"unsubscribe"})
-"""The PositionManager asks for far more gas to be there than the subscriber then uses."""
+_NOT_MEASURABLE = frozenset({"unsubscribe", "delegate", "undelegate"})
+"""The PositionManager asks for far more gas to be there than the subscriber then uses; and no trial
+takes an authorization."""
 
 
 class StepBounds(Struct, frozen=True):
@@ -127,19 +144,33 @@ class Built(Struct, frozen=True):
     deadline: int
     tolerance: Tolerance
     """The drift that was built for: what is past it the chain refuses."""
+    spare_gas: int = 0
+    """What must be there in a batch although it is not used."""
 
 
-def build(request: Request, facts: ChainFacts) -> Built:
+def build(
+    request: Request,
+    facts: ChainFacts,
+    *,
+    as_one: bool = False,
+    cancels: Sequence[SignedDelegation] = (),
+) -> Built:
     """The sequence that carries the request out, its approvals first.
 
     Approvals come before the exit so that nothing but the next block lies between leaving a range
-    and entering the other.
+    and entering the other. As one transaction they are taken back at its end. `cancels` are orders
+    that fit no more once it is done.
     """
     facts = replace(facts, tolerance=survivable(request, facts))
+    if isinstance(request, DelegateRequest):
+        return Built(_lending(request, facts), (), (), facts.deadline, facts.tolerance)
     moving = _recipes(request, facts)
     _needs_balances(moving, facts)
     permissions = [each for recipe in moving for each in approvals(recipe, facts)]
-    steps = [*permissions, *_dismissal(request, facts), *moving]
+    ending = [recipes.cancel_order(order) for order in cancels]
+    steps = [*permissions, *_dismissal(request, facts), *moving, *ending]
+    if as_one and len(steps) > 1:
+        return _as_one(steps, moving, facts)
     return Built(
         tuple(_transaction(recipe, place, facts) for place, recipe in enumerate(steps)),
         tuple(StepBounds(recipe.step, recipe.bounds) for recipe in moving),
@@ -149,13 +180,52 @@ def build(request: Request, facts: ChainFacts) -> Built:
     )
 
 
+def _as_one(steps: Sequence[Recipe], moving: Sequence[Recipe], facts: ChainFacts) -> Built:
+    calls = [*steps, *(each for recipe in moving for each in _taken_back(recipe, facts))]
+    batch = replace(
+        _transaction(Recipe("batch", facts.sender, b""), 0, facts),
+        data=execute_batch([BatchCall(each.to, each.value, each.data) for each in calls]),
+        gas=sum(map(_ceiling, calls)),
+    )
+    return Built(
+        (batch,),
+        tuple(StepBounds(recipe.step, recipe.bounds) for recipe in moving),
+        (),
+        facts.deadline,
+        facts.tolerance,
+        sum(_ceiling(each) for each in calls if each.step in _NOT_MEASURABLE),
+    )
+
+
+def _taken_back(recipe: Recipe, facts: ChainFacts) -> Iterator[Recipe]:
+    """What was allowed for the recipe and may not all be used."""
+    for token, amount in sorted(recipe.pulled):
+        there = facts.allowances.get(token, TokenAllowances())
+        if not _suffices(there.through_permit2.get(recipe.to, _NONE), amount, facts.deadline):
+            yield recipes.revoke(Allowance(token, recipe.to, through_permit2=True), facts)
+        if there.to_permit2 < amount:
+            permit2 = facts.network.contracts.permit2
+            yield recipes.revoke(Allowance(token, permit2, through_permit2=False), facts)
+
+
+def _lending(request: DelegateRequest, facts: ChainFacts) -> tuple[UnsignedTransaction, ...]:
+    step = "undelegate" if request.delegate == NOBODY else "delegate"
+    before = [recipes.cancel_all_orders()] if request.cancels_orders else []
+    first = tuple(_transaction(recipe, place, facts) for place, recipe in enumerate(before))
+    alone = _transaction(Recipe(step, facts.sender, b""), len(first), facts)
+    lent = Authorization(facts.network.chain_id, request.delegate, alone.nonce + 1)
+    return (*first, replace(alone, authorization=lent))
+
+
 def with_gas(built: Built, used: Sequence[int]) -> Built:
     """The same bytes with limits half above what each step was seen to use."""
     more, of = _GAS_MARGIN
     return replace(
         built,
         transactions=tuple(
-            each if each.step in _NOT_MEASURABLE else replace(each, gas=gas * more // of)
+            each
+            if each.step in _NOT_MEASURABLE
+            else replace(each, gas=gas * more // of + built.spare_gas)
             for each, gas in zip(built.transactions, used, strict=True)
         ),
     )
@@ -172,7 +242,7 @@ def raised_gas(built: Built, more: Sequence[int]) -> Built:
     )
 
 
-def _recipes(request: Request, facts: ChainFacts) -> list[Recipe]:
+def _recipes(request: CallRequest, facts: ChainFacts) -> list[Recipe]:
     match request:
         case ReRangeRequest():
             return _re_range(request, facts)
@@ -182,13 +252,10 @@ def _recipes(request: Request, facts: ChainFacts) -> list[Recipe]:
                 if swap is None
                 else recipes.swap_and_enter(pool, span, budget, swap, facts)
             )
-            return [*_wrapping(made, facts), made]
         case IncreaseRequest(position, budget):
             made = recipes.add(position, budget, facts)
-            return [*_wrapping(made, facts), made]
         case SwapRequest(_, swap):
             made = recipes.swap(swap, facts)
-            return [*_wrapping(made, facts), made]
         case WrapRequest(amount):
             made = recipes.wrap(amount, facts)
         case UnwrapRequest(amount):
@@ -196,14 +263,22 @@ def _recipes(request: Request, facts: ChainFacts) -> list[Recipe]:
             _needs(made.to, amount, facts.balances)
         case RevokeRequest(allowances):
             return [recipes.revoke(each, facts) for each in allowances]
+        case CancelOrdersRequest(delegations):
+            return [*map(recipes.cancel_order, delegations)] or [recipes.cancel_all_orders()]
+        case SeveralRequest(parts):
+            changes = [_change_of_position(part, facts) for part in parts]
+            return [
+                recipes.carried_out(changes[first : first + MOST_TOGETHER], facts)
+                for first in range(0, len(changes), MOST_TOGETHER)
+            ]
         case _:
-            made = _change_of_position(request, facts)
-    return [made]
+            made = recipes.carried_out([_change_of_position(request, facts)], facts)
+    return [*_wrapping(made, facts), made]
 
 
 def _change_of_position(
     request: CloseRequest | CollectRequest | DecreaseRequest | CompoundRequest, facts: ChainFacts
-) -> Recipe:
+) -> Change:
     position = request.position
     if isinstance(request, CloseRequest):
         return recipes.leave(position, facts)
@@ -228,7 +303,7 @@ def _re_range(request: ReRangeRequest, facts: ChainFacts) -> list[Recipe]:
         sure if request.liquidity is None else with_wallet_balance(sure, position.pool.key, facts)
     )
     return [
-        recipes.leave(position, facts),
+        recipes.carried_out([recipes.leave(position, facts)], facts),
         recipes.swap_and_enter(
             position.pool, span, funds, request.swap, facts, sure=sure, liquidity=request.liquidity
         ),
@@ -251,12 +326,15 @@ def _wrapping(spending: Recipe, facts: ChainFacts) -> list[Recipe]:
     return [recipes.wrap(missing, facts)]
 
 
-def _dismissal(request: Request, facts: ChainFacts) -> list[Recipe]:
+def _dismissal(request: CallRequest, facts: ChainFacts) -> list[Recipe]:
     if isinstance(request, CreateRequest | SwapRequest | WalletRequest):
         return []
-    if request.position.subscriber is None:
-        return []
-    return [recipes.unsubscribe(request.position, facts)]
+    parts = request.parts if isinstance(request, SeveralRequest) else (request,)
+    return [
+        recipes.unsubscribe(part.position, facts)
+        for part in parts
+        if part.position.subscriber is not None
+    ]
 
 
 def _needs_liquidity(position: PositionFacts) -> None:
@@ -288,6 +366,10 @@ def _needs(token: Address, amount: int, held: Mapping[Address, int]) -> None:
         raise InsufficientBalanceError(token, there, amount)
 
 
+def _ceiling(recipe: Recipe) -> int:
+    return GAS_CEILINGS[recipe.step] * recipe.positions
+
+
 def _transaction(recipe: Recipe, place: int, facts: ChainFacts) -> UnsignedTransaction:
     return UnsignedTransaction(
         chain_id=facts.network.chain_id,
@@ -295,7 +377,7 @@ def _transaction(recipe: Recipe, place: int, facts: ChainFacts) -> UnsignedTrans
         to=recipe.to,
         value=recipe.value,
         data=recipe.data,
-        gas=GAS_CEILINGS[recipe.step],
+        gas=_ceiling(recipe),
         max_fee_per_gas=facts.fees.max_fee_per_gas,
         max_priority_fee_per_gas=facts.fees.max_priority_fee_per_gas,
         nonce=facts.nonce + place,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.contracts import abi
 from chain.contracts import calldata as actions
+from chain.contracts.delegation import DELEGATION_MANAGER, NONCES
 from chain.contracts.networks import NATIVE, Address
+from chain.contracts.signed_delegation import disable, raise_nonce
 from chain.execution.build.facts import BuildError, ChainFacts, PoolFacts, PositionFacts, Span
 from chain.execution.build.sizing import (
     Sized,
@@ -24,6 +27,7 @@ from chain.math.liquidity import Amounts
 
 if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolKey
+    from chain.contracts.signed_delegation import SignedDelegation
     from chain.execution.build.requests import Allowance, QuotedSwap
 
 NOTHING = Amounts(0, 0)
@@ -53,34 +57,53 @@ class Recipe(Struct, frozen=True):
     value: int = 0
     pulled: tuple[tuple[Address, int], ...] = ()
     """What the recipe may move out of the wallet through Permit2, by token."""
+    positions: int = 1
+    """How many of them it changes."""
 
 
-def leave(position: PositionFacts, facts: ChainFacts) -> Recipe:
+class Change(Struct, frozen=True):
+    """What is done with one position, balanced by itself: others may follow in the same call."""
+
+    step: str
+    actions: tuple[actions.PositionAction, ...]
+    bounds: RecipeBounds
+
+
+def carried_out(changes: Sequence[Change], facts: ChainFacts) -> Recipe:
+    """All of them in one call, in their order."""
+    each = [action for change in changes for action in change.actions]
+    data = actions.modify_liquidities(each, facts.deadline)
+    # Bounds are of one pair; those of several stand in the bytes of each.
+    bounds = changes[0].bounds if len(changes) == 1 else RecipeBounds()
+    return Recipe(changes[0].step, _manager(facts), data, bounds, positions=len(changes))
+
+
+def leave(position: PositionFacts, facts: ChainFacts) -> Change:
     least = exit_minimums(position, position.liquidity, facts.tolerance)
     key = position.pool.key
-    data = actions.modify_liquidities(
-        [
+    paid = guaranteed_by_exit(position, facts.tolerance)
+    return Change(
+        "exit",
+        (
             actions.Burn(position.token_id, *least),
             actions.TakePair(key.currency0, key.currency1, facts.sender),
-        ],
-        facts.deadline,
+        ),
+        RecipeBounds(paid),
     )
-    paid = guaranteed_by_exit(position, facts.tolerance)
-    return Recipe("exit", _manager(facts), data, RecipeBounds(paid))
 
 
-def take_out(position: PositionFacts, liquidity: int, step: str, facts: ChainFacts) -> Recipe:
+def take_out(position: PositionFacts, liquidity: int, step: str, facts: ChainFacts) -> Change:
     """Remove a part of the liquidity; of none, the fees alone come out."""
     least = exit_minimums(position, liquidity, facts.tolerance)
     key = position.pool.key
-    data = actions.modify_liquidities(
-        [
+    return Change(
+        step,
+        (
             actions.Decrease(position.token_id, liquidity, *least),
             actions.TakePair(key.currency0, key.currency1, facts.sender),
-        ],
-        facts.deadline,
+        ),
+        RecipeBounds(_sum(least, position.fees)),
     )
-    return Recipe(step, _manager(facts), data, RecipeBounds(_sum(least, position.fees)))
 
 
 def move(position: PositionFacts, span: Span, facts: ChainFacts) -> Recipe:
@@ -121,7 +144,7 @@ def add(position: PositionFacts, budget: Amounts, facts: ChainFacts) -> Recipe:
     )
 
 
-def compound(position: PositionFacts, facts: ChainFacts) -> Recipe:
+def compound(position: PositionFacts, facts: ChainFacts) -> Change:
     if not buys_liquidity(position.span, position.pool.sqrt_price_x96, position.fees):
         raise BuildError(
             f"The fees of position #{position.token_id} buy no liquidity in its range: there are "
@@ -129,10 +152,8 @@ def compound(position: PositionFacts, facts: ChainFacts) -> Recipe:
             f"{position.token_id}; take them out: zuno collect {position.token_id}"
         )
     sized = size_entry(position.span, position.pool.sqrt_price_x96, position.fees, facts.tolerance)
-    data = actions.modify_liquidities(_growth(position, sized), facts.deadline)
-    return Recipe(
-        "compound", _manager(facts), data, RecipeBounds(taken=sized.most, liquidity=sized.liquidity)
-    )
+    bounds = RecipeBounds(taken=sized.most, liquidity=sized.liquidity)
+    return Change("compound", tuple(_growth(position, sized)), bounds)
 
 
 def create(pool: PoolFacts, span: Span, budget: Amounts, facts: ChainFacts) -> Recipe:
@@ -250,6 +271,14 @@ def wrap(amount: int, facts: ChainFacts) -> Recipe:
 
 def unwrap(amount: int, facts: ChainFacts) -> Recipe:
     return Recipe("unwrap", _wrapped(facts), abi.encode_call("withdraw(uint256)", amount))
+
+
+def cancel_order(delegation: SignedDelegation) -> Recipe:
+    return Recipe("cancel order", DELEGATION_MANAGER, disable(delegation))
+
+
+def cancel_all_orders() -> Recipe:
+    return Recipe("cancel all orders", NONCES, raise_nonce())
 
 
 def revoke(allowance: Allowance, facts: ChainFacts) -> Recipe:

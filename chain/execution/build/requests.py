@@ -9,6 +9,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from chain.contracts.networks import Address
     from chain.contracts.pool_key import PoolKey
+    from chain.contracts.signed_delegation import SignedDelegation
     from chain.execution.build.facts import PoolFacts, PositionFacts, Span
     from chain.math.liquidity import Amounts
 
@@ -60,6 +61,12 @@ class CompoundRequest(Struct, frozen=True):
     position: PositionFacts
 
 
+class SeveralRequest(Struct, frozen=True):
+    """The same of several positions, in as few transactions as it takes."""
+
+    parts: tuple[CloseRequest | CollectRequest | CompoundRequest, ...]
+
+
 class CreateRequest(Struct, frozen=True):
     pool: PoolFacts
     span: Span
@@ -96,6 +103,20 @@ class RevokeRequest(Struct, frozen=True):
     allowances: tuple[Allowance, ...]
 
 
+class DelegateRequest(Struct, frozen=True):
+    """Lend the account to a contract's code; to nobody's, take it back."""
+
+    delegate: Address
+    cancels_orders: bool = False
+    """First raise the owner's nonce: lent again, the account would honour orders of before."""
+
+
+class CancelOrdersRequest(Struct, frozen=True):
+    """Have the chain refuse what was signed for another key, one step each; without any, all."""
+
+    delegations: tuple[SignedDelegation, ...] = ()
+
+
 PositionRequest = (
     ReRangeRequest
     | CloseRequest
@@ -104,8 +125,9 @@ PositionRequest = (
     | IncreaseRequest
     | CompoundRequest
 )
-WalletRequest = WrapRequest | UnwrapRequest | RevokeRequest
-Request = PositionRequest | CreateRequest | SwapRequest | WalletRequest
+WalletRequest = WrapRequest | UnwrapRequest | RevokeRequest | CancelOrdersRequest
+CallRequest = PositionRequest | SeveralRequest | CreateRequest | SwapRequest | WalletRequest
+Request = CallRequest | DelegateRequest
 
 
 def swap_in(request: Request) -> QuotedSwap | None:

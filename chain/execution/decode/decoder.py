@@ -14,11 +14,16 @@ from chain.base.errors import ZunoError
 from chain.contracts.addresses import keccak
 from chain.execution.decode.records import (
     Action,
+    Batch,
+    BatchedCall,
     Call,
+    CancelAllOrders,
+    CancelOrder,
     Command,
     DecodedBurn,
     DecodedCloseCurrency,
     DecodedDecrease,
+    DecodedDelegation,
     DecodedIncrease,
     DecodedMint,
     DecodedPermit2Transfer,
@@ -32,17 +37,20 @@ from chain.execution.decode.records import (
     DecodedTake,
     DecodedTakePair,
     DecodedV4Swap,
+    Delegation,
     Deposit,
     Execute,
     ModifyLiquidities,
     Multicall,
     Permit2Approval,
+    PlainCall,
     TokenApproval,
     Unsubscribe,
     Withdraw,
 )
 
 if TYPE_CHECKING:
+    from chain.contracts.networks import Address
     from chain.execution.transaction import UnsignedTransaction
 
 
@@ -78,6 +86,11 @@ _APPROVE_TOKEN = ("approve", ("address", "uint256"))
 _APPROVE_PERMIT2 = ("approve", ("address", "address", "uint160", "uint48"))
 _DEPOSIT: tuple[str, tuple[str, ...]] = ("deposit", ())
 _WITHDRAW = ("withdraw", ("uint256",))
+_CANCEL_ORDER = (
+    "disableDelegation",
+    ("(address,address,bytes32,(address,bytes,bytes)[],uint256,bytes)",),
+)
+_CANCEL_ALL = ("incrementNonce", ("address",))
 _FUNCTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     _MODIFY,
     _MULTICALL,
@@ -87,7 +100,14 @@ _FUNCTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     _APPROVE_PERMIT2,
     _DEPOSIT,
     _WITHDRAW,
+    _CANCEL_ORDER,
+    _CANCEL_ALL,
 )
+
+_EXECUTE_BATCH = ("execute", ("bytes32", "bytes"))
+_BATCH_MODE = bytes([1]) + bytes(31)
+"""Several calls, all of them or none."""
+_CALLS = "(address,uint256,bytes)[]"
 
 _PLAN = ("bytes", "bytes[]")
 _TRANSFER = ("address", "address", "uint160")
@@ -113,7 +133,12 @@ _ACTIONS: dict[int, type[Action]] = {
 
 def decode(transaction: UnsignedTransaction) -> DecodedStep:
     """The transaction with its calldata read back."""
-    return DecodedStep(transaction, decode_call(transaction.data))
+    given = transaction.authorization
+    if given is None:
+        return DecodedStep(transaction, decode_call(transaction.data))
+    if transaction.data:
+        raise DecodingError("The account is lent by a transaction that does something else, too.")
+    return DecodedStep(transaction, Delegation(given.delegate))
 
 
 def decode_call(data: bytes) -> Call:
@@ -136,6 +161,11 @@ def encode_call(call: Call) -> bytes:
             codes = bytes(_code(command) for command in commands)
             inputs = tuple(_written_command(command) for command in commands)
             return _written(_EXECUTE, (codes, inputs, deadline))
+        case Batch(calls):
+            written = tuple((each.to, each.value, encode_call(each.call)) for each in calls)
+            return _written(_EXECUTE_BATCH, (_BATCH_MODE, write((_CALLS,), (written,))))
+        case Delegation():
+            return b""
         case Unsubscribe():
             function: tuple[str, tuple[str, ...]] = _UNSUBSCRIBE
         case TokenApproval():
@@ -146,10 +176,27 @@ def encode_call(call: Call) -> bytes:
             function = _DEPOSIT
         case Withdraw():
             function = _WITHDRAW
+        case CancelOrder():
+            function = _CANCEL_ORDER
+        case CancelAllOrders():
+            function = _CANCEL_ALL
     return _written(function, _values(call))
 
 
 def _read_call(data: bytes) -> Call:
+    if data[:4] == _selector(_EXECUTE_BATCH):
+        mode, calls = read(_EXECUTE_BATCH[1], data[4:])
+        if mode != _BATCH_MODE:
+            raise DecodingError("The batch is not one that is carried out whole or not at all.")
+        return Batch(tuple(_read_batched(*each) for each in read((_CALLS,), calls)[0]))
+    return _read_plain(data)
+
+
+def _read_batched(to: Address, value: int, data: bytes) -> BatchedCall:
+    return BatchedCall(to, value, _read_plain(data))
+
+
+def _read_plain(data: bytes) -> PlainCall:
     function = _functions().get(data[:4])
     if function is None:
         raise DecodingError(f"No known call begins with 0x{data[:4].hex()}.")
@@ -162,18 +209,21 @@ def _read_call(data: bytes) -> Call:
     if function == _EXECUTE:
         codes, inputs, deadline = values
         return Execute(tuple(_read_commands(codes, inputs)), deadline)
-    simple: dict[tuple[str, tuple[str, ...]], type[Call]] = {
+    if function == _CANCEL_ORDER:
+        return CancelOrder(DecodedDelegation(*values[0]))
+    simple: dict[tuple[str, tuple[str, ...]], type[PlainCall]] = {
         _UNSUBSCRIBE: Unsubscribe,
         _APPROVE_TOKEN: TokenApproval,
         _APPROVE_PERMIT2: Permit2Approval,
         _DEPOSIT: Deposit,
         _WITHDRAW: Withdraw,
+        _CANCEL_ALL: CancelAllOrders,
     }
     return simple[function](*values)
 
 
 def _read_inner(data: bytes) -> ModifyLiquidities | Unsubscribe:
-    call = _read_call(data)
+    call = _read_plain(data)
     if not isinstance(call, ModifyLiquidities | Unsubscribe):
         raise DecodingError("A multicall may hold only modifyLiquidities and unsubscribe.")
     return call
@@ -187,7 +237,7 @@ def _read_commands(codes: bytes, inputs: Sequence[bytes]) -> Iterable[Command]:
         elif code == _PERMIT2_TRANSFER:
             yield DecodedPermit2Transfer(*read(_TRANSFER, data))
         elif code == _POSITION_MANAGER_CALL:
-            call = _read_call(data)
+            call = _read_plain(data)
             if not isinstance(call, ModifyLiquidities):
                 raise DecodingError("The router may call only modifyLiquidities.")
             yield DecodedPositionManagerCall(call)

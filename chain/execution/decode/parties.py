@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolKey
+from chain.execution.decode.batches import single_calls
 from chain.execution.decode.records import (
     Action,
+    Batch,
     Call,
     DecodedBurn,
     DecodedDecrease,
@@ -23,6 +26,7 @@ from chain.execution.decode.records import (
     DecodedTake,
     DecodedTakePair,
     DecodedV4Swap,
+    Delegation,
     Deposit,
     Execute,
     ModifyLiquidities,
@@ -50,6 +54,11 @@ class Parties(Struct, frozen=True):
     """Until when the chain runs the steps that name an end."""
     expirations: tuple[int, ...]
     """Until when what is allowed through Permit2 lasts."""
+    lent_to: tuple[Address, ...] = ()
+    """Whose code may run as the account; the zero address is nobody's."""
+    transactions: int = 1
+    batched: int = 0
+    """Calls that are one transaction, all or none of them; none where each is one of its own."""
 
     @property
     def strangers(self) -> tuple[Address, ...]:
@@ -60,6 +69,9 @@ class Parties(Struct, frozen=True):
 def parties_of(steps: Sequence[DecodedStep]) -> Parties:
     """Read out of the bytes alone."""
     sender = steps[0].transaction.sender
+    lent = [step.call.delegate for step in steps if isinstance(step.call, Delegation)]
+    batched, transactions = any(isinstance(step.call, Batch) for step in steps), len(steps)
+    steps = single_calls(steps)
     calls = [step.call for step in steps]
     approvals = [call for call in calls if isinstance(call, TokenApproval | Permit2Approval)]
     given = [approval for approval in approvals if approval.amount]
@@ -83,6 +95,9 @@ def parties_of(steps: Sequence[DecodedStep]) -> Parties:
         ),
         spenders=_distinct(grant.spender for grant in given),
         called=_distinct(step.transaction.to for step in steps),
+        lent_to=tuple(lent),
+        transactions=transactions,
+        batched=len(steps) if batched else 0,
         deadlines=tuple(sorted({end for call in calls for end in _deadlines(call)})),
         expirations=tuple(
             sorted({grant.expiration for grant in given if isinstance(grant, Permit2Approval)})
@@ -111,6 +126,13 @@ def actions_of(call: Call) -> tuple[Action, ...]:
             )
         case _:
             return ()
+
+
+def parts_of(actions: tuple[Action, ...]) -> tuple[tuple[Action, ...], ...]:
+    """The actions on each position by themselves, where a call changes several in turn."""
+    changes = DecodedBurn | DecodedDecrease | DecodedIncrease
+    begins = [at for at, action in enumerate(actions) if at and isinstance(action, changes)]
+    return tuple(actions[first:end] for first, end in pairwise((0, *begins, len(actions))))
 
 
 def _recipients(actions: Iterable[Action]) -> Iterator[Address]:
@@ -168,6 +190,7 @@ class Mentions(Struct, frozen=True):
 
 
 def mentions_of(steps: Sequence[DecodedStep]) -> Mentions:
+    steps = single_calls(steps)
     actions = [action for step in steps for action in actions_of(step.call)]
     changed = [
         action.token_id

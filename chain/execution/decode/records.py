@@ -206,7 +206,30 @@ class Withdraw(Struct, frozen=True):
     amount: int
 
 
-Call = (
+class DecodedDelegation(NamedTuple):
+    """What was signed for another key, as the delegation manager takes it."""
+
+    delegate: Address
+    delegator: Address
+    authority: bytes
+    caveats: tuple[tuple[Address, bytes, bytes], ...]
+    salt: int
+    signature: bytes
+
+
+class CancelOrder(Struct, frozen=True):
+    """What was signed for another key counts no more."""
+
+    delegation: DecodedDelegation
+
+
+class CancelAllOrders(Struct, frozen=True):
+    """The owner's nonce is raised: nothing signed for another key so far counts any more."""
+
+    manager: Address
+
+
+PlainCall = (
     ModifyLiquidities
     | Multicall
     | Unsubscribe
@@ -215,7 +238,30 @@ Call = (
     | Permit2Approval
     | Deposit
     | Withdraw
+    | CancelOrder
+    | CancelAllOrders
 )
+
+
+class BatchedCall(Struct, frozen=True):
+    to: Address
+    value: int
+    call: PlainCall
+
+
+class Batch(Struct, frozen=True):
+    """Calls that the account makes one after the other, all or none of them."""
+
+    calls: tuple[BatchedCall, ...]
+
+
+class Delegation(Struct, frozen=True):
+    """The account is lent to this code, or taken back from it by the zero address."""
+
+    delegate: Address
+
+
+Call = PlainCall | Batch | Delegation
 
 
 class DecodedStep(Struct, frozen=True):

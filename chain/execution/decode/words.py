@@ -10,12 +10,16 @@ from msgspec.structs import asdict
 
 from chain.base.units import time_text
 from chain.contracts.addresses import checksummed
+from chain.contracts.delegation import DELEGATION_MANAGER, ENTRY_POINT, NOBODY, NONCES
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import DYNAMIC_FEE
-from chain.execution.decode.parties import SENDER
+from chain.execution.decode.batches import single_calls
+from chain.execution.decode.parties import SENDER, parts_of
 from chain.execution.decode.records import (
     Action,
-    Call,
+    Batch,
+    CancelAllOrders,
+    CancelOrder,
     Command,
     DecodedBurn,
     DecodedCloseCurrency,
@@ -33,11 +37,13 @@ from chain.execution.decode.records import (
     DecodedTake,
     DecodedTakePair,
     DecodedV4Swap,
+    Delegation,
     Deposit,
     Execute,
     ModifyLiquidities,
     Multicall,
     Permit2Approval,
+    PlainCall,
     TokenApproval,
     Unsubscribe,
     Withdraw,
@@ -56,9 +62,11 @@ def field_table(step: DecodedStep) -> tuple[Field, ...]:
     envelope = (
         Field(name, _text(value))
         for name, value in asdict(step.transaction).items()
-        if name != "data"
+        if name not in ("data", "authorization")
     )
-    return (*envelope, *_rows("call", step.call))
+    given = step.transaction.authorization
+    lent = () if given is None else _rows("authorization", given)
+    return (*envelope, *lent, *_rows("call", step.call))
 
 
 def _rows(name: str, value: object) -> Iterator[Field]:
@@ -121,7 +129,11 @@ def names_on(network: Network, you: Address, tokens: Mapping[Address, Token]) ->
         contracts.position_manager: "the PositionManager",
         contracts.permit2: "Permit2",
         contracts.pool_manager: "the PoolManager",
+        DELEGATION_MANAGER: "the DelegationManager",
+        NONCES: "the orders' nonces",
     }
+    if contracts.delegate:
+        known[contracts.delegate] = "the batch executor"
     if contracts.universal_router:
         known[contracts.universal_router] = "the UniversalRouter"
     return Names(you, tokens, known)
@@ -130,6 +142,8 @@ def names_on(network: Network, you: Address, tokens: Mapping[Address, Token]) ->
 def describe(step: DecodedStep, names: Names) -> tuple[str, ...]:
     """What the transaction does, a sentence for each thing it does."""
     transaction = step.transaction
+    if isinstance(step.call, Batch):
+        return tuple(line for each in single_calls([step]) for line in describe(each, names))
     lines = list(_call(step.call, transaction.to, transaction.value, names))
     if transaction.value and not isinstance(step.call, Deposit):
         sent = names.amount(transaction.value, NATIVE)
@@ -137,10 +151,11 @@ def describe(step: DecodedStep, names: Names) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _call(call: Call, to: Address, value: int, names: Names) -> Iterator[str]:
+def _call(call: PlainCall | Delegation, to: Address, value: int, names: Names) -> Iterator[str]:
     match call:
         case ModifyLiquidities(actions, deadline):
-            yield from _actions(actions, names)
+            for part in parts_of(actions):
+                yield from _actions(part, names)
             yield f"Refused by the chain after {time_text(deadline)}."
         case Execute(commands, deadline):
             for command in commands:
@@ -149,6 +164,8 @@ def _call(call: Call, to: Address, value: int, names: Names) -> Iterator[str]:
         case Multicall(calls):
             for each in calls:
                 yield from _call(each, to, value, names)
+        case Delegation(delegate):
+            yield from _lending(delegate, names)
         case Unsubscribe(token_id):
             yield f"Dismiss the subscriber of position #{token_id}."
         case TokenApproval() | Permit2Approval():
@@ -157,6 +174,31 @@ def _call(call: Call, to: Address, value: int, names: Names) -> Iterator[str]:
             yield f"Wrap {names.amount(value, NATIVE)} into {names.currency(to)}."
         case Withdraw(amount):
             yield f"Unwrap {names.amount(amount, to)}."
+        case CancelOrder() | CancelAllOrders():
+            yield _cancelling(call)
+
+
+def _cancelling(call: CancelOrder | CancelAllOrders) -> str:
+    if isinstance(call, CancelAllOrders):
+        return "Cancel every order signed so far, wherever its file is: the chain refuses them."
+    key = checksummed(call.delegation.delegate)
+    return f"Cancel the order that was signed for {key}: the chain refuses it from then on."
+
+
+def _lending(delegate: Address, names: Names) -> Iterator[str]:
+    if delegate == NOBODY:
+        yield "Take the account back: it runs no contract's code any more."
+        yield "Plans go as several transactions again. Nothing else changes."
+        return
+    manager, entry = checksummed(DELEGATION_MANAGER), checksummed(ENTRY_POINT)
+    yield f"Let the code of {names.place(delegate)} run as this account, on this chain alone."
+    yield "Several calls then go in one transaction, all or nothing. The code keeps nothing itself."
+    yield (
+        f"DelegationManager {manager} and EntryPoint {entry} may act on the whole account, but "
+        "only on what its key has signed for them. zuno signs nothing for the EntryPoint."
+    )
+    yield "The manager's owner can pause it; your own transactions go on."
+    yield "To undo it: zuno wallet undelegate"
 
 
 def _approval(call: TokenApproval | Permit2Approval, to: Address, names: Names) -> str:

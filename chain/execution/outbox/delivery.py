@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -25,11 +26,12 @@ from chain.rpc import requests
 from chain.rpc.errors import NoEndpoint, RpcError, SendRefusal, SendRefused, SendUnclear
 
 if TYPE_CHECKING:
+    from chain.contracts.networks import Address
     from chain.execution.outbox.outbox import Outbox
-    from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+    from chain.execution.transaction import Authorization, SignedTransaction, UnsignedTransaction
     from chain.rpc.reader import Reader
 
-_DYNAMIC_FEE = 2
+_DYNAMIC_FEE, _SET_CODE, _AUTHORIZING = 2, 4, 5
 _UNSIGNED_FIELDS = 9
 
 
@@ -50,19 +52,39 @@ def check_signed_bytes(signed: SignedTransaction) -> None:
 
 
 def _is_of(signed: SignedTransaction) -> bool:
-    from rlp.codec import decode, encode_raw
+    from rlp.codec import decode
 
     raw, transaction = signed.raw, signed.unsigned
-    if raw[0] != _DYNAMIC_FEE or "0x" + keccak(raw).hex() != signed.hash:
+    given = transaction.authorization
+    kind = _DYNAMIC_FEE if given is None else _SET_CODE
+    if raw[0] != kind or "0x" + keccak(raw).hex() != signed.hash:
         return False
-    fields = decode(raw[1:])  # type: ignore[no-untyped-call]
-    unsigned, (parity, r, s) = fields[:_UNSIGNED_FIELDS], fields[_UNSIGNED_FIELDS:]
-    if list(unsigned) != _fields(transaction):
-        return False
-    encoded = bytes(encode_raw(_fields(transaction)))  # type: ignore[no-untyped-call]
-    digest = keccak(bytes([_DYNAMIC_FEE]) + encoded)
-    signer = recovered_address(digest, parity=_number(parity), r=_number(r), s=_number(s))
-    return signer == transaction.sender
+    told = decode(raw[1:])  # type: ignore[no-untyped-call]
+    fields = _fields(transaction)
+    if given is not None:
+        (leave,) = told[_UNSIGNED_FIELDS]
+        if not _lends(given, leave, transaction.sender):
+            return False
+        fields.append([leave])
+    unsigned, point = told[: len(fields)], told[len(fields) :]
+    return list(unsigned) == fields and _signer(kind, fields, point) == transaction.sender
+
+
+def _lends(given: Authorization, leave: Sequence[bytes], sender: Address) -> bool:
+    fields = [
+        _quantity(given.chain_id),
+        bytes.fromhex(given.delegate.removeprefix("0x")),
+        _quantity(given.nonce),
+    ]
+    return list(leave[:3]) == fields and _signer(_AUTHORIZING, fields, leave[3:]) == sender
+
+
+def _signer(kind: int, fields: Sequence[object], point: Sequence[bytes]) -> Address | None:
+    from rlp.codec import encode_raw
+
+    parity, r, s = map(_number, point)
+    encoded = bytes([kind]) + bytes(encode_raw(fields))  # type: ignore[no-untyped-call]
+    return recovered_address(keccak(encoded), parity=parity, r=r, s=s)
 
 
 def _fields(transaction: UnsignedTransaction) -> list[object]:
@@ -133,6 +155,7 @@ class Handing(StrEnum):
     NOT_SENT = "not sent"
 
 
+_LONGEST_PAUSE = 5.0
 _BEST_FIRST = (Handing.TAKEN, Handing.UNCLEAR, Handing.REFUSED, Handing.NOT_SENT)
 
 
@@ -148,6 +171,10 @@ class DeliveredTransaction(Struct, frozen=True):
     error: RpcError | None
 
 
+_TRIED_AGAIN = (0.4, 1.0, 2.0)
+"""Seconds before each further try, where a gateway refused in passing: the bytes are the same."""
+
+
 async def hand_over(sends: Reader, raw: bytes) -> tuple[Handing, RpcError | None]:
     """Send once; what came of it, as far as the answer tells."""
     try:
@@ -155,6 +182,8 @@ async def hand_over(sends: Reader, raw: bytes) -> tuple[Handing, RpcError | None
     except SendUnclear as error:
         return Handing.UNCLEAR, error
     except SendRefused as error:
+        if error.reason is SendRefusal.IN_FLIGHT:
+            return Handing.NOT_SENT, error
         taken = error.reason in ALREADY_TAKEN
         return (Handing.UNCLEAR if taken else Handing.REFUSED), error
     except RpcError as error:
@@ -163,9 +192,17 @@ async def hand_over(sends: Reader, raw: bytes) -> tuple[Handing, RpcError | None
 
 
 async def hand_over_to(sends: Sequence[Reader], raw: bytes) -> tuple[Handing, RpcError | None]:
-    """Send the same bytes to each; the best that came of it, of equals the first."""
-    outcomes = [await hand_over(each, raw) for each in sends]
-    return min(outcomes, key=lambda outcome: _BEST_FIRST.index(outcome[0]))
+    """Send the same bytes to each; the best that came of it, of equals the first.
+
+    Where nobody has heard them they are sent again, unless nobody ever will.
+    """
+    for pause in (*_TRIED_AGAIN, None):
+        outcomes = [await hand_over(each, raw) for each in sends]
+        handing, error = min(outcomes, key=lambda outcome: _BEST_FIRST.index(outcome[0]))
+        if handing is not Handing.NOT_SENT or error is None or error.lasting or pause is None:
+            break
+        await asyncio.sleep(max(pause, min(error.retry_after or 0.0, _LONGEST_PAUSE)))
+    return handing, error
 
 
 async def deliver(

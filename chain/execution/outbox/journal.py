@@ -30,7 +30,7 @@ from chain.execution.outbox.records import (
     Version,
     VersionKind,
 )
-from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+from chain.execution.transaction import Authorization, SignedTransaction, UnsignedTransaction
 
 JOURNAL_VERSION = 3
 
@@ -216,21 +216,23 @@ def read_history(connection: sqlite3.Connection, dispatch_hash: str) -> tuple[Di
 
 
 def unsigned_to_text(transaction: UnsignedTransaction) -> str:
-    return json.dumps(
-        {
-            "chainId": transaction.chain_id,
-            "from": transaction.sender,
-            "to": transaction.to,
-            # Wei can be more than other readers of JSON hold in a number.
-            "value": str(transaction.value),
-            "data": transaction.data.hex(),
-            "gas": transaction.gas,
-            "maxFeePerGas": str(transaction.max_fee_per_gas),
-            "maxPriorityFeePerGas": str(transaction.max_priority_fee_per_gas),
-            "nonce": transaction.nonce,
-            "step": transaction.step,
-        }
-    )
+    fields: dict[str, object] = {
+        "chainId": transaction.chain_id,
+        "from": transaction.sender,
+        "to": transaction.to,
+        # Wei can be more than other readers of JSON hold in a number.
+        "value": str(transaction.value),
+        "data": transaction.data.hex(),
+        "gas": transaction.gas,
+        "maxFeePerGas": str(transaction.max_fee_per_gas),
+        "maxPriorityFeePerGas": str(transaction.max_priority_fee_per_gas),
+        "nonce": transaction.nonce,
+        "step": transaction.step,
+    }
+    given = transaction.authorization
+    if given is not None:
+        fields["authorization"] = [given.chain_id, given.delegate, given.nonce]
+    return json.dumps(fields)
 
 
 def prepare(connection: sqlite3.Connection) -> None:
@@ -372,6 +374,7 @@ def _unsigned_from_text(text: str) -> UnsignedTransaction:
         max_priority_fee_per_gas=int(fields["maxPriorityFeePerGas"]),
         nonce=fields["nonce"],
         step=fields["step"],
+        authorization=Authorization(*given) if (given := fields.get("authorization")) else None,
     )
 
 

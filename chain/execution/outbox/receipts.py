@@ -39,6 +39,8 @@ class NativeChange(Struct, frozen=True):
 
     amount: int | None
     reason: str = ""
+    never_sent: bool = False
+    """Whether the wallet's nonce says that it sent nothing in that block."""
 
 
 class Realised(Struct, frozen=True):
@@ -60,13 +62,15 @@ class NotIncludedError(ZunoError):
 
 
 async def read_realised(
-    reads: Reader, transaction_hash: str, wallet: Address, network: Network
+    reads: Reader, transaction_hash: str, wallet: Address, network: Network, *, nonces: int = 1
 ) -> tuple[Receipt, Realised]:
-    """What an included transaction did to the wallet."""
+    """What an included transaction, which takes so many nonces, did to the wallet."""
     receipt = await once_there(reads, requests.receipt(transaction_hash))
     if receipt is None:
         raise NotIncludedError(f"{transaction_hash} is in no block. See it: zuno outbox")
-    return receipt, realised(receipt, wallet, network, await _native(reads, receipt, wallet))
+    return receipt, realised(
+        receipt, wallet, network, await _native(reads, receipt, wallet, nonces)
+    )
 
 
 async def once_there(reads: Reader, request: Request[T | None]) -> T | None:
@@ -132,7 +136,9 @@ async def read_held_changes(
 
 
 def contradicts(receipt: Receipt, did: Realised, held: Mapping[Address, int]) -> bool:
-    """Whether status and balances cannot both be true."""
+    """Whether the receipt cannot be true beside balances and nonce."""
+    if did.native.never_sent:
+        return True
     if receipt.succeeded:
         return any(did.tokens.get(token) and not change for token, change in held.items())
     spent = did.native.amount is not None and did.native.amount < -did.gas_cost
@@ -160,7 +166,7 @@ def all_together(parts: Sequence[Realised]) -> Realised:
     )
 
 
-async def _native(reads: Reader, receipt: Receipt, wallet: Address) -> NativeChange:
+async def _native(reads: Reader, receipt: Receipt, wallet: Address, nonces: int) -> NativeChange:
     """The balance after its block less the balance before it, gas given back.
 
     A busy endpoint is asked again: one that fails to answer once has not made it unknowable.
@@ -169,7 +175,7 @@ async def _native(reads: Reader, receipt: Receipt, wallet: Address) -> NativeCha
     for seconds in _ASKED_AGAIN:
         await asyncio.sleep(seconds)
         try:
-            return await _native_told(reads, receipt, wallet)
+            return await _native_told(reads, receipt, wallet, nonces)
         except RpcError as error:
             unknown = NativeChange(None, error.sentence)
             if error.lasting and not isinstance(error, BlockMissing):
@@ -177,7 +183,9 @@ async def _native(reads: Reader, receipt: Receipt, wallet: Address) -> NativeCha
     return unknown
 
 
-async def _native_told(reads: Reader, receipt: Receipt, wallet: Address) -> NativeChange:
+async def _native_told(
+    reads: Reader, receipt: Receipt, wallet: Address, nonces: int
+) -> NativeChange:
     block = await once_there(reads, requests.block(receipt.block_hash))
     if block is None:
         return NativeChange(None, "its block is no longer part of the chain")
@@ -187,7 +195,9 @@ async def _native_told(reads: Reader, receipt: Receipt, wallet: Address) -> Nati
         requests.transaction_count(wallet, block.parent_hash),
         requests.transaction_count(wallet, block.hash),
     )
-    if last - first != 1:
+    if last == first:
+        return NativeChange(None, "the wallet sent nothing in that block", never_sent=True)
+    if last - first != nonces:
         return NativeChange(None, "the wallet sent more than one transaction in that block")
     return NativeChange(after - before + gas_cost(receipt))
 

@@ -196,7 +196,7 @@ def entry_faults(pool: DecodedPoolKey, context: PolicyContext) -> Iterator[str]:
         most = context.limits.lp_fee_pips
         yield (
             f"the pool takes {facts.lp_fee / 10_000:g} % of every swap, past the "
-            f"{most / 10_000:g} % at which one is still entered; leave it instead: zuno close ID"
+            f"{most / 10_000:g} % at which one is still entered; close it instead: zuno close ID"
         )
     if pool.hooks == NO_HOOK:
         return

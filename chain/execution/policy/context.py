@@ -25,7 +25,7 @@ DEAREST_POOL_FEE = 50_000
 class PolicyLimits(Struct, frozen=True):
     max_fee_per_gas: int
     gas: int = 2_000_000
-    """Of one step."""
+    """Of one step, for each position it changes; a batch may take as much for each of its calls."""
     value: int = 100 * COIN
     """Of the chain's own coin sent along with one step."""
     slippage_bips: int = 100
@@ -59,6 +59,8 @@ class PolicyContext(Struct, frozen=True):
     notional_today: int = 0
     drift_bips: int = 0
     """How far prices may have moved since the steps were built; none while they are built."""
+    delegate: Address | None = None
+    """Whose code the account runs now; None where it runs none."""
 
 
 def key_of(pool: PoolKey) -> DecodedPoolKey:

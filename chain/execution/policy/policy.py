@@ -13,15 +13,22 @@ from fractions import Fraction
 from msgspec import Struct
 
 from chain.base.units import COIN
+from chain.contracts.delegation import DELEGATION_MANAGER, NOBODY, NONCES
 from chain.contracts.networks import NATIVE, Address
+from chain.execution.decode.batches import single_calls
+from chain.execution.decode.parties import parts_of
 from chain.execution.decode.records import (
     Action,
+    Batch,
     Call,
+    CancelAllOrders,
+    CancelOrder,
     DecodedIncrease,
     DecodedMint,
     DecodedPoolKey,
     DecodedStep,
     DecodedSweep,
+    Delegation,
     Deposit,
     Execute,
     ModifyLiquidities,
@@ -32,6 +39,7 @@ from chain.execution.decode.records import (
     Withdraw,
     name_of,
 )
+from chain.execution.policy.batching import batch_faults, delegation_faults
 from chain.execution.policy.bounds import (
     amount_faults,
     code_faults,
@@ -64,8 +72,9 @@ def pulls(steps: Sequence[DecodedStep], context: PolicyContext) -> Pulls:
         spender = step.transaction.to
         match step.call:
             case ModifyLiquidities(actions):
-                for token, amount in _entering(actions, context):
-                    total[token, spender] += amount
+                for part in parts_of(actions):
+                    for token, amount in _entering(part, context):
+                        total[token, spender] += amount
             case Execute() as call:
                 recipe, alone = swap_and_enter(call), plain_swap(call)
                 if recipe is not None:
@@ -126,6 +135,9 @@ def _amounts(
             yield token, amount
 
 
+_MOST_GAS = 16_000_000
+"""Of one step, however many positions it changes."""
+
 VERSION = 2
 """Part of what an approval's hash stands for."""
 
@@ -141,7 +153,8 @@ class PolicyRefused(Struct, frozen=True):
 
 def check(steps: Sequence[DecodedStep], context: PolicyContext) -> Allowed | PolicyRefused:
     """Whether these steps, together and in this order, may be signed."""
-    needed = pulls(steps, context)
+    calls = single_calls(steps)
+    needed = pulls(calls, context)
     reasons = [
         f"Step {place + 1} ({step.transaction.step}): {fault}."
         for place, step in enumerate(steps)
@@ -149,7 +162,13 @@ def check(steps: Sequence[DecodedStep], context: PolicyContext) -> Allowed | Pol
     ]
     if not steps:
         reasons.append("There is nothing to sign.")
-    entered = notional(steps, context)
+    if len(steps) > 1 and any(isinstance(step.call, Batch | Delegation) for step in steps):
+        match tuple(step.call for step in steps):
+            case (CancelAllOrders(), Delegation(delegate)) if delegate == NOBODY:
+                pass  # else an account that is lent again would revive what was signed before
+            case _:
+                reasons.append("A batch, or lending the account, is a plan of one transaction.")
+    entered = notional(calls, context)
     reasons += notional_faults(entered, context)
     return PolicyRefused(tuple(reasons)) if reasons else Allowed(entered.known)
 
@@ -158,6 +177,20 @@ def _step_faults(
     step: DecodedStep, place: int, needed: Pulls, context: PolicyContext
 ) -> Iterator[str]:
     yield from _envelope_faults(step, place, context)
+    match step.call:
+        case Batch():
+            yield from batch_faults(step, context)
+            for number, single in enumerate(single_calls([step])):
+                name = single.transaction.step
+                for fault in _call_faults(single, needed, context):
+                    yield f"call {number + 1} ({name}): {fault}"
+        case Delegation(delegate):
+            yield from delegation_faults(step.transaction, delegate, context)
+        case _:
+            yield from _call_faults(step, needed, context)
+
+
+def _call_faults(step: DecodedStep, needed: Pulls, context: PolicyContext) -> Iterator[str]:
     to = step.transaction.to
     if to not in _targets(step.call, context):
         yield f"{name_of(step.call)} is not to be sent to {to}"
@@ -177,11 +210,19 @@ def _step_faults(
             yield from _no_value(step)
         case Multicall():
             yield "no recipe bundles calls"
-        case Withdraw():
+        case Withdraw() | CancelOrder() | CancelAllOrders() as call:
+            yield from _cancel_faults(call, context)
             yield from _no_value(step)
         case Deposit():
             if step.transaction.value == 0:
                 yield "there is nothing to wrap"
+
+
+def _cancel_faults(call: Call, context: PolicyContext) -> Iterator[str]:
+    if isinstance(call, CancelOrder) and call.delegation.delegator != context.owner:
+        yield f"the order is one of {call.delegation.delegator}, not of the wallet"
+    if isinstance(call, CancelAllOrders) and call.manager != DELEGATION_MANAGER:
+        yield f"it is about orders that {call.manager} keeps"
 
 
 def _envelope_faults(step: DecodedStep, place: int, context: PolicyContext) -> Iterator[str]:
@@ -194,18 +235,31 @@ def _envelope_faults(step: DecodedStep, place: int, context: PolicyContext) -> I
         yield f"it would be sent by {transaction.sender}, not by the wallet"
     if transaction.nonce != context.nonce + place:
         yield f"its nonce is {transaction.nonce}, not {context.nonce + place}"
-    if not 0 < transaction.gas <= limits.gas:
-        yield f"its gas limit of {transaction.gas} is over {limits.gas}"
+    most = min(limits.gas * _changes(step.call), _MOST_GAS)
+    if not 0 < transaction.gas <= most:
+        yield f"its gas limit of {transaction.gas} is over {most}"
     if transaction.max_fee_per_gas > limits.max_fee_per_gas:
         yield f"it may pay {transaction.max_fee_per_gas} wei a gas, over {limits.max_fee_per_gas}"
     if transaction.max_priority_fee_per_gas > transaction.max_fee_per_gas:
         yield "its tip is larger than its whole fee"
-    if not 0 <= transaction.value <= limits.value:
+    value = transaction.value + sum(single.transaction.value for single in _batched(step))
+    if not 0 <= value <= limits.value:
         coin = context.network.native_symbol
         yield (
-            f"it sends {transaction.value / COIN:.6g} {coin} along, over the"
+            f"it sends {value / COIN:.6g} {coin} along, over the"
             f" {limits.value / COIN:.6g} {coin} that limits.value_usd in the settings lets go"
         )
+
+
+def _changes(call: Call) -> int:
+    """How many positions a step changes, or calls a batch makes."""
+    if isinstance(call, Batch):
+        return sum(_changes(each.call) for each in call.calls)
+    return len(parts_of(call.actions)) if isinstance(call, ModifyLiquidities) else 1
+
+
+def _batched(step: DecodedStep) -> tuple[DecodedStep, ...]:
+    return single_calls([step]) if isinstance(step.call, Batch) else ()
 
 
 def _targets(call: Call, context: PolicyContext) -> frozenset[Address | None]:
@@ -221,6 +275,12 @@ def _targets(call: Call, context: PolicyContext) -> frozenset[Address | None]:
             allowed = set(context.tokens - {NATIVE})
         case Deposit() | Withdraw():
             allowed = {context.network.wrapped_native}
+        case CancelOrder():
+            allowed = {DELEGATION_MANAGER}
+        case CancelAllOrders():
+            allowed = {NONCES}
+        case Batch() | Delegation():
+            allowed = {context.owner}
     return frozenset(allowed)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from chain.contracts.networks import NATIVE, Address
-from chain.execution.decode.parties import SENDER
+from chain.execution.decode.parties import SENDER, parts_of
 from chain.execution.decode.records import (
     Action,
     DecodedBurn,
@@ -43,6 +43,12 @@ _DIRECT = {
     (DecodedMint, DecodedSettlePair),
     (DecodedMint, DecodedSettlePair, DecodedSweep),
 }
+_REPEATABLE = {
+    (DecodedBurn, DecodedTakePair),
+    (DecodedDecrease, DecodedTakePair),
+    (DecodedIncrease, DecodedCloseCurrency, DecodedCloseCurrency),
+}
+"""Recipes that leave nothing open, so that the same of another position may follow."""
 _MOST_TRANSFERS = 2
 
 
@@ -67,10 +73,20 @@ class SwapAndEnter(Struct, frozen=True):
 
 def direct_faults(call: ModifyLiquidities, context: PolicyContext) -> Iterator[str]:
     """What is wrong with the form of a call to the PositionManager."""
-    shape = tuple(type(action) for action in call.actions)
-    if shape not in _DIRECT:
+    parts = parts_of(call.actions)
+    shapes = {tuple(type(action) for action in part) for part in parts}
+    if not shapes <= (_DIRECT if len(parts) == 1 else _REPEATABLE) or len(shapes) != 1:
         yield f"the actions {_names(call.actions)} are none of the known recipes"
         return
+    changed = [getattr(part[0], "token_id", None) for part in parts]
+    if len(set(changed)) != len(changed):
+        yield "it changes a position twice"
+    for part in parts:
+        yield from _part_faults(ModifyLiquidities(part, call.deadline), context)
+
+
+def _part_faults(call: ModifyLiquidities, context: PolicyContext) -> Iterator[str]:
+    """Each position of a call is judged as if it were the only one."""
     pool = pool_of(call, context)
     if pool is None:
         yield "it names a position or a pool that the plan is not about"

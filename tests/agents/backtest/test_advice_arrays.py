@@ -53,6 +53,7 @@ def _drawn() -> AdviceArrays:
         worth=some(1_000, 20_000),
         hold_net=some(-60, 30),
         exit_cost=some(0.01, 15),
+        week_again=some(-80, 30),
         has_move=random.random(COUNT) < 0.9,
         move_half_width=random.uniform(0.02, 0.4, COUNT),
         move_net=some(-20, 150),
@@ -79,6 +80,7 @@ def _inputs(drawn: AdviceArrays, place: int) -> AdviceInputs:
         worth=_known(float(row.worth)),
         hold_net=_known(float(row.hold_net)),
         exit_cost=_known(float(row.exit_cost)),
+        week_again=_known(float(row.week_again)),
         move=move if row.has_move else None,
         hours_since_action=None if since == inf else since,
         dangerous=bool(row.dangerous),
@@ -102,7 +104,7 @@ def test_edges_widths_horizons_and_nets_are_the_same_one_by_one() -> None:
     expected = expected_edges(edges)
     widths = advised_half_widths(costs, expected, sigmas, 2.95)
     lives = horizons(widths, sigmas)
-    nets = expected_nets(expected, sigmas, worths, lives, np.full(500, 0.9))
+    nets = expected_nets(expected, sigmas**2 / 8, worths, lives, np.full(500, 0.9))
 
     for place in range(500):
         edge, sigma = float(edges[place]), float(sigmas[place])

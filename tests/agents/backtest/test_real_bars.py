@@ -53,7 +53,7 @@ def test_the_pool_on_polygon_paid_less_than_its_risk() -> None:
 def test_the_advice_acts_seldom_and_loses_to_neither_never_nor_wide_beyond_chance(
     name: str, windows: int, profile: RiskProfile, gas: float
 ) -> None:
-    found = backtest(_bars(name), BacktestTerms(gas_usd=gas), advisor_of(profile))
+    found = backtest(_bars(name), BacktestTerms(gas_usd=gas, window_hours=168), advisor_of(profile))
 
     assert found.windows == windows
     assert found.policies[PolicyName.ADVICE].actions_per_week <= 2

@@ -165,6 +165,14 @@ async def test_work_that_takes_long_is_not_taken_for_loss_but_meets_the_deadline
     assert sum(slept) == 30
 
 
+async def test_reading_that_ran_out_of_time_says_what_to_do() -> None:
+    limits = BusLimits(reading_seconds=0.02, reading_advice="Progress is saved.")
+    async with small_bus(limits=limits) as bus:
+        failed = failure(await one(bus, Script(when(SCOUT, hang))))
+    assert (failed.stage, failed.cause) == ("scout", FailureCause.DEADLINE)
+    assert failed.reason.endswith(" after 0.02 seconds. Progress is saved.")
+
+
 async def test_a_flow_may_have_a_deadline_of_its_own() -> None:
     async with small_bus() as bus:
         flow = await bus.start(

@@ -134,10 +134,10 @@ def test_a_walk_of_constant_volatility_is_foretold_where_sigma_is_taken_as_known
 
 
 def test_no_window_reaches_across_a_gap(tmp_path: Path) -> None:
-    scored = calibrate(read_hourly_bars(walk(tmp_path, 900, missing=(450,))))
-    assert scored.day.windows == (450 - 168 - 24) + (449 - 168 - 24)
+    scored = calibrate(read_hourly_bars(walk(tmp_path, 2_000, missing=(1_000,))))
+    assert scored.day.windows == (1_000 - 168 - 24) + (999 - 168 - 24)
     assert scored.week is not None
-    assert scored.week.windows == (450 - 168 - 168) + (449 - 168 - 168)
+    assert scored.week.windows == (1_000 - 720 - 168) + (999 - 720 - 168)
 
 
 def test_a_period_takes_its_estimates_from_before_it_and_nothing_from_after(

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from agents.calibration.calibrate import Calibration, HourlyBars, calibrate, read_hourly_bars
-from agents.numbers.survival import SIGMA_SCATTER, WEEK_TOO_HIGH_POINTS
+from agents.numbers.calibrated import calibration_figures
+from agents.numbers.survival import SIGMA_SCATTER
 from tests.market_data import market_data
 
 FITTED_UNTIL = datetime(2021, 1, 1, tzinfo=UTC).timestamp()
@@ -37,12 +38,22 @@ def test_chances_of_a_day_come_true(judged: Calibration) -> None:
     assert judged.day.worst_bias_points <= 3
 
 
-def test_chances_of_a_week_are_near_and_too_high(judged: Calibration) -> None:
+def test_chances_of_a_week_come_true_with_the_month_before_them(judged: Calibration) -> None:
     assert judged.week is not None
-    assert judged.week.ece <= 0.05
-    assert judged.week.worst_bias_points <= 9
-    assert all(width.bias_points >= 0 for width in judged.week.widths)
-    assert round(judged.week.worst_bias_points) == WEEK_TOO_HIGH_POINTS
+    assert judged.week.ece <= 0.02
+    assert judged.week.worst_width_ece <= 0.06
+    assert judged.week.worst_bias_points <= 4
+
+
+def test_what_the_card_says_of_its_chances_is_what_these_hours_say(judged: Calibration) -> None:
+    told = calibration_figures()
+    assert judged.week is not None
+    assert told.week is not None
+    for said, found in ((told.day, judged.day), (told.week, judged.week)):
+        assert said.windows == found.windows
+        for width in found.widths:
+            figure = said.widths[str(width.width_percent)].bias_points
+            assert figure == pytest.approx(width.bias_points, abs=1e-4)
 
 
 def test_buffers_are_left_early_about_as_often_as_promised(judged: Calibration) -> None:

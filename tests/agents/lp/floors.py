@@ -29,6 +29,7 @@ from agents.numbers.outlook import (
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rounding import writable
 from agents.numbers.rules import JudgmentVerdict, MoveNumbers, judge_move
+from agents.numbers.survival import week_sigma
 from chain.base.units import PIPS
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
@@ -218,6 +219,9 @@ def _market(observed: ObservedPool, own: int) -> PoolMarket:
         unit1_value=unit1,
         fee_low_factor=market.fee_low_factor,
         fee_high_factor=market.fee_high_factor,
+        week_low_factor=market.week_low_factor,
+        week_high_factor=market.week_high_factor,
+        week_sigma=week_sigma(market.sigma_24h, market.sigma_7d, market.sigma_30d),
     )
 
 

@@ -19,6 +19,15 @@ _GIVEN = re.compile(r"\[(n\d+)\] (\S+(?: h| %)?)")
 _POINT = re.compile(r"Point (\d+),")
 
 
+def shapes_of_round(prompt: str) -> list[dict[str, object]]:
+    """A revision is another proposal: a little wider each round."""
+    wider = 0.1 * prompt.count("proposed by the ")
+    return [
+        {**shape, "widthMultiplier": float(shape["widthMultiplier"]) + wider}  # type: ignore[arg-type]
+        for shape in SHAPES
+    ]
+
+
 def honest(request: ChatRequest) -> dict[str, object]:
     """What a good model would say; every number in it is one it was given."""
     prompt = request.prompt
@@ -33,11 +42,11 @@ def honest(request: ChatRequest) -> dict[str, object]:
                 {"point": int(point), "words": f"Wider than {floor} [{name}] asks for."}
                 for point in _POINT.findall(last)
             ]
-            return {"rationale": words, "answers": answers, "shapes": SHAPES}
+            return {"rationale": words, "answers": answers, "shapes": shapes_of_round(prompt)}
         case "CriticReply":
             judgments = [
                 {"index": index, "verdict": "accept", "reason": f"It keeps {floor} [{name}]."}
-                for index in range(3)
+                for index in range(5)
             ]
             return {"rationale": words, "judgments": judgments}
         case _:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log
+from math import log, sqrt
 from typing import Literal
 
 from agents.lp.facts import (
@@ -33,6 +33,7 @@ from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
 OWNER = "0x" + "0a" * 20
 TOKEN0, TOKEN1 = "0x" + "11" * 20, "0x" + "22" * 20
 USD_PER_WEI = 3_000 / 10**18
+_BELIEVED = 1.25
 TIME = 1_768_000_000
 USD_PER_UNIT1 = 1e-6
 HOOK_POWER = "It can refuse that you take liquidity out."
@@ -60,7 +61,8 @@ class Market:
 
     sigma: float
     paid: float = 1.3
-    """The volatility that fees pay for, in multiples of the one there is."""
+    """The volatility that fees pay for, in multiples of the one there is; where that is enough for
+    entering, a quarter more is paid, which is what is not believed to last."""
     half_width: float = 0.05
     """Of the range held, as a part of the price."""
     off_centre: float = 0.0
@@ -186,7 +188,8 @@ class Market:
 
     def _market_facts(self, pool: ObservedPoolFacts) -> MarketFacts:
         # σ_implied = √(8 · fees / full-range worth of the active liquidity), per day.
-        implied = self.paid * self.sigma
+        edge = self.paid**2 * (_BELIEVED if self.paid**2 > _BELIEVED else 1)
+        implied = sqrt(edge) * self.sigma
         worth = full_range_value(pool.liquidity, price_tick(pool.sqrt_price_x96), USD_PER_UNIT1)
         return MarketFacts(
             sigma=self.sigma,
@@ -194,11 +197,12 @@ class Market:
             sigma_assumed=self.assumed,
             sigma_24h=self.sigma,
             sigma_7d=self.sigma,
+            sigma_30d=self.sigma,
             path_efficiency=0.2,
             fees_24h_usd=implied**2 / 8 * worth if self.fees_known else None,
             implied_sigma_24h=implied if self.fees_known else None,
             implied_sigma_7d=implied if self.fees_known else None,
             fee_rate_24h=implied**2 / 8 if self.fees_known else None,
             fee_rate_7d=implied**2 / 8 if self.fees_known else None,
-            edge_7d=self.paid**2 if self.fees_known else None,
+            edge_7d=edge if self.fees_known else None,
         )

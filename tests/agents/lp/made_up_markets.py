@@ -112,7 +112,7 @@ def _observed(
     fees: float | None = 2_100.0,
     *,
     priced: bool = True,
-    edge: float = 1.69,
+    edge: float = 2.11,
 ) -> ObservedPool:
     stable = pool.currency1 == OTHER_DOLLAR
     reading = read_regime(sigma, 0.8 * sigma, 0.22)
@@ -132,10 +132,11 @@ def _observed(
             sigma_assumed=fees is None,
             sigma_24h=sigma,
             sigma_7d=0.8 * sigma,
+            sigma_30d=0.9 * sigma,
             path_efficiency=0.22,
             fees_24h_usd=fees,
             implied_sigma_24h=None if fees is None else 0.9 * sigma,
-            implied_sigma_7d=None if fees is None else 1.3 * sigma,
+            implied_sigma_7d=None if fees is None else 1.45 * sigma,
             edge_7d=None if fees is None else edge,
             fee_rate_24h=None if fees is None else edge * sigma**2 / 8,
             fee_rate_7d=None if fees is None else edge * sigma**2 / 8,
@@ -219,7 +220,7 @@ _STABLE = _pool(_STABLE_TICK, 1, 100, currencies=(COIN, OTHER_DOLLAR), liquidity
 _DEAR_GAS = GasFacts(wei_per_gas=120 * 10**9, l1_data_fee_wei=0, usd_per_wei=3.07e-15)
 _POSITIONS = {
     # Each move costs more gas than a day's fees may pay, and yet a week's fees pay for it.
-    "dear gas": _position(_observed(_pool(), fees=9_000.0, edge=9.0), -400, 2_200).model_copy(
+    "dear gas": _position(_observed(_pool(), fees=9_000.0, edge=11.25), -400, 2_200).model_copy(
         update={"gas": _DEAR_GAS}
     ),
     "healthy": _position(_observed(_pool(), fees=7_000.0), 900, 900),

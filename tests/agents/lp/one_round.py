@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.lp.conclude import by_arbiter, by_critic, plan_of
+from agents.lp.conclude import chosen_move, plan_of
 from agents.lp.evaluation import exit_candidate, hold_candidate
 from agents.lp.judge import Opinion, judged_round
 from agents.lp.payloads import Critique, DebateRound, context_hash
@@ -40,5 +40,4 @@ def concluded(context: MarketContext | CreateContext, round_: JudgedRound) -> Pl
         exit=exit_candidate(context),
         rounds=(last,),
     )
-    chosen = by_critic(context, round_) or by_arbiter(context, round_)
-    return plan_of(debate, round_, chosen, decided_by="critic")
+    return plan_of(debate, round_, chosen_move(context, round_), decided_by="critic")

@@ -12,7 +12,7 @@ import pytest
 from numpy.polynomial.hermite_e import hermegauss
 
 if TYPE_CHECKING:
-    from agents.lp.facts import CreateContext, MarketContext, ObservedPool
+    from agents.lp.facts import CreateContext, MarketContext, MarketFacts, ObservedPool
     from agents.lp.plan import Candidate, Plan
     from tests.agents.lp.debating import Argued
 
@@ -95,9 +95,16 @@ def check_numbers(context: Context, move: Candidate) -> None:
             survived = stays_inside(below, above, stress * ticks_a_day, buffer)
             assert survived == pytest.approx(0.95, abs=2e-3)
     assert stays_inside(below, above, ticks_a_day, 24) == pytest.approx(move.survival.day, abs=2e-3)
-    assert stays_inside(below, above, ticks_a_day, 168) == pytest.approx(
-        move.survival.week, abs=2e-3
-    )
+    if observed.market.sigma_30d is None:
+        assert move.survival.week is None
+        return
+    month = _blended(observed.market) / observed.market.sigma * ticks_a_day
+    assert stays_inside(below, above, month, 168) == pytest.approx(move.survival.week, abs=2e-3)
+
+
+def _blended(market: MarketFacts) -> float:
+    day, week, month = market.sigma_24h or 0, market.sigma_7d or 0, market.sigma_30d or 0
+    return sqrt(0.25 * day**2 + 0.35 * week**2 + 0.4 * month**2)
 
 
 def check_plan(context: Context, plan: Plan) -> None:
@@ -201,7 +208,10 @@ def _net(context: Context, one: Candidate, hours: float) -> float:
     if context.mode == "rebalance" and _holds_now(context):
         held = context.position.liquidity
         own = 2 * held * exp(price * log(1.0001) / 2) * unit1
-    edge = exp(-0.1 + 0.6 * (log(market.edge_7d) + 0.1)) if market.edge_7d else 0.0
+    edge = 0.0
+    if market.edge_7d:
+        near, far = min(market.edge_7d, 1.25), max(market.edge_7d / 1.25, 1.0)
+        edge = exp(-0.13 + 0.25 * (log(near) + 0.13)) * far**0.6
     risk = market.fee_rate_7d / market.edge_7d if market.edge_7d else market.sigma**2 / 8
     shared = active / (active - own + worth)
     return (edge * shared - 1) * risk * worth * share * hours / 24

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from math import log
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,6 +17,7 @@ from agents.lp.spoken import closing_sentence
 from agents.numbers.advice import AdviceReason
 from agents.numbers.profiles import PROFILES, CheckedAssumption, RiskProfile
 from agents.numbers.rules import JudgmentVerdict
+from chain.math.ticks import usable_ticks
 from tests.agents.lp.made_up import TOKEN0, TOKEN1, Market
 from tests.agents.lp.one_round import concluded, judged
 
@@ -54,7 +54,13 @@ def test_a_position_in_range_is_never_moved_for_yield(
     """Nor is whoever holds the full range told to concentrate."""
     context = Market(0.02, 1.6, half_width=half_width, profile=profile).position()
     plan = concluded(context, judged(context))
-    assert (plan.choice.kind, plan.choice.codes) == ("hold", (AdviceReason.IN_RANGE,))
+    assert plan.choice.kind == "hold"
+    assert plan.hold.buffer_hours is not None
+    thin = plan.hold.buffer_hours.at_1x < PROFILES[profile].buffer_floor_hours
+    reason = AdviceReason.THIN_BUFFER if thin else AdviceReason.IN_RANGE
+    assert plan.choice.codes == (reason,)
+    if thin:
+        assert "would center it now" in plan.choice.reasons[-1]
 
 
 @pytest.mark.parametrize(
@@ -90,12 +96,14 @@ def test_leaving_is_advised_in_a_narrow_range_that_loses_in_a_pool_that_does_not
     assert plan.choice.codes == (AdviceReason.IN_DEAD_BAND, AdviceReason.POOL_DOES_NOT_PAY)
 
 
-def test_where_a_pool_does_not_pay_a_wide_range_is_among_the_candidates() -> None:
+def test_where_a_pool_does_not_pay_the_full_range_comes_first() -> None:
     context = Market(0.02, 0.97, half_width=0.1).position()
     plan = concluded(context, judged(context))
-    half_widths = [(move.tick_upper or 0) - (move.tick_lower or 0) for move in plan.candidates]
-    assert max(half_widths) / 2 == pytest.approx(log(1.2) / log(1.0001), rel=0.01)
+    first = plan.candidates[0]
+    assert (first.tick_lower, first.tick_upper) == usable_ticks(10)
     assert plan.exit is not None
+    paying = concluded(HEALTHY.position(), judged(HEALTHY.position()))
+    assert all((move.tick_upper or 0) < 800_000 for move in paying.candidates)
 
 
 def test_an_action_within_a_day_is_followed_by_none() -> None:
@@ -132,7 +140,7 @@ def test_a_move_that_never_pays_is_told_apart_from_one_nobody_knows_of() -> None
     context = Market(0.03, 0.5, off_centre=2.5).position()
     plan = concluded(context, judged(context))
     assert plan.candidates
-    assert not any(move.breaks_even for move in plan.candidates)
+    assert not any(move.breaks_even for move in plan.candidates[1:])
 
 
 def test_a_hook_the_person_allowed_is_no_reason_to_leave_or_to_stay_out() -> None:

@@ -18,7 +18,7 @@ from agents.lp.evaluation_context import evaluation_of
 from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST, USUAL_TOKENS
 from agents.lp.plan import ShapeChoice
 from agents.model.settings import ModelLimits
-from tests.agents.lp.honest_model import SHAPES, honest, only_for, sceptical
+from tests.agents.lp.honest_model import SHAPES, honest, only_for, sceptical, shapes_of_round
 from tests.agents.lp.made_up_markets import create_context, market_context
 from tests.agents.lp.model_table import (
     A_CALL,
@@ -67,7 +67,10 @@ async def test_a_model_chooses_the_shapes_and_its_words_are_heard(
 
     evaluation = evaluation_of(context)
     wanted = [evaluation.ticks(ShapeChoice.model_validate(shape, strict=False)) for shape in SHAPES]
-    assert [(move.tick_lower, move.tick_upper) for move in held.plan.candidates] == wanted
+    found = [(move.tick_lower, move.tick_upper) for move in held.plan.candidates]
+    assert found[1:4] == wanted
+    own = held.plan.rules_move
+    assert own is None or found[0] == (own.tick_lower, own.tick_upper)
     assert held.plan.decided_by == "critic"
     assert held.asked == ["ScoutReply", "StrategistReply", "CriticReply"]
     assert held.silences == held.struck == []
@@ -78,7 +81,7 @@ async def test_a_model_chooses_the_shapes_and_its_words_are_heard(
         pieces = [text for role, text in held.prose if role is speaker]
         assert "".join(pieces) == words
         assert len(pieces) > 5
-    assert held.document["claims"] == {"cited": 3 + len(wanted), "struck": 0}
+    assert held.document["claims"] == {"cited": 3 + len(found), "struck": 0}
     assert held.document["budget"]["tokens"] == 3 * A_CALL
     await assert_kept_well(held, caplog.text)
 
@@ -133,9 +136,9 @@ async def test_a_new_position_takes_the_pools_and_the_exposure_the_model_names(
     held = await table.hold(says(creative, size=200), context)
 
     pools = [pool.pool.pool_id for pool in context.surveyed_pools]
-    assert [move.pool_id for move in held.plan.candidates] == [pools[1], pools[3]]
+    assert [move.pool_id for move in held.plan.candidates[1:3]] == [pools[1], pools[3]]
     shape = ShapeChoice.model_validate(chosen[0], strict=False)
-    first = held.plan.candidates[0]
+    first = held.plan.candidates[1]
     assert (first.tick_lower, first.tick_upper) == evaluation_of(context, 1).ticks(shape)
     await assert_kept_well(held, caplog.text)
 
@@ -167,15 +170,15 @@ async def test_a_floor_that_was_argued_away_stands_and_says_why(table: Table) ->
 
     held = await table.hold(says(reckless, size=200), market_context("dear gas"))
 
-    assert held.plan.choice.kind == "hold"
-    assert held.plan.verdict == "reject"
-    for move in held.plan.candidates:
+    vetoed = [move for move in held.plan.candidates if not move.in_range_share]
+    for move in held.plan.candidates[1:3]:
         assert move.judgment is not None
         assert move.judgment.verdict == "veto"
         assert "It keeps" not in move.judgment.reason
         assert "outside the range" in move.judgment.reason
+    assert held.plan.recommended not in vetoed
     floors = [turn.thought.text for turn in held.ended.transcript if turn.thought.tag == "floor"]
-    assert any("A and B veto (the place of the price" in text for text in floors)
+    assert any("B and C veto (the place of the price" in text for text in floors)
 
 
 async def test_an_arbiter_who_names_a_vetoed_move_is_not_followed(table: Table) -> None:
@@ -183,16 +186,16 @@ async def test_an_arbiter_who_names_a_vetoed_move_is_not_followed(table: Table) 
         reply = sceptical(request)
         if "shapes" in reply:
             outside = {**SHAPES[0], "widthMultiplier": 0.3, "centerOffsetTicks": 2400}
-            reply["shapes"] = [outside, *SHAPES[1:]]
-        return {**reply, "chosenIndex": 0} if "chosenIndex" in reply else reply
+            reply["shapes"] = [outside, *shapes_of_round(request.prompt)[1:]]
+        return {**reply, "chosenIndex": 1} if "chosenIndex" in reply else reply
 
     held = await table.hold(says(partial, size=200))
 
     assert held.plan.decided_by == "arbiter"
     assert held.plan.choice.kind == "move"
-    assert held.plan.choice.index in (1, 2)
+    assert held.plan.choice.index != 1
     said = [turn.thought.text for turn in held.ended.transcript if turn.role is ARBITER]
-    assert said[-2].startswith("Overruled: A is vetoed, ")
+    assert said[-2].startswith("Overruled: the rules veto B, ")
     assert said[-1].startswith("The plan is ")
 
 

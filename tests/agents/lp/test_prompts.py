@@ -140,7 +140,10 @@ async def test_all_four_are_asked_and_the_later_see_what_was_judged() -> None:
 async def test_a_point_tells_its_rule_its_numbers_and_the_width_it_needs(
     profile: RiskProfile,
 ) -> None:
-    asked = await prompts_of(context_of("stressed", profile))
+    context = context_of("outside", profile)
+    assert isinstance(context, MarketContext)
+    held = context.position.model_copy(update={"tick_upper": context.position.tick_lower + 60})
+    asked = await prompts_of(context.model_copy(update={"position": held}))
     revision = asked[3][1].user
     floor = re.search(
         r"Point \d, candidate [A-E]: buffer floor, \[n\d+\] [\d.]+ h against \[n\d+\] (\d+) h; "
@@ -165,7 +168,7 @@ async def test_where_the_rule_has_decided_nobody_is_asked(name: str) -> None:
     assert await prompts_of(market_context(name)) == []
 
 
-@pytest.mark.parametrize("name", ["hooked", "one token"])
+@pytest.mark.parametrize("name", ["outside", "one token"])
 async def test_no_text_from_the_chain_reaches_a_prompt(name: str) -> None:
     told = {role: prompt.user for role, prompt in await prompts_of(arguable(name))}
     assert len(told) >= 3

@@ -102,7 +102,6 @@ def test_without_an_index_the_three_newest_of_the_symbol_are_told(tmp_path: Path
 
     without = TradeMemory(tmp_path)
 
-    assert not without.has_index
     assert [one.post_mortem.memory_id for one in without.similar("ETHUSDT", "x")] == [
         "plan_4",
         "plan_3",

@@ -76,3 +76,30 @@ def hostile_frames(
         yield seal_frame(news, header("news"), verdict[:-3])
         yield seal_frame(news, header("news"), b"[" * 5_000)
         yield seal_frame(news, header("news"), b"x" * (1 << 20))
+
+
+def lie_of(
+    role: Role, members: Members, boot: str, desk_boot: str, request: str
+) -> tuple[bytes, ...]:
+    """What a peer might say in its own role, under its own key, as if it had been asked."""
+    desk = members.keys["desk"].name
+    failed = FlowFailed(stage=str(role), cause=FailureCause.LOST, reason="")
+    envelope = JURY.registry.seal(
+        request, sender=role, recipient=CLI, kind=Kind.FLOW_FAILED, payload=failed, ts=1
+    )
+    return tuple(
+        seal_frame(
+            members.keys[str(role)],
+            FrameHeader(
+                FrameKind.DATA,
+                desk,
+                boot,
+                number,
+                to_boot=desk_boot,
+                request=request,
+                stamp=FlowStamp(0, 0),
+            ),
+            envelope.wire,
+        )
+        for number in range(100_000, 100_003)
+    )

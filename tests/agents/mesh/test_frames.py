@@ -62,6 +62,9 @@ def test_what_is_not_right_is_named() -> None:
     assert cause(WHOLE[:44] + bytes(64) + WHOLE[108:]) is DropCause.FORGED
     other = replace(HEADER, to=MEMBERS.keys["critic"].name)
     assert cause(seal_frame(scout, other)) is DropCause.WRONG_RECIPIENT
+    # A header that is too long is refused for that, before anybody reads it.
+    long = replace(HEADER, request="x" * 20_000)
+    assert cause(seal_frame(scout, long)) is DropCause.OVERSIZE
     body = b'{"kind": "data", "unknown": 1}\n'
     signed = MAGIC + scout.public + scout.sign(MAGIC + body) + body
     assert cause(signed) is DropCause.MALFORMED

@@ -12,7 +12,7 @@ import pytest
 from agents.bus.transport import BusLimits
 from agents.mesh.frame import DropCause, FrameKind, open_frame
 from tests.agents.bus.running import REQUEST, assert_replays, run_jury
-from tests.agents.mesh.hostile_frames import LIE, hostile_frames
+from tests.agents.mesh.hostile_frames import LIE, hostile_frames, lie_of
 from tests.agents.mesh.test_mesh_flows import ALL, looking
 from tests.fakes.jury import EXPERTS, JURY, JuryServices, Parrot, Verdict
 from tests.fakes.mesh_wire import Wire, agent_on, desk_on, new_members
@@ -82,6 +82,50 @@ async def test_no_hostile_message_is_taken_in_the_middle_of_a_flow(
 
 def _to_boot(headers: list[tuple[str, FrameHeader]]) -> str:
     return next(header.to_boot for _, header in headers if header.to_boot)
+
+
+async def test_a_peer_is_not_heard_in_a_role_that_is_played_here(tmp_path: Path) -> None:
+    """Its key is good and its role is its own: but this desk has chosen somebody else for it."""
+    members, wire = new_members(ALL), Wire()
+    here, *elsewhere = ALL
+    thinking, go_on = asyncio.Event(), asyncio.Event()
+
+    def waiting(request_id: str, terms: FlowTerms) -> JuryServices:
+        async def think(_: object) -> None:
+            thinking.set()
+            await go_on.wait()
+
+        return JuryServices(Parrot(), lambda role: f"{role} looked", think)
+
+    async with AsyncExitStack() as stack:
+        for role in ALL:
+            service = waiting if role == elsewhere[0] else looking
+            await stack.enter_async_context(agent_on(wire, members, JURY, role, service))
+        remote = await stack.enter_async_context(desk_on(wire, members, JURY, *elsewhere))
+        endpoint = remote.transport._endpoint  # type: ignore[attr-defined]
+        await endpoint.met((members.peer(here),), 10)
+        running = asyncio.create_task(
+            run_jury(tmp_path / "record.jsonl", remote=remote, limits=BusLimits(quiet_seconds=60))
+        )
+        await asyncio.wait_for(thinking.wait(), 10)
+        desk = members.keys["desk"].name
+        headers = [
+            (frame.sender.name, frame.header)
+            for to, data in wire.carried
+            if to == desk
+            for frame in [open_frame(data, members.book, desk)]
+        ]
+        boots = {name: header.boot for name, header in headers}
+        before = endpoint.dropped[DropCause.WRONG_ROLE]
+        said = lie_of(here, members, boots[str(here)], _to_boot(headers), REQUEST)
+        for data in said:
+            wire.inject(desk, data)
+        go_on.set()
+        ran = await asyncio.wait_for(running, 60)
+        dropped = endpoint.dropped[DropCause.WRONG_ROLE] - before
+    assert dropped == len(said)
+    assert isinstance(ran.outcome.result, Verdict), ran.outcome.failure
+    await assert_replays(ran)
 
 
 def _is_hello(headers: list[tuple[str, FrameHeader]], overheard: list[bytes], data: bytes) -> bool:

@@ -254,12 +254,12 @@ async def test_facts_that_are_not_those_read_here_refuse_the_plan(
     ("told", "here"),
     [
         (
-            replace(DEEP, off_centre=2.5).position(),
-            replace(DEEP, off_centre=2.5, sigma=0.014, paid=1.1).position(),
+            replace(DEEP, off_centre=2.5, paid=1.4).position(),
+            replace(DEEP, off_centre=2.5, sigma=0.0135, paid=1.115).position(),
         ),
         (
-            DEEP.opening((TOKEN1, 10_000 * 10**6)),
-            replace(DEEP, sigma=0.014, paid=1.1).opening((TOKEN1, 10_000 * 10**6)),
+            replace(DEEP, paid=1.4).opening((TOKEN1, 10_000 * 10**6)),
+            replace(DEEP, sigma=0.0135, paid=1.115).opening((TOKEN1, 10_000 * 10**6)),
         ),
     ],
     ids=["move", "create"],

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import random
+from typing import TYPE_CHECKING, cast
+
+import pytest
 
 from agents.bus.envelope import CLI, Kind, Role, Thought
 from agents.mesh.frame import FlowStamp
-from agents.mesh.transport import Copy, RequestOrder, TakenMessage
+from agents.mesh.transport import (
+    Copy,
+    DeskTransport,
+    RequestOrder,
+    TakenMessage,
+    _OpenRequest,
+)
 from tests.fakes.small_debate import CRITIC, REGISTRY, SCOUT, STRATEGIST, SmallKind, Turn
+
+if TYPE_CHECKING:
+    from agents.mesh.endpoint import MeshEndpoint
 
 TURN = Turn(position=7, rounds=1, round=0)
 
@@ -96,3 +109,22 @@ def test_a_copy_that_came_before_is_told_apart() -> None:
     assert not order.add(SAID[0])
     order.ready()
     assert not order.add(SAID[0])
+
+
+async def test_the_desk_waits_for_a_lost_thought_as_long_as_it_was_told() -> None:
+    class Silent:
+        on_frame = on_boot = None
+
+    silent = cast("MeshEndpoint", Silent())
+    desk = DeskTransport(silent, REGISTRY, {}, clock=lambda: 0.0, thought_patience=0.2)
+    request = _OpenRequest(RequestOrder((SCOUT, STRATEGIST)), copy(SCOUT, 9, 9).envelope)
+    for one in (SAID[1], SAID[2]):
+        request.order.add(one)
+    request.order.took(STRATEGIST, TakenMessage(0, SCOUT, 1))
+    desk._release("req_1", request)
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await desk.receive(CLI)
+    async with asyncio.timeout(5):
+        assert await desk.receive(CLI) == SAID[1].envelope

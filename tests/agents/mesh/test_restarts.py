@@ -11,7 +11,7 @@ import pytest
 from agents.bus.envelope import FailureCause
 from agents.bus.run import replay_flow
 from agents.bus.transport import BusLimits
-from agents.mesh.frame import FrameHeader, FrameKind
+from agents.mesh.frame import DropCause, FrameHeader, FrameKind
 from agents.mesh.peers import gather_roles
 from tests.agents.bus.running import assert_replays, run_jury
 from tests.agents.mesh.test_mesh_flows import ALL, looking
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.bus.envelope import FlowTerms, Role
+    from agents.mesh.frame import Frame
 
 QUICK = BusLimits(quiet_seconds=1.0, deadline_seconds=20)
 NAMED = {FailureCause.CRASHED, FailureCause.LOST, FailureCause.REFUSED}
@@ -127,3 +128,24 @@ async def test_a_burst_over_a_small_queue_arrives_once_each() -> None:
             await clerk.send(peer, header, b"%d" % number, attempts=60, droppable=False)
         assert await clerk.drained(30)
     assert sorted(taken, key=int) == [b"%d" % number for number in range(250)]
+
+
+async def test_a_message_that_breaks_its_reader_is_counted_and_the_next_is_taken() -> None:
+    members, wire = new_members((CLERK, JUDGE)), Wire()
+    taken: list[bytes] = []
+
+    def take(frame: Frame) -> None:
+        if frame.payload == b"bad":
+            raise RuntimeError("nobody foresaw this")
+        taken.append(frame.payload)
+
+    async with endpoint(members, CLERK, wire) as clerk, endpoint(members, JUDGE, wire) as judge:
+        judge.on_frame = take
+        peer = members.peer(JUDGE)
+        assert await clerk.met((peer,), 10) == (peer,)
+        header = FrameHeader(FrameKind.DATA, peer.key, "", 0, request="req_1")
+        await clerk.send(peer, header, b"bad", attempts=1, droppable=False)
+        await clerk.send(peer, header, b"good", attempts=60, droppable=False)
+        assert await clerk.drained(30)
+        assert judge.dropped[DropCause.MALFORMED] >= 1
+    assert taken == [b"good"]

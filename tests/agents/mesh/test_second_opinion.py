@@ -57,7 +57,9 @@ async def test_a_stricter_second_critic_counts_and_is_named(tmp_path: Path) -> N
     )
     stricter = stricter_plan(proposal, plan, vetoes, "critic-2 0a1b2c3d")
     assert stricter is not None
-    assert stricter.choice.kind != "move"
+    # The rules' plan stays: who would not make it is heard, and asks for caution.
+    assert (stricter.choice.kind, stricter.verdict) == ("move", "approve_with_caution")
+    assert "too thin a pool" in stricter.choice.reasons[-1]
     assert stricter.plan_id != plan.plan_id
     assert set(verdicts(stricter)) == {JudgmentVerdict.VETO}
     hardened = [one is not JudgmentVerdict.VETO for one in verdicts(plan)]

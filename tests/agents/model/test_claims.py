@@ -239,3 +239,17 @@ def test_long_hostile_text_is_checked_in_no_time() -> None:
     for text in hostile:
         ledger.check(text)
     assert time.process_time() - before < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("It earns twenty-five percent.", "0.25"),
+        ("It costs seven thousand dollars.", "7000"),
+        ("It costs two hundred and fifty dollars.", "250"),
+        ("It lasts fourteen hours.", "14"),
+        ("It costs ７,０００ dollars.", "7000"),
+    ],
+)
+def test_numbers_in_words_and_in_other_digits_are_numbers(text: str, value: str) -> None:
+    assert [numeral.value for numeral in find_numerals(text)] == [Decimal(value)]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agents.model.abilities import SHORT_ANSWER, ReplyForm, ServerAbilities, without_refused
-from agents.model.faults import RequestRefusal, read_refusal
+from agents.model.faults import RequestRefusal, _blamed, read_refusal
+from agents.model.incoming_reply import read_usage
+from agents.model.interface import Usage
 
 ASKED = 12_000
 
@@ -105,3 +107,23 @@ def test_a_server_that_names_nothing_is_tried_without_each_part_and_there_is_an_
     last = tries[-1]
     assert last.form is ReplyForm.TEXT
     assert (last.streams, last.limit_name, last.takes_temperature) == (False, "", False)
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "blamed"),
+    [
+        (400, "API key not valid. Please pass a valid API key.", "the key"),
+        (404, "This model is only supported in v1/responses.", "chats with this model"),
+        (429, "You exceeded your current quota: insufficient_quota", "the account"),
+        (404, "<html>nothing here</html>", "the URL"),
+    ],
+)
+def test_what_is_not_accepted_is_named(status: int, words: str, blamed: str) -> None:
+    assert _blamed(status, words.lower()).startswith(blamed)
+
+
+def test_thinking_that_is_only_in_the_sum_is_counted() -> None:
+    told = {"prompt_tokens": 1_000, "completion_tokens": 40, "total_tokens": 5_540}
+    assert read_usage({"usage": told}) == Usage(1_000, 4_540, estimated=False)
+    told["total_tokens"] = 0
+    assert read_usage({"usage": told}) == Usage(1_000, 40, estimated=False)

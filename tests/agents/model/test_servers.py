@@ -72,6 +72,9 @@ ZOO = [
     ZooServer("deaf to stream", local.deaf_to_streams, 3, able(streams=False, thinks=True)),
     ZooServer("calls tools", local.caller_of_tools, 3, able()),
     ZooServer("429, Retry-After 20", local.busy_at_first(20), 6, able()),
+    ZooServer("OpenAI, o1-mini", hosted.o1_mini, 4, able(takes_system=False)),
+    ZooServer("OpenRouter, no provider", hosted.openrouter_without_a_provider, 5, able("text")),
+    ZooServer("Gemini, per minute", hosted.gemini_per_minute(34), 6, able()),
 ]
 
 

@@ -46,6 +46,7 @@ def test_it_is_left_out_and_said_once(tmp_path: Path, column: str) -> None:
 
         assert [one.number for one in book.events_after(0)] == [1, 4, 5]
         assert [one.number for one in book.events_after(1, 1)] == [4]
+        assert [one.number for one in book.events_after(0, 2)] == [1, 4]
         assert len(book.notices) == 2
         assert "Event 2" in book.notices[0]
         assert "2 so far" in book.notices[1]

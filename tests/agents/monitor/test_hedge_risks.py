@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import AlertKind, EventKind
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.rules.risks import HeldHedge, judge_kind
+from agents.monitor.rules.risks import HeldHedge, hedge_stale, judge_kind
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from tests.agents.monitor.made_up_alerts import NOW, WALLET
 from tests.agents.monitor.made_up_positions import KEY, position, situation
@@ -50,9 +50,85 @@ def test_a_hedge_has_drifted_by_the_coins_held_now(
     found = judge_kind(AlertKind.HEDGE_DRIFTED, moment, Thresholds(), standing)
 
     assert (found is not None) is told
-    assert found is None or found.next_command == "zuno --network ethereum hedge 7"
+    flags = " --target 50%" if ratio else " --target 0%"
+    assert found is None or found.next_command == f"zuno --network ethereum hedge 7{flags}"
     off = judge_kind(AlertKind.HEDGE_DRIFTED, moment, Thresholds(hedge_drift=0.0), standing)
     assert off is None
+
+
+@pytest.mark.parametrize(
+    ("rise", "standing", "severity"),
+    [
+        (0.2, False, None),
+        (0.14, False, "warning"),
+        (0.2, True, "warning"),
+        (0.05, False, "critical"),
+    ],
+)
+def test_a_hedge_short_of_margin_is_told_before_the_venue_closes_it(
+    rise: float, standing: bool, severity: str | None
+) -> None:
+    moment = replace(situation(), hedge=replace(hedge(1.0), to_liquidation=rise))
+    found = judge_kind(AlertKind.HEDGE_MARGIN, moment, Thresholds(), standing)
+
+    assert (None if found is None else found.severity.value) == severity
+    assert found is None or found.next_command == "zuno --network ethereum unhedge 7 50"
+
+
+@pytest.mark.parametrize(("cost", "told"), [(0.0004, True), (0.0002, False), (-0.001, False)])
+def test_funding_that_turned_is_told(cost: float, told: bool) -> None:
+    moment = replace(situation(), hedge=replace(hedge(1.0), funding_a_day=cost))
+
+    assert (judge_kind(AlertKind.HEDGE_FUNDING, moment, Thresholds(), False) is not None) is told
+
+
+def test_a_hedge_with_a_band_of_its_own_is_judged_by_it() -> None:
+    held = replace(situation().position, amount0=2 * COIN)
+    wide = replace(situation(), position=held, hedge=replace(hedge(0.6), band=0.5))
+    found = judge_kind(AlertKind.HEDGE_DRIFTED, wide, Thresholds(), False)
+    narrow = replace(wide, hedge=replace(hedge(0.9), band=0.05))
+    drifted = judge_kind(AlertKind.HEDGE_DRIFTED, narrow, Thresholds(), False)
+
+    assert found is None
+    assert drifted is not None
+    assert drifted.next_command == "zuno --network ethereum hedge 7 --target 50% --band 5%"
+
+
+def test_each_coin_of_a_pool_is_watched_by_a_hedge_of_its_own() -> None:
+    held = replace(situation().position, amount0=2 * COIN, amount1=3 * COIN)
+    other = HeldHedge(WALLET, "TWO", KEY.currency1, 1.0, 3.0)
+    fits = replace(situation(), position=held, hedge=replace(hedge(1.0), others=(other,)))
+    short = replace(other, short=2.0)
+    drifted = replace(fits, hedge=replace(hedge(1.0), others=(short,)))
+    found = judge_kind(AlertKind.HEDGE_DRIFTED, drifted, Thresholds(), False)
+
+    assert judge_kind(AlertKind.HEDGE_DRIFTED, fits, Thresholds(), False) is None
+    assert found is not None
+    assert "3 TWO and 2 is short" in found.message
+    stale = hedge_stale(situation().network, 7, replace(hedge(1.0), others=(short,)))
+    assert stale is not None
+    assert "1 ONE and 2 TWO is still short" in stale.message
+
+
+def test_a_closing_that_the_venue_did_not_hear_is_asked_for_again() -> None:
+    asked = replace(situation(), hedge=replace(hedge(1.0), wanted=" 50"))
+    found = judge_kind(AlertKind.HEDGE_WANTED, asked, Thresholds(), False)
+    closed = replace(asked, hedge=replace(hedge(0.0), wanted=" 50"))
+
+    assert found is not None
+    assert found.next_command == "zuno --network ethereum unhedge 7 50"
+    assert judge_kind(AlertKind.HEDGE_WANTED, closed, Thresholds(), False) is None
+    held = replace(situation(), hedge=hedge(1.0))
+    assert judge_kind(AlertKind.HEDGE_WANTED, held, Thresholds(), False) is None
+
+
+def test_two_coins_of_one_contract_are_counted_together() -> None:
+    """One staked coin is worth 1.5 of the contract's; what the pool swaps does not matter."""
+    both = replace(hedge(4.5, 1.0), rate=1.5, other_rate=1.0)
+    for staked, plain in ((2, 1.5), (1, 3), (3, 0)):
+        held = replace(situation().position, amount0=staked * COIN, amount1=int(plain * COIN))
+        moment = replace(situation(), position=held, hedge=both)
+        assert judge_kind(AlertKind.HEDGE_DRIFTED, moment, Thresholds(), False) is None
 
 
 @pytest.fixture

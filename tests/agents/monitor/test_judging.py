@@ -95,7 +95,7 @@ def test_what_happened_to_several_positions_is_told_in_the_order_of_the_blocks(
 
 
 def test_staying_out_becomes_critical_once(chain: MadeUpChain) -> None:
-    chain.poll([(105, UPPER)])
+    chain.poll([(105, UPPER + 100)])
     chain.head += 400
 
     assert told(chain.poll()) == [(EventKind.RISEN, AlertKind.OUT_OF_RANGE, 506)]

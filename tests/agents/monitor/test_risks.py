@@ -63,7 +63,9 @@ def test_how_long_and_how_far_it_is_out() -> None:
     ("tick", "minutes", "severity"),
     [
         (1_000, 59, Severity.WARNING),
-        (1_000, 60, Severity.CRITICAL),
+        (1_038, 60, Severity.WARNING),
+        (1_039, 60, Severity.CRITICAL),
+        (1_039, 59, Severity.WARNING),
         (1_998, 0, Severity.WARNING),
         (1_999, 0, Severity.CRITICAL),
         (-2_000, 0, Severity.CRITICAL),
@@ -219,6 +221,10 @@ def test_every_kind_that_a_position_alone_can_have_is_in_the_table() -> None:
         AlertKind.BLIND,
         AlertKind.PRICE_CROSSED,
         AlertKind.HEDGE_STALE,
+        AlertKind.SETTING_UNKNOWN,
+        AlertKind.STANDING_ORDER,
+        AlertKind.WATCH_KEY_LOW,
+        AlertKind.TRADE_UNPROTECTED,
     }
 
     assert {kind for kind, rule in RULES.items() if rule.judge} == set(AlertKind) - elsewhere

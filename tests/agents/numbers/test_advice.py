@@ -26,9 +26,15 @@ from agents.numbers.advice import (
 )
 
 INSIDE = AdviceInputs(
-    inside=True, half_width=0.1, edge_7d=0.7, worth=10_000, hold_net=-40, exit_cost=0.05
+    inside=True,
+    half_width=0.1,
+    edge_7d=0.7,
+    worth=10_000,
+    hold_net=-40,
+    exit_cost=0.05,
+    week_again=-60,
 )
-"""Loses $40 a week and costs cents to leave."""
+"""Is expected to lose $40 a week, lost $60 in the last, and costs cents to leave."""
 MOVE = AdvisedMove(half_width=0.1, net=60, cost=10)
 OUTSIDE = AdviceInputs(
     inside=False, half_width=0.1, edge_7d=1.6, worth=10_000, hold_net=5, exit_cost=0.05, move=MOVE
@@ -44,13 +50,13 @@ OUTSIDE = AdviceInputs(
         (INSIDE._replace(edge_7d=1.0), "hold", "in_range"),
         (INSIDE._replace(edge_7d=3.0, move=MOVE), "hold", "in_range"),
         (INSIDE._replace(half_width=WIDE_HALF_WIDTH), "hold", "wide_range"),
-        (INSIDE._replace(hold_net=-12.5), "hold", "loses_little"),
-        (INSIDE._replace(exit_cost=20), "hold", "loses_little"),
+        (INSIDE._replace(week_again=-12.5), "hold", "loses_little"),
+        (INSIDE._replace(exit_cost=30), "hold", "loses_little"),
         (INSIDE._replace(hours_since_action=23.9), "hold", "acted_recently"),
         (INSIDE._replace(hours_since_action=24), "exit", "staying_loses"),
         (INSIDE._replace(edge_7d=None), "hold", "edge_unknown"),
         (INSIDE._replace(worth=None), "hold", "worth_unknown"),
-        (INSIDE._replace(hold_net=None), "hold", "worth_unknown"),
+        (INSIDE._replace(week_again=None), "hold", "worth_unknown"),
         (INSIDE._replace(exit_cost=None), "hold", "worth_unknown"),
         (OUTSIDE, "move", "move_pays"),
         (OUTSIDE._replace(edge_7d=0.5), "hold", "out_of_range"),
@@ -100,9 +106,10 @@ def test_the_edge_is_fees_over_an_eighth_of_the_squared_returns() -> None:
 
 
 def test_what_a_week_showed_is_drawn_towards_the_usual() -> None:
-    usual = 2.718281828459045**-0.1
+    usual = 2.718281828459045**-0.13
     assert expected_edge(usual) == pytest.approx(usual)
-    assert log(expected_edge(2.0)) == pytest.approx(-0.1 + 0.6 * (log(2) + 0.1))
+    assert log(expected_edge(1.2)) == pytest.approx(-0.13 + 0.25 * (log(1.2) + 0.13))
+    assert expected_edge(2.5) == pytest.approx(expected_edge(1.25) * 2**0.6)
     assert expected_edge(0.0) == 0.0
 
 

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections import defaultdict
 from datetime import UTC, datetime
+from math import exp
 
 import pytest
 
-from agents.numbers.fees import (
-    FITTED,
-    LEAST_RATIOS,
-    fee_ratios,
-    fee_spread,
-    measured_spread,
-)
+from agents.numbers.fees import DAYS_BEFORE, LEAST_RATIOS, fee_ratios, fee_spread
 from chain.base.table_file import read_timed_table
 from tests.market_data import market_data
 
 FEE = 0.0005
 
 
-def inside(ratios: list[float]) -> float:
-    return sum(FITTED.low <= one <= FITTED.high for one in ratios) / len(ratios)
+def covered(days: list[float], span: int = 1) -> float:
+    """How often the mean of the next days lay between the ends that the week before them gave."""
+    hits = []
+    for place in range(DAYS_BEFORE, len(days) - span + 1):
+        before = days[place - DAYS_BEFORE : place]
+        spread = fee_spread(before)
+        came = sum(days[place : place + span]) / span / (sum(before) / DAYS_BEFORE)
+        low, high = spread[:2] if span == 1 else (spread.week_low, spread.week_high)
+        hits.append(low <= came <= high)
+    return sum(hits) / len(hits)
 
 
 def pool_days() -> tuple[list[int], list[float]]:
@@ -33,20 +36,17 @@ def pool_days() -> tuple[list[int], list[float]]:
     return years, [volume * FEE for volume in table.columns["volume_usd"]]
 
 
-def test_the_constants_are_the_quantiles_of_2021_and_2022() -> None:
+@pytest.mark.parametrize("year", [2021, 2022, 2023])
+@pytest.mark.parametrize("span", [1, 7])
+def test_four_of_five_days_and_weeks_lie_inside(year: int, span: int) -> None:
     years, fees = pool_days()
-    fit = [fee for year, fee in zip(years, fees, strict=True) if year < 2023]
-    spread = measured_spread(fee_ratios(fit))
-    assert spread[:3] == pytest.approx(FITTED[:3], abs=0.0005)
-    assert spread.days == FITTED.days
+    of_year = [fee for of, fee in zip(years, fees, strict=True) if of == year]
+    assert 0.72 <= covered(of_year, span) <= 0.88
 
 
-def test_four_of_five_days_of_2023_lie_inside() -> None:
-    years, fees = pool_days()
-    first = years.index(2023)
-    ratios = fee_ratios(fees[first - 7 :])
-    assert len(ratios) == len(fees) - first
-    assert 0.72 <= inside(ratios) <= 0.88
+def test_a_days_ends_are_too_wide_for_a_week() -> None:
+    spread = fee_spread([3.0, 1.0, 2.0, 5.0, 2.0, 1.0, 2.0])
+    assert spread.low < spread.week_low < 1 < spread.week_high <= spread.high
 
 
 def test_days_of_another_pool_lie_inside() -> None:
@@ -59,24 +59,27 @@ def test_days_of_another_pool_lie_inside() -> None:
     for time, tick, in0, in1, liquidity in zip(table.times, *table.columns.values(), strict=True):
         root = 1.0001 ** (tick / 2)
         by_day[int(time // 86_400)] += FEE * (in0 * root + in1 / root) / (2 * liquidity)
-    ratios = fee_ratios([by_day[day] for day in sorted(by_day)])
-    assert len(ratios) >= 27
-    assert 0.60 <= inside(ratios) <= 0.95
+    days = [by_day[day] for day in sorted(by_day)]
+    assert 0.72 <= covered(days) <= 0.88
+
+
+def test_a_restless_week_widens_the_interval_and_a_still_one_leaves_its_least() -> None:
+    still = fee_spread([100.0] * 7)
+    assert still.low == pytest.approx(exp(-0.81 * 0.55))
+    assert still.high == pytest.approx(exp(0.57 * 0.55))
+    wild = fee_spread([1.0, 100.0] * 3 + [1.0])
+    assert wild.low < still.low
+    assert wild.high > still.high
+    assert still.days == 7
+    assert fee_spread([100.0] * 6).days == fee_spread([0.0, *[9.0] * 6]).days == 0
 
 
 def test_a_pools_own_days_take_the_place_of_the_fit_once_there_are_enough() -> None:
     steady = [100.0] * (7 + LEAST_RATIOS)
     own = fee_spread(steady)
-    assert own[:3] == (1.0, 1.0, 1.0)
-    assert (own.days, own.fitted) == (LEAST_RATIOS, False)
-    assert fee_spread(steady[1:]) is FITTED
-    assert fee_spread([]) is FITTED
-
-
-def test_quantiles_lie_between_neighbours() -> None:
-    spread = measured_spread([float(one) for one in range(11)])
-    assert spread[:3] == (1.0, 5.0, 9.0)
-    assert measured_spread([2.0]) == (2.0, 2.0, 2.0, 1, False)
+    assert own[:2] == (1.0, 1.0)
+    assert own.days == LEAST_RATIOS
+    assert fee_spread(steady[1:]).days == DAYS_BEFORE
 
 
 def test_nothing_is_expected_of_a_week_that_paid_nothing() -> None:

@@ -33,8 +33,8 @@ def test_the_first_matching_row_decides(
 
 
 def test_the_reason_names_the_number_that_decided() -> None:
-    assert "4.2 %" in read_regime(0.042, None, None).reason
-    assert "2.5 × its 7 d level of 0.4 %" in read_regime(0.0101, 0.004, None).reason
+    assert "4.2%" in read_regime(0.042, None, None).reason
+    assert "2.5 × its 7 d level of 0.4%" in read_regime(0.0101, 0.004, None).reason
     assert "55%" in read_regime(0.015, 0.015, 0.55).reason
 
 

@@ -138,7 +138,8 @@ def test_the_two_series_join_without_a_seam(
 @pytest.mark.parametrize("edges", [Edges(-1, 100), Edges(100, -1), Edges(0, 100), Edges(100, 0)])
 def test_outside_nothing_survives(edges: Edges) -> None:
     nothing = StressBuffers(0, 0, 0)
-    assert range_exit(edges, 300) == RangeExit(nothing, 0, 0, 0, 0)
+    assert range_exit(edges, 300, 300) == RangeExit(nothing, 0, 0, 0, 0)
+    assert range_exit(edges, 300).survival_7d is None
     assert stress_buffers_of([(*edges, 300)]) == [nothing]
 
 

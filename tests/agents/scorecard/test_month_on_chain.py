@@ -163,7 +163,8 @@ def test_bars_are_what_raw_swaps_say(month: Month, judged: Judged) -> None:
                 inside = (one.tick_lower or 0) <= plan.pools[0].tick < (one.tick_upper or 0)
                 if one.survival is not None and inside:
                     said = one.survival.day if score.days == 1 else one.survival.week
-                    outcomes.append((said, seen[one.tick_lower or 0, one.tick_upper or 0]))
+                    if said is not None:
+                        outcomes.append((said, seen[one.tick_lower or 0, one.tick_upper or 0]))
         assert (stay.ranges, stay.stayed) == (len(outcomes), sum(kept for _, kept in outcomes))
         brier = sum((said - kept) ** 2 for said, kept in outcomes) / len(outcomes)
         assert stay.brier == pytest.approx(brier)

@@ -9,6 +9,7 @@ from agents.trade.facts import (
     CandleSeries,
     ContextSection,
     DeskQuestion,
+    DeskRecord,
     DeskSettings,
     HedgeFacts,
     MarketSnapshot,
@@ -27,7 +28,6 @@ from agents.trade.terms import (
     SectionName,
     SectionStatus,
     TradeMode,
-    VenueKind,
 )
 from chain.exchange.public.market import Candle
 
@@ -96,11 +96,16 @@ HEDGED = HedgeFacts(
 )
 
 
+PROVEN = DeskRecord(resolved=200, won=160, fair_wins=80.0, brier=None)
+"""Of a desk whose trades won twice as often as chance would have."""
+
+
 def question(
     *,
     mode: TradeMode = TradeMode.SWING,
     of: AccountFacts | None = None,
     hedge: HedgeFacts | None = None,
+    record: DeskRecord = PROVEN,
 ) -> DeskQuestion:
     return DeskQuestion(
         asked_at=NOW,
@@ -109,8 +114,9 @@ def question(
         mode=mode,
         objective=Objective.TRADE if hedge is None else Objective.HEDGE,
         account=of or account(),
-        settings=DeskSettings(binance_usd=2_000.0, account_leverage=2.0),
+        settings=DeskSettings(order_usd=2_000.0, account_leverage=2.0),
         hedge=hedge,
+        record=record,
     )
 
 
@@ -119,7 +125,6 @@ def snapshot(candles: list[Candle] | None = None, mark: float = 3000.0) -> Marke
     return MarketSnapshot(
         symbol=ETH,
         venue="test",
-        venue_kind=VenueKind.BINANCE,
         time=NOW,
         mark=mark,
         price_step=0.01,

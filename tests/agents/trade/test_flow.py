@@ -154,7 +154,11 @@ async def test_a_hedge_sells_a_share_of_the_position_and_never_more() -> None:
     assert plan.hedge.wanted <= HEDGED.delta
     assert plan.hedge.reached + plan.hedge.net_delta == pytest.approx(HEDGED.delta)
     if plan.decision is TradeDecision.SHORT:
-        assert [order.side for order in plan.orders] == ["sell"]
+        resting, rest = plan.orders
+        assert (resting.side, resting.type, rest.side, rest.type) == (
+            ("sell", "maker", "sell", "market")
+        )
+        assert (rest.finishes, rest.quantity) == (True, resting.quantity)
         assert plan.quantity == pytest.approx(plan.hedge.reached)
 
 

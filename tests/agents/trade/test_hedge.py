@@ -15,7 +15,6 @@ from agents.trade.opinions import (
     RangeExposure,
     floored,
     hedged_quantity,
-    nearest_ratio,
 )
 from tests.market_data import market_data
 from tests.printed import printed
@@ -116,11 +115,9 @@ def test_a_hedge_is_a_share_of_the_coins_in_whole_steps(ratio: float) -> None:
     assert found == pytest.approx(round(found, 3))
 
 
-def test_other_ratios_are_refused_and_a_share_goes_to_the_nearest() -> None:
-    with pytest.raises(ValueError, match="ratios"):
-        hedged_quantity(1.0, 0.3, 0.001)
-    assert nearest_ratio(0.4) == 0.5
-    assert nearest_ratio(0.125) == 0.0
+def test_a_share_beyond_the_whole_is_refused() -> None:
+    with pytest.raises(ValueError, match="share"):
+        hedged_quantity(1.0, 1.3, 0.001)
     assert floored(0.3, 0.1) == 0.3
 
 

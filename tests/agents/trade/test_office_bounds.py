@@ -8,8 +8,11 @@ from random import Random
 import pytest
 
 from agents.model.interface import ModelUnavailable, Unavailability
+from agents.trade.concluding import routed
+from agents.trade.facts import AccountFacts, SpotAccount, VenueTerms
 from agents.trade.payloads import GEOMETRY, JUDGE, META
-from agents.trade.terms import TradeDecision, VenueKind
+from agents.trade.risk_rules import Sizing
+from agents.trade.terms import TradeDecision
 from tests.agents.trade.cases import HEDGED, account, question
 from tests.agents.trade.offices import (
     Offices,
@@ -118,17 +121,16 @@ async def test_a_hedge_is_argued_without_words_of_strangers_and_moves_one_step_a
 
 async def test_on_a_spot_venue_a_trade_is_long_unlevered_small_and_never_rests() -> None:
     seen = rising_market()
-    assert seen.market is not None
-    spot = seen.market.model_copy(update={"venue_kind": VenueKind.UPBIT})
-    on_spot = seen.model_copy(update={"market": spot})
-    won = {"venue_kind": VenueKind.UPBIT, "krw_per_usd": 1_500.0}
+    on_spot = seen
+    terms = VenueTerms(spot=True, leverage=1.0, stops=False, rests=False, most_usd=2e6 / 1_500)
+    won, none = {"terms": terms}, {"terms": terms.model_copy(update={"most_usd": None})}
     bought = plan_of(
         await held(None, asked=question(of=account().model_copy(update=won)), seen=on_spot)
     )
     unpriced = plan_of(
         await held(
             None,
-            asked=question(of=account().model_copy(update={**won, "krw_per_usd": None})),
+            asked=question(of=account().model_copy(update=none)),
             seen=on_spot,
         )
     )
@@ -167,3 +169,31 @@ async def test_the_officer_only_tightens() -> None:
         assert (step.decision is TradeDecision.HOLD) is (verdict == "hold")
         assert ("officer" in step.notes) is (verdict != "concur")
         assert not plan.by_failure
+
+
+def _with_spot(cash: float, most_usd: float = 2e6 / 1_500) -> AccountFacts:
+    terms = VenueTerms(spot=True, leverage=1.0, stops=False, rests=False, most_usd=most_usd)
+    spot = SpotAccount(venue="upbit:x", terms=terms, cash=cash, maker_fee=0.0005, taker_fee=0.0005)
+    return account().model_copy(update={"spot": spot})
+
+
+@pytest.mark.parametrize(
+    ("cash", "most_usd", "venue"),
+    [(1e6, 1e6, "upbit:x"), (1e6, 50.0, "paper"), (50.0, 1e6, "paper")],
+)
+async def test_rule_5_sends_a_long_to_spot_where_it_fits(
+    cash: float, most_usd: float, venue: str
+) -> None:
+    plan = plan_of(await held(None, asked=question(of=_with_spot(cash, most_usd))))
+
+    assert plan.decision is TradeDecision.LONG
+    assert plan.venue == venue
+    assert any(order.type == "stop" for order in plan.orders) is (venue == "paper")
+    assert (plan.ladder[-1].leverage == 1.0) or venue == "paper"
+    assert plan.notional_usd <= max(most_usd, 2_000.0)
+
+
+def test_rule_5_sends_shorts_and_exits_to_the_other_venue() -> None:
+    for decision in (TradeDecision.SHORT, TradeDecision.CANCEL_AND_CLOSE, TradeDecision.HOLD):
+        before, sizing = _with_spot(1e6), Sizing(decision, 10.0, 2.0)
+        assert routed(before, sizing) == (before, sizing)

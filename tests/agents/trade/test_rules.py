@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
+from math import comb
 from random import Random
 
 import pytest
 from msgspec.structs import replace
 
+from agents.trade.facts import DeskRecord
 from agents.trade.judging import (
     TradeCosts,
     expected_value,
     fair_probability_pct,
     funding_cost,
     is_vetoed,
+    least_win_rate,
     outlook,
+    recorded_odds_pct,
     scaled_allocation,
-    shrunk_probability_pct,
 )
 from agents.trade.leverage_guard import GuardFacts, GuardReason, VenueExposure, guard
-from agents.trade.risk_rules import HOLD, RiskFacts, RiskRule, Sizing, judge_risk
+from agents.trade.risk_rules import HOLD, RiskFacts, RiskRule, Sizing, VenueLimits, judge_risk
 from agents.trade.terms import (
     DeskLimits,
     ExecutionStyle,
     MarketAnomaly,
     TradeDecision,
     TradeMode,
-    VenueKind,
 )
 from tests.printed import printed
 
 LIMITS = DeskLimits()
 LONG, SHORT = TradeDecision.LONG, TradeDecision.SHORT
-FACTS = RiskFacts(
-    mode=TradeMode.SWING, venue=VenueKind.BINANCE, equity=1_000.0, funding_rate=0.0001
-)
+FACTS = RiskFacts(mode=TradeMode.SWING, venue=VenueLimits(), equity=1_000.0, funding_rate=0.0001)
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,59 @@ def test_costs_take_from_the_profit_and_add_to_the_loss() -> None:
     )
 
 
-@pytest.mark.parametrize(("resolved", "pct"), [(0, 50.0), (15, 60.0), (30, 70.0), (300, 70.0)])
-def test_claimed_odds_count_as_far_as_trades_have_ended(resolved: int, pct: float) -> None:
-    assert shrunk_probability_pct(70.0, resolved, 30) == pytest.approx(pct)
+def record(resolved: int, won: int, fair: float) -> DeskRecord:
+    return DeskRecord(resolved=resolved, won=won, fair_wins=fair * resolved, brier=None)
+
+
+@pytest.mark.parametrize(
+    ("past", "pct"),
+    [
+        (record(0, 0, 0.0), 40.0),
+        (record(10, 4, 0.4), 40.0),
+        (record(10, 7, 0.4), 40.0),  # seven of ten is luck one time in eighteen
+        (record(10, 2, 0.4), 20.0),
+        (record(100, 30, 0.4), 30.0),
+    ],
+)
+def test_odds_start_at_chance_and_move_by_the_record_alone(past: DeskRecord, pct: float) -> None:
+    assert recorded_odds_pct(40.0, past) == pytest.approx(pct)
+
+
+def test_wins_that_chance_does_not_explain_raise_the_odds_by_their_lower_bound() -> None:
+    least = least_win_rate(70, 100)
+
+    tail = sum(comb(100, k) * least**k * (1 - least) ** (100 - k) for k in range(70, 101))
+    assert tail == pytest.approx(0.01, rel=1e-6)
+    assert recorded_odds_pct(40.0, record(100, 70, 0.4)) == pytest.approx(least * 100)
+
+
+@pytest.mark.parametrize("ended", [10, 30, 100, 1_000])
+def test_a_price_without_drift_passes_at_most_once_in_a_hundred(ended: int) -> None:
+    """The desk's own record of driftless trades, then one more of them: with costs, exactly."""
+    draws, passed = Random(ended), 0
+    histories = 4_000 if ended < 1_000 else 1_000
+    for _ in range(histories):
+        fair = [draws.uniform(0.11, 0.45) for _ in range(ended)]
+        won = sum(draws.random() < odds for odds in fair)
+        past = DeskRecord(resolved=ended, won=won, fair_wins=sum(fair), brier=None)
+        mine = draws.uniform(0.11, 0.45)
+        costs = TradeCosts(0.0007, draws.uniform(0.0, 0.001), 0.0)
+        seen = outlook(100.0, 98.0, 98.0 + 2.0 / mine, recorded_odds_pct(mine * 100, past), costs)
+        passed += not is_vetoed(seen.expected_pct)
+    printed(f"expected value: {passed} of {histories} pass after {ended} driftless trades")
+    assert passed <= histories * 0.01
+
+
+def test_with_an_empty_record_nothing_without_drift_passes() -> None:
+    draws, empty = Random(1), DeskRecord(resolved=0, won=0, brier=None)
+    passed = 0
+    for _ in range(100_000):
+        risk, reward = draws.uniform(0.2, 5.0), draws.uniform(0.2, 40.0)
+        fair = fair_probability_pct(100.0, 100.0 - risk, 100.0 + reward)
+        costs = TradeCosts(draws.uniform(1e-5, 0.002), draws.uniform(0.0, 0.002), 0.0)
+        seen = outlook(100.0, 100.0 - risk, 100.0 + reward, recorded_odds_pct(fair, empty), costs)
+        passed += not is_vetoed(seen.expected_pct)
+    assert passed == 0
 
 
 def test_the_budget_scales_the_allocation() -> None:
@@ -148,15 +198,14 @@ def test_rule_5_binance_takes_both_sides_up_to_2000_dollars() -> None:
 
 
 def test_rule_5_upbit_is_spot_long_unlevered_and_2m_won() -> None:
-    upbit = replace(
-        FACTS, venue=VenueKind.UPBIT, equity=100_000.0, krw_per_usd=1_400.0, funding_rate=None
-    )
+    limits = VenueLimits(spot=True, leverage=1.0, rests=False, most_usd=2_000_000 / 1_400)
+    upbit = replace(FACTS, venue=limits, equity=100_000.0, funding_rate=None)
     judged = judge_risk(Sizing(LONG, 50.0, 3.0), upbit, LIMITS)
 
     assert judged.after.leverage == 1.0
     assert judged.after.notional(upbit.equity) * 1_400 == pytest.approx(2_000_000.0)
     assert judge_risk(Sizing(SHORT, 50.0, 1.0), upbit, LIMITS).after == HOLD
-    unknown = replace(upbit, krw_per_usd=None)
+    unknown = replace(upbit, venue=replace(limits, most_usd=None))
     assert judge_risk(Sizing(LONG, 50.0, 1.0), unknown, LIMITS).after == HOLD
 
 
@@ -197,7 +246,9 @@ def _drawn_facts(draws: Random) -> RiskFacts:
 
     return RiskFacts(
         mode=draws.choice(list(TradeMode)),
-        venue=draws.choice(list(VenueKind)),
+        venue=VenueLimits(
+            draws.random() < 0.5, draws.choice([1.0, 3.0]), draws.random() < 0.5, perhaps(10, 9e3)
+        ),
         equity=draws.choice([0.0, 10 ** draws.uniform(0, 7)]),
         funding_rate=perhaps(-0.001, 0.001),
         options_panic=draws.random() < 0.3,
@@ -205,7 +256,6 @@ def _drawn_facts(draws: Random) -> RiskFacts:
         curve_change=perhaps(-0.5, 0.5),
         long_liquidations_usd=perhaps(0, 1e8),
         short_liquidations_usd=perhaps(0, 1e8),
-        krw_per_usd=perhaps(1_000, 1_600),
         anomalies=tuple(draws.sample(list(MarketAnomaly), draws.randrange(3))),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from email.utils import formatdate
 from typing import TYPE_CHECKING
@@ -125,6 +126,20 @@ def test_feeds_are_read_in_both_forms_and_nothing_in_them_is_obeyed() -> None:
     assert [one.title for one in atom] == ["An & other"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32"])
+def test_a_feed_is_read_in_any_encoding(encoding: str) -> None:
+    text = rss(("Größe 東京", NOW)).decode()
+    assert [one.title for one in read_feed(text.encode(encoding), "a.feed")] == ["Größe 東京"]
+
+
+def test_a_feed_is_read_in_the_encoding_that_it_declares() -> None:
+    text = rss(("Größe", NOW)).decode().replace("?>", ' encoding="iso-8859-1"?>', 1)
+    assert [one.title for one in read_feed(text.encode("iso-8859-1"), "a.feed")] == ["Größe"]
+
+
+BOMB = '<!DOCTYPE x [<!ENTITY a "aa">]><rss><item><title>&a;</title></item></rss>'
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -132,7 +147,15 @@ def test_feeds_are_read_in_both_forms_and_nothing_in_them_is_obeyed() -> None:
         b"<html><body>no</body></html>",
         b"<rss><channel><item>",
         b'{"not": "xml"}',
-        b'<!DOCTYPE x [<!ENTITY a "aa">]><rss><item><title>&a;</title></item></rss>',
+        BOMB.encode(),
+        BOMB.encode("utf-16"),
+        BOMB.encode("utf-16-le"),
+        BOMB.encode("utf-16-be"),
+        BOMB.encode("utf-32"),
+        codecs.BOM_UTF8 + BOMB.encode(),
+        b'<?xml version="1.0" encoding="utf-7"?>' + BOMB.encode("utf-7"),
+        b'<?xml version="1.0" encoding="no-such-code"?><rss></rss>',
+        b"<rss>" + b"<a>" * 50_000 + b"</a>" * 50_000 + b"</rss>",
     ],
 )
 def test_what_is_no_feed_is_refused(body: bytes) -> None:

@@ -55,7 +55,6 @@ def test_agreement_is_strong_and_silence_is_nothing() -> None:
     assert agreed.direction == 1
     assert agreed.strength == pytest.approx(0.8)
     assert (silent.direction, silent.strength) == (0, 0.0)
-    assert agreed.claimed_probability_pct == pytest.approx(70.0)
 
 
 def test_trust_changes_weights_and_nobody_is_left_out() -> None:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from chain.base.quantity import Known, Unknown
-from chain.bookkeeping.ledger import PaidTransaction
+from chain.base.units import DAY
+from chain.bookkeeping.ledger import (
+    EntryKind,
+    LedgerAccount,
+    LedgerPlace,
+    LedgerSubject,
+    PaidTransaction,
+    TokenAtPrice,
+    ledger_entry,
+)
 from chain.bookkeeping.results import SOON_SECONDS, PositionLife, WalletFacts, stories, story_result
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
@@ -125,6 +134,54 @@ def test_a_part_taken_out_realises_that_part_of_the_cost() -> None:
     assert _value(result.realised) == 500 - 400 + 30 - 4
     assert _value(result.unrealised) == -600
     assert _value(result.result) == 500 + 30 - 4 - 1_000
+    assert _value(result.capital_seconds) == 1_000 * 100
+    assert isinstance(result.per_year, Unknown)  # a hundred seconds are no day
+    parts = (result.paid_out, result.fees_earned, result.worth_now)
+    less = (result.paid_in, result.costs)
+    assert sum(map(_value, parts)) - sum(map(_value, less)) == _value(result.result)
+
+
+def test_a_swap_of_the_same_plan_is_a_cost_and_a_year_is_of_the_capital_that_was_in_it() -> None:
+    first = _life(26, _change(0, 10, amounts=(1_000, 0)), _change(DAY, -10, amounts=(1_100, 0)))
+    second = _life(
+        39, _change(DAY + 1, 5, amounts=(1_080, 0)), _change(3 * DAY, -5, amounts=(1_090, 0))
+    )
+    token = Token(DOLLAR, "USD", 0, verified=True, suspicious=False)
+    priced = {DOLLAR: Known(Fraction(1), "x")}
+    times = (0, DAY, DAY + 1, 3 * DAY)
+    facts = WalletFacts(
+        network_named("base"),
+        OWNER,
+        _no_worth(),
+        (first, second),
+        {},
+        {},
+        {DOLLAR: token, APPLE: token},
+        dict.fromkeys(times, priced),
+    )
+    plans = {f"0x{time:064x}": "plan" for time in (DAY, DAY + 1)} | {"0xswap": "plan"}
+    place = LedgerPlace(DAY, DAY, "0xswap")
+    swap = [
+        ledger_entry(
+            place,
+            EntryKind.SWAP,
+            LedgerSubject(LedgerAccount.WALLET, None),
+            TokenAtPrice(token, Known(Fraction(1), "x")),
+            amount,
+        )
+        for amount in (-500, 480)
+    ]
+
+    [story] = stories((first, second), plans)
+    result = story_result(facts, story, swap, plans)
+
+    assert story.name == "#26 → #39"
+    assert _value(result.swap_costs) == 20
+    assert _value(result.paid_in) == 1_000
+    assert _value(result.paid_out) == 1_110
+    assert _value(result.result) == 1_100 - 1_000 + 1_090 - 1_080 - 20
+    used = 1_000 * DAY + 1_080 * (2 * DAY - 1)
+    assert _value(result.per_year) == Fraction(90 * 365 * DAY, used)
 
 
 def _no_worth() -> WalletWorth:

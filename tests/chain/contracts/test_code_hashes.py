@@ -8,12 +8,13 @@ import pytest
 
 from chain.contracts.abi import encode
 from chain.contracts.addresses import keccak
+from chain.contracts.delegation import DELEGATION_MANAGER
 from chain.contracts.networks import all_networks, network_named, shipped_code_hashes
 from chain.devnet.world.deployment import CONTRACTS, contract_codes
 from tests import node_rpc
 
 if TYPE_CHECKING:
-    from chain.contracts.networks import Network
+    from chain.contracts.networks import Address, Network
     from chain.devnet.launch import DevnetReady
 
 PUSH32 = b"\x7f"
@@ -68,5 +69,33 @@ def test_the_pool_manager_is_its_package_with_its_own_address_put_in(devnet: Dev
 def test_the_embedded_chain_has_the_code_that_is_shipped_for_it(devnet: DevnetReady) -> None:
     shipped = shipped_code_hashes(network_named("devnet"))
 
-    assert len(shipped) == 4
+    assert len(shipped) == 10
     assert shipped == {address: _hash(_code(devnet, address)) for address in shipped}
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        (b"EIP7702StatelessDeleGator", str(CONTRACTS.delegate)),
+        (b"DelegationManager", DELEGATION_MANAGER),
+    ],
+)
+def test_the_delegate_and_its_manager_are_their_package_with_the_chain_put_in(
+    devnet: DevnetReady, name: bytes, address: Address
+) -> None:
+    kind = keccak(
+        b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
+    )
+
+    def domain(network: Network) -> bytes:
+        values = (kind, keccak(name), keccak(b"1"), network.chain_id, address)
+        return keccak(encode(("bytes32", "bytes32", "bytes32", "uint256", "address"), values))
+
+    embedded = network_named("devnet")
+    code = _code(devnet, address)
+    own = (embedded.chain_id.to_bytes(32, "big"), domain(embedded))
+    assert [code.count(word) for word in own] == [1, 1]
+    for network in all_networks():
+        there = code.replace(own[0], network.chain_id.to_bytes(32, "big"))
+        there = there.replace(own[1], domain(network))
+        assert shipped_code_hashes(network)[address] == _hash(there)

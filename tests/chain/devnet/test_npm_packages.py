@@ -155,7 +155,7 @@ def test_a_program_may_be_run_and_a_package_nobody_saw_is_left_to_npm(
 
 def test_the_lock_names_every_contract_a_node_for_each_platform_and_no_host() -> None:
     lock = bundled_lock()
-    assert sum(len(package.files) for package in lock.contracts) == 10
+    assert sum(len(package.files) for package in lock.contracts) == 16
     for package in (*lock.contracts, *lock.anvil):
         assert package.integrity is None or package.integrity.startswith("sha512-")
         assert "/" not in package.version

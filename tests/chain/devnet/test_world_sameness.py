@@ -200,6 +200,7 @@ def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
         "chain.base.loopback_http",
         "chain.base.recursion_limit",
         "chain.contracts",
+        "chain.contracts.delegation",
         "chain.contracts.networks",
         "chain.devnet",
         "chain.devnet.defaults",

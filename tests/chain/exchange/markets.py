@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chain.exchange.orders.order import OrderSide, OrderType, VenueOrder
-from chain.exchange.orders.paper_venue import MarketMoment, PaperAccount
+from chain.exchange.orders.venues.paper.venue import MarketMoment, PaperAccount
 from chain.exchange.public.market import BookLevel, Candle, ContractRules, OrderBook
 
 ETH = "ETHUSDT"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType
-from chain.exchange.orders.paper_venue import PaperTerms, PaperVenue
+from chain.exchange.orders.venues.paper.venue import PaperTerms, PaperVenue
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from chain.exchange.public.book import imbalance, slippage_bips, spread_bips
 from chain.exchange.public.market import closed_candles, contract_symbol, cumulative_delta

@@ -6,21 +6,23 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
+from chain.exchange.orders.engine import NoticeKind, send_orders, tend_orders
 from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
-from chain.exchange.orders.venue import OrderUnansweredError, reconcile, send_orders
+from chain.exchange.orders.venue import AccountCheck, OrderUnansweredError
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from tests.chain.exchange.markets import ETH, order
 from tests.fakes.exchange import Refusal
-from tests.fakes.exchange_account import KEYS, SILENT, AccountDouble, error
+from tests.fakes.exchange_account import KEYS, LATE, SILENT, AccountDouble, error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from chain.exchange.orders.binance_venue import BinanceVenue
     from chain.exchange.orders.order import OrderProgress
+    from chain.exchange.orders.venues.binance.venue import BinanceVenue
 
 pytest.importorskip("aiodns", reason="the extra trade is not installed")
 
@@ -35,7 +37,7 @@ def double(tmp_path: Path) -> AccountDouble:
 
 @asynccontextmanager
 async def opened(double: AccountDouble) -> AsyncIterator[BinanceVenue]:
-    from chain.exchange.orders.binance_venue import BinanceVenue
+    from chain.exchange.orders.venues.binance.venue import BinanceVenue
 
     async with double.running() as url, BinancePublic(ExchangeAddress(url, "loopback")) as market:
         venue = BinanceVenue("demo:loopback", market, KEYS, base_url=url, between_looks=0.0)
@@ -61,6 +63,18 @@ async def test_an_order_is_filled_charged_and_found_again(double: AccountDouble)
     assert again == done
     assert [one.quantity for one in account.positions] == [1.0]
     assert double.held().position(ETH).quantity == 1.0
+
+
+async def test_fees_that_are_paid_in_another_coin_are_told_in_dollars(
+    double: AccountDouble,
+) -> None:
+    async with opened(double) as venue:
+        mark = (await venue._market.funding(ETH)).mark
+        double.fee_coin, double.fee_coin_mark = "ETH", mark
+        done = await venue.submit(BUY)
+
+    assert mark > 100
+    assert done.fees == pytest.approx(double.held().fees, rel=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -104,14 +118,57 @@ async def test_what_nobody_answers_for_is_not_sent_again_and_found_later(
         journal.approve(approval)
         async with opened(double) as venue:
             with pytest.raises(OrderUnansweredError, match="entry"):
-                await send_orders(journal, venue, approval, [BUY])
-            assert await reconcile(journal, venue) != ()
+                await send_orders(journal, venue, approval, [BUY], sleep=_no_time)
+            assert await tend_orders(journal, venue) == ()
             assert [one.state for one in journal.entries()] == [JournalState.SENDING]
             double.now += int(venue.late_seconds) + 1
-            await reconcile(journal, venue)
+            [notice] = await tend_orders(journal, venue)
+            assert notice.kind is NoticeKind.UNREACHED
 
         assert [one.state for one in journal.entries()] == [JournalState.ABANDONED]
     assert double.taken == ["entry"]
+
+
+async def _no_time(_: float) -> None:
+    return None
+
+
+async def test_a_lost_order_is_looked_for_until_it_cannot_come_any_more(
+    double: AccountDouble, tmp_path: Path
+) -> None:
+    double.placing = [(LATE, True)]
+    approval = TradeApproval("plan_1", "aa", "demo:loopback", 0.0)
+    lost = TradeApproval("plan_2", "aa", "demo:loopback", 0.0)
+    with TradeJournal.open(tmp_path / "trades.db") as journal:
+        journal.approve(approval)
+        journal.approve(lost)
+        async with opened(double) as venue:
+            [late] = await send_orders(journal, venue, approval, [BUY], sleep=double.pass_time)
+            double.placing = [(SILENT, False)]
+            other = replace(BUY, client_id="other")
+            [gone] = await send_orders(journal, venue, lost, [other], sleep=double.pass_time)
+
+    assert late.state is OrderState.FILLED
+    assert (gone.state, gone.reason) == (OrderState.REFUSED, "it never reached the venue")
+    assert double.accepted() == ["entry"]
+
+
+async def test_an_account_is_checked_before_its_first_order(double: AccountDouble) -> None:
+    async with opened(double) as venue:
+        fit = await venue.check(ETH)
+        double.hedge_mode, double.multi_assets, double.may_withdraw = True, True, True
+        unfit = await venue.check(ETH)
+        refused = await venue.submit(BUY)
+
+    assert fit == AccountCheck(
+        (), ("ETHUSDT is set to 20×: the whole futures wallet answers for it",)
+    )
+    assert "one-way mode" in unfit.faults[0]
+    assert any("multi-assets" in remark for remark in unfit.remarks)
+    assert unfit.may_withdraw
+    assert refused.state is OrderState.REFUSED
+    assert "one-way mode" in refused.reason
+    assert "{" not in refused.reason
 
 
 async def test_a_clock_that_is_off_is_set_by_the_venue_s(double: AccountDouble) -> None:
@@ -205,3 +262,150 @@ async def test_a_refused_entry_leaves_no_stop_behind(double: AccountDouble, tmp_
     assert refused.state is OrderState.REFUSED
     assert states == [JournalState.ACKNOWLEDGED, JournalState.ABANDONED]
     assert double.taken == ["entry"]
+
+
+@pytest.mark.parametrize("kind", [OrderType.STOP, OrderType.TAKE_PROFIT])
+def test_what_waits_for_a_price_only_ever_reduces(kind: OrderType) -> None:
+    """A stop that outlives its position would open another one, in the middle of the night."""
+    from chain.exchange.orders.venues.binance.venue import order_request
+
+    _, _, named = order_request(order(OrderSide.SELL, kind, 1.0, price=2_000.0))
+
+    assert named["reduceOnly"] is True
+
+
+async def test_nothing_of_a_signed_request_stands_in_a_sentence(double: AccountDouble) -> None:
+    double.faults["/fapi/v1/order"] = error(400, -1100, "Bad: x=1&signature=0123456789abcdef")
+
+    done = await sent(double)
+
+    assert done.state is OrderState.REFUSED
+    assert "Bad" in done.reason
+    assert "0123456789" not in done.reason
+
+
+GUARDS = [
+    order(OrderSide.SELL, OrderType.STOP, 1.0, 1_000.0, name="stop", reduce_only=True),
+    order(OrderSide.SELL, OrderType.TAKE_PROFIT, 1.0, 9_000.0, name="profit", reduce_only=True),
+]
+
+
+async def _lived(
+    double: AccountDouble, folder: Path, orders: list[VenueOrder], polls: int = 2
+) -> tuple[list[NoticeKind], list[NoticeKind]]:
+    """What is told while orders are sent, and by polls after that."""
+    approval = TradeApproval("plan_1", "aa", "demo:loopback", 0.0)
+    told: list[NoticeKind] = []
+    later: list[NoticeKind] = []
+    with TradeJournal.open(folder / "trades.db") as journal:
+        journal.approve(approval)
+        async with opened(double) as venue:
+            await send_orders(
+                journal,
+                venue,
+                approval,
+                orders,
+                sleep=double.pass_time,
+                on_notice=lambda notice: told.append(notice.kind),
+            )
+            for _ in range(polls):
+                double.now += 30
+                notices = await tend_orders(journal, venue, sleep=double.pass_time)
+                later += [notice.kind for notice in notices]
+    return told, later
+
+
+async def test_a_stop_that_is_refused_for_good_closes_the_trade(
+    double: AccountDouble, tmp_path: Path
+) -> None:
+    double.refuses[OrderType.STOP] = 99
+    told, later = await _lived(double, tmp_path, [BUY, *GUARDS])
+
+    assert told == [NoticeKind.CLOSED]
+    assert later == []
+    assert double.held().position(ETH).quantity == 0.0
+    assert double.accepted() == ["entry", "entry.x0"]
+
+
+async def test_a_stop_that_is_refused_twice_is_sent_again(
+    double: AccountDouble, tmp_path: Path
+) -> None:
+    double.refuses[OrderType.STOP] = 2
+    told, later = await _lived(double, tmp_path, [BUY, *GUARDS])
+
+    assert (told, later) == ([], [])
+    assert double.accepted() == ["entry", "stop", "profit"]
+
+
+async def test_a_profit_that_is_refused_leaves_the_stop(
+    double: AccountDouble, tmp_path: Path
+) -> None:
+    double.refuses[OrderType.TAKE_PROFIT] = 99
+    told, later = await _lived(double, tmp_path, [BUY, *GUARDS])
+
+    assert (told, later) == ([NoticeKind.NO_PROFIT], [])
+    assert [one.order.client_id for one in double.held().open_orders()] == ["stop"]
+
+
+async def test_a_resting_entry_that_expires_leaves_nothing_on_the_venue(
+    double: AccountDouble, tmp_path: Path
+) -> None:
+    entry = order(OrderSide.BUY, OrderType.MAKER, 1.0, 1_500.0, name="entry", expires=60)
+    told, later = await _lived(double, tmp_path, [entry, *GUARDS])
+
+    assert (told, later) == ([], [])
+    assert double.accepted() == ["entry"]
+    assert not double.held().open_orders()
+
+
+async def test_what_somebody_closes_elsewhere_leaves_no_stop_behind(
+    double: AccountDouble, tmp_path: Path
+) -> None:
+    await _lived(double, tmp_path, [BUY, *GUARDS], polls=0)
+    double.keep(replace(double.held(), positions={}))
+    double.now += 30
+    with TradeJournal.open(tmp_path / "trades.db") as journal:
+        async with opened(double) as venue:
+            notices = await tend_orders(journal, venue, sleep=double.pass_time)
+            again = await tend_orders(journal, venue, sleep=double.pass_time)
+
+    assert [notice.kind for notice in notices] == [NoticeKind.CLEARED] * 2
+    assert again == ()
+    assert not double.held().open_orders()
+
+
+async def test_a_venue_that_is_gone_after_the_entry_is_told_at_once(
+    double: AccountDouble, tmp_path: Path
+) -> None:
+    double.faults["/fapi/v1/algoOrder"] = error(503, -1000, "Unknown error.")
+    told, later = await _lived(double, tmp_path, [BUY, *GUARDS], polls=1)
+
+    assert NoticeKind.UNPROTECTED in told
+    assert NoticeKind.UNPROTECTED in later
+
+
+async def test_a_resting_entry_is_protected_part_by_part_as_it_fills(
+    double: AccountDouble, tmp_path: Path
+) -> None:
+    entry = order(OrderSide.BUY, OrderType.MAKER, 1.0, 1_500.0, name="entry", expires=900)
+    traded = iter([0.4, 0.6])
+    covered: list[tuple[float, float]] = []
+
+    async def passing(_: float) -> None:
+        account = double.held()
+        stops = [one for one in account.open_orders() if one.order.type is OrderType.STOP]
+        covered.append((account.position(ETH).quantity, sum(one.left for one in stops)))
+        double.trade(1_400.0, 3_000.0, next(traded, 1e6))
+
+    approval = TradeApproval("plan_1", "aa", "demo:loopback", 0.0)
+    with TradeJournal.open(tmp_path / "trades.db") as journal:
+        journal.approve(approval)
+        async with opened(double) as venue:
+            done = await send_orders(journal, venue, approval, [entry, *GUARDS], sleep=passing)
+
+    assert covered == [(0.0, 0.0), (0.4, 0.4)]
+    stops = [one for one in done if one.order.type is OrderType.STOP]
+    assert [(one.order.client_id, one.order.quantity) for one in stops] == [
+        ("stop", 0.4),
+        ("stop.1", 0.6),
+    ]

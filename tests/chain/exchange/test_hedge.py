@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from chain.exchange.orders.closing import PlanOrders
 from chain.exchange.orders.hedge import HedgeFill, HedgeKey, HedgeStart, TakenOver, position_hedges
@@ -59,10 +60,10 @@ def test_what_is_short_belongs_to_the_position_whose_plan_sold_it() -> None:
     ]
     hedges = position_hedges(starts, plans)
 
-    assert hedges[HedgeKey(1, 7)].short == pytest.approx(0.6)
-    assert hedges[HedgeKey(1, 8)].short == 2.0
-    assert hedges[HedgeKey(1, 8)].waiting == -0.5
-    account = hedges[HedgeKey(1, 7)].account(())
+    assert hedges[HedgeKey(1, 7, "ETH")].short == pytest.approx(0.6)
+    assert hedges[HedgeKey(1, 8, "ETH")].short == 2.0
+    assert hedges[HedgeKey(1, 8, "ETH")].waiting == -0.5
+    account = hedges[HedgeKey(1, 7, "ETH")].account(())
     # 1 sold at 3000, 0.4 bought back at 2900, 0.6 still short at 3050, two fees of $1.
     assert account.result(3_050.0) == pytest.approx(3_000 - 0.4 * 2_900 - 0.6 * 3_050 - 2)
 
@@ -74,7 +75,7 @@ def test_a_hedge_that_is_taken_over_changes_hands_at_the_mark_and_adds_up() -> N
         PlanOrders("b", (sold(0.5, 2_990.0, START + 101.0),)),
     ]
     hedges = position_hedges({"a": start(7), "b": taken}, plans)
-    before, after = hedges[HedgeKey(1, 7)], hedges[HedgeKey(1, 9)]
+    before, after = hedges[HedgeKey(1, 7, "ETH")], hedges[HedgeKey(1, 9, "ETH")]
 
     assert (before.short, after.short) == (0.0, 1.5)
     assert before.account(()).result(1.0) == pytest.approx(200 - 1)
@@ -82,11 +83,22 @@ def test_a_hedge_that_is_taken_over_changes_hands_at_the_mark_and_adds_up() -> N
     assert whole == pytest.approx(3_200 + 0.5 * 2_990 - 1.5 * 2_950 - 2)
 
 
+def test_two_coins_of_one_position_are_two_hedges() -> None:
+    other = replace(start(7), coin="BTC", symbol="BTCUSDT")
+    plans = [
+        PlanOrders("a", (sold(1.0, 3_000.0, START + 1.0),)),
+        PlanOrders("b", (sold(0.1, 90_000.0, START + 2.0),)),
+    ]
+    hedges = position_hedges({"a": start(7), "b": other}, plans)
+
+    assert {key.coin: hedge.short for key, hedge in hedges.items()} == {"ETH": 1.0, "BTC": 0.1}
+
+
 def test_funding_is_of_what_was_short_when_it_was_paid() -> None:
     hedge = position_hedges(
         {"a": start(7)},
         [PlanOrders("a", (sold(2.0, 3_000.0, START + 10.0), sold(-2.0, 3_000.0, START + 30.0)))],
-    )[HedgeKey(1, 7)]
+    )[HedgeKey(1, 7, "ETH")]
     payments = [
         FundingPayment(START + 5, 0.01, 3_000.0),
         FundingPayment(START + 20, 0.001, 3_100.0),
@@ -109,5 +121,5 @@ def test_what_is_hedged_is_written_down_with_the_orders_or_not_at_all(tmp_path: 
 
         found = journal.hedges("test")["plan_1"]
         assert found == start(2**200, START + 3.0, TakenOver("7", 1.0))
-        assert found.key == HedgeKey(1, 2**200)
+        assert found.key == HedgeKey(1, 2**200, "ETH")
         assert not journal.hedges("elsewhere")

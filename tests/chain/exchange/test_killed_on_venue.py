@@ -1,22 +1,28 @@
-"""Kill −9 at every request of an order's life on the exchange, which answers late, twice or not."""
+"""Kill −9 at every request of a trade's life on an exchange that loses, delays and keeps orphans.
+
+The sender dies anywhere; a monitor polls; the market fills the entry and reaches stop or profit.
+After each poll what is held has its stop, is closed, or somebody was told.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
+from collections import Counter
 from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chain.exchange.orders.engine import OrderNotice, send_orders, tend_orders
 from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
-from chain.exchange.orders.order import OrderSide, OrderType
-from chain.exchange.orders.venue import OrderUnansweredError, reconcile, send_orders
+from chain.exchange.orders.order import OrderSide, OrderType, VenueOrder
+from chain.exchange.orders.venue import OrderUnansweredError
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from tests.chain.exchange.markets import ETH, order
-from tests.fakes.exchange_account import KEYS, SILENT, AccountDouble, error
+from tests.fakes.exchange_account import KEYS, LATE, SILENT, AccountDouble, error
 from tests.printed import printed
 
 if TYPE_CHECKING:
@@ -28,39 +34,64 @@ pytest.importorskip("aiodns", reason="the extra trade is not installed")
 
 VENUE = "demo:loopback"
 APPROVAL = TradeApproval("plan_0123456789abcdef", "aa", VENUE, 0.0)
-ORDERS = [
-    order(OrderSide.BUY, OrderType.MARKET, 1.0, name="entry"),
-    order(OrderSide.SELL, OrderType.STOP, 1.0, 10.0, name="stop", reduce_only=True),
+STOP, PROFIT = 1_000.0, 9_000.0
+GUARDS = [
+    order(OrderSide.SELL, OrderType.STOP, 1.0, STOP, name="stop", reduce_only=True),
+    order(OrderSide.SELL, OrderType.TAKE_PROFIT, 1.0, PROFIT, name="profit", reduce_only=True),
 ]
-LATE = 11
-MOMENTS = 14
-"""Requests and writes of both orders' lives."""
-HABITS: dict[str, list[tuple[Refusal, bool]]] = {
-    "prompt": [],
-    "lost": [(SILENT, False)],
-    "silent": [(SILENT, True)],
-    "timed out": [(error(408, -1007, "Timeout waiting for response."), True)],
-    "off by the clock": [(error(400, -1021, "Timestamp is outside."), False)],
+LIVES: dict[str, list[VenueOrder]] = {
+    "taken": [order(OrderSide.BUY, OrderType.MARKET, 1.0, name="entry"), *GUARDS],
+    "resting": [
+        order(OrderSide.BUY, OrderType.MAKER, 1.0, 1_500.0, name="entry", expires=900),
+        *GUARDS,
+    ],
+}
+MOMENTS = 40
+"""Requests and writes of the three orders' lives; beyond them nobody is killed."""
+POLLS = (3, 30)
+_FAULTS: dict[str, tuple[Refusal, bool]] = {
+    "lost": (SILENT, False),
+    "silent": (SILENT, True),
+    "late": (LATE, True),
+    "timed out": (error(408, -1007, "Timeout waiting for response."), True),
+    "doubled": (error(400, -4116, "ClientOrderId is duplicated."), True),
+    "off by the clock": (error(400, -1021, "Timestamp is outside."), False),
 }
 
 
-async def _used(folder: Path, double: AccountDouble, dies_at: int | None) -> None:
-    """With a moment to die at it sends; without it finds out what happened."""
-    from chain.exchange.orders.binance_venue import BinanceVenue
+def _drawn(draws: Random) -> AccountDouble:
+    """A venue with its habits: what becomes of each request to place an order."""
+    double = AccountDouble()
+    prompt: list[tuple[Any, bool]] = [(None, True)]
+    for _ in range(3):
+        double.placing += [draws.choice([*_FAULTS.values(), *prompt * 3])]
+    if draws.random() < 0.3:
+        double.refuses[OrderType.STOP] = draws.choice([1, 2, 99])
+    return double
+
+
+async def _with_venue(folder: Path, double: AccountDouble, use: Any) -> Any:
+    from chain.exchange.orders.venues.binance.venue import BinanceVenue
 
     async with double.running() as url, BinancePublic(ExchangeAddress(url, "loopback")) as market:
         venue = BinanceVenue(VENUE, market, KEYS, base_url=url, between_looks=0.0)
-        with TradeJournal.open(folder / "trades.db") as journal:
-            if dies_at is None:
-                await reconcile(journal, venue)
-            else:
-                _mortal(venue, double, dies_at)
-                with suppress(OrderUnansweredError):
-                    await send_orders(journal, venue, APPROVAL, ORDERS)
-        await venue.close()
+        try:
+            with TradeJournal.open(folder / "trades.db") as journal:
+                return await use(journal, venue)
+        finally:
+            await venue.close()
 
 
-def _mortal(venue: Any, double: AccountDouble, dies_at: int) -> None:
+def _sender(double: AccountDouble, orders: list[VenueOrder], dies_at: int) -> Any:
+    async def use(journal: TradeJournal, venue: Any) -> None:
+        _mortal(venue, dies_at)
+        with suppress(OrderUnansweredError):
+            await send_orders(journal, venue, APPROVAL, orders, sleep=double.pass_time)
+
+    return use
+
+
+def _mortal(venue: Any, dies_at: int) -> None:
     """Each question of the venue and each answer to it is a moment."""
     left = dies_at
 
@@ -70,7 +101,7 @@ def _mortal(venue: Any, double: AccountDouble, dies_at: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         left -= 1
 
-    for name in ("now", "_placed", "find"):
+    for name in ("now", "_placed", "find", "cancel"):
         asked = getattr(venue, name)
 
         async def counted(*given: Any, asked: Any = asked) -> Any:
@@ -82,46 +113,74 @@ def _mortal(venue: Any, double: AccountDouble, dies_at: int) -> None:
         setattr(venue, name, counted)
 
 
-def run(folder: Path, dies_at: int, habit: str) -> int:
-    """How many orders the venue has in the end."""
+def _polled(folder: Path, double: AccountDouble) -> tuple[OrderNotice, ...]:
+    async def use(journal: TradeJournal, venue: Any) -> Any:
+        return await tend_orders(journal, venue, sleep=double.pass_time)
+
+    notices: tuple[OrderNotice, ...] = asyncio.run(_with_venue(folder, double, use))
+    held = double.held().position(ETH).quantity
+    stops = [one for one in double.held().open_orders() if one.order.type is OrderType.STOP]
+    covered = sum(one.left for one in stops)
+    told = any(notice.is_urgent for notice in notices)
+    assert covered == pytest.approx(held) or told, (held, covered, notices)
+    assert 0.0 <= held <= 1.0
+    return notices
+
+
+def run(folder: Path, seed: str, dies_at: int) -> str:
+    """How the trade ended."""
     folder.mkdir()
+    draws = Random(seed)
+    life, ends_by = draws.choice(list(LIVES)), draws.choice(["stop", "profit"])
+    double = _drawn(draws)
+    double.path = folder / "venue.db"
     with TradeJournal.open(folder / "trades.db") as journal:
         journal.approve(APPROVAL)
-    double = AccountDouble(path=folder / "venue.db", placing=list(HABITS[habit]))
     child = os.fork()
     if child == 0:
         try:
-            asyncio.run(_used(folder, double, dies_at))
+            sender = _sender(double, LIVES[life], dies_at)
+            asyncio.run(_with_venue(folder, double, sender))
         finally:
             os._exit(0)
     os.waitpid(child, 0)
-    double.now += LATE
-    asyncio.run(_used(folder, double, None))
-    there = double.held().orders
+    for seconds in POLLS:
+        double.now += seconds
+        _polled(folder, double)
+    double.trade(1_400.0, 3_000.0)
+    _polled(folder, double)
+    double.trade(*((900.0, 3_000.0) if ends_by == "stop" else (1_400.0, 9_500.0)))
+    _polled(folder, double)
+    double.now += 900
+    _polled(folder, double)
+    there = double.held()
+    names = Counter(double.accepted())
+    assert set(names.values()) <= {1}, f"one order each: {names}"
+    assert not there.open_orders(), "nothing is left behind"
+    assert there.position(ETH).quantity == 0.0
     with TradeJournal.open(folder / "trades.db") as journal:
+        entries = {entry.order.client_id: entry for entry in journal.entries()}
         assert not journal.unsettled()
-        entries = journal.entries()
-    for entry in entries:
-        known = entry.state is JournalState.ACKNOWLEDGED
-        assert known is (entry.order.client_id in there), (dies_at, habit)
-    assert set(there) <= {entry.order.client_id for entry in entries}
-    bought = there["entry"].filled if "entry" in there else 0.0
-    assert double.held().position(ETH).quantity == bought <= 1.0
-    assert double.taken == [], "what finds out sends nothing"
-    return len(there)
+    assert set(there.orders) <= set(entries)
+    for name in there.orders:
+        assert entries[name].state is JournalState.ACKNOWLEDGED
+    filled = [name for name, one in there.orders.items() if one.filled]
+    return "+".join(sorted(filled)) or "nothing"
 
 
-def test_an_order_that_is_killed_is_there_once_or_known_to_be_missing(tmp_path: Path) -> None:
-    draws = Random(17)
-    for number, habit in enumerate(HABITS):
-        run(tmp_path / str(number), draws.randrange(MOMENTS + 1), habit)
+def test_a_killed_trade_has_its_stop_or_is_closed(tmp_path: Path) -> None:
+    for number, dies_at in enumerate((2, 7, 11, 15, 22, MOMENTS)):
+        run(tmp_path / str(number), f"sample {number}", dies_at)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("part", range(10))
-def test_three_hundred_killed_orders_on_the_exchange(tmp_path: Path, part: int) -> None:
-    draws, there = Random(part), 0
+def test_three_hundred_killed_trades_on_the_exchange(tmp_path: Path, part: int) -> None:
+    ends: Counter[str] = Counter()
     for number in range(30):
-        habit = draws.choice(list(HABITS))
-        there += run(tmp_path / str(number), (part * 30 + number) % (MOMENTS + 1), habit)
-    printed(f"G10: 30 senders killed, {there} orders there, each once, the others known missing")
+        dies_at = (part * 30 + number) % (MOMENTS + 1)
+        ends[run(tmp_path / str(number), f"{part} {number}", dies_at)] += 1
+    told = ", ".join(f"{count} {name}" for name, count in sorted(ends.items()))
+    printed(
+        f"30 senders killed, each order once, none without its stop for longer than a poll: {told}"
+    )

@@ -6,7 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
-from chain.exchange.orders.paper_venue import MarketCourse, PaperAccount, cancelled, placed, settled
+from chain.exchange.orders.venues.paper.venue import (
+    MarketCourse,
+    PaperAccount,
+    cancelled,
+    placed,
+    settled,
+)
 from chain.exchange.public.market import Candle, FundingPayment
 from tests.chain.exchange.markets import BOOK, ETH, START, account, candle, moment, order
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
+from chain.exchange.orders.engine import send_orders, tend_orders
 from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
 from chain.exchange.orders.order import (
     OrderProgress,
@@ -17,7 +19,6 @@ from chain.exchange.orders.order import (
     VenueOrder,
     market_parts,
 )
-from chain.exchange.orders.venue import reconcile, send_orders
 from chain.exchange.public.market import ContractRules
 from tests.chain.exchange.markets import ETH, START, order
 from tests.chain.exchange.test_venue import Killed, MortalVenue
@@ -37,7 +38,7 @@ SLICED = VenueOrder(
     slice_seconds=300,
 )
 STOP = order(OrderSide.SELL, OrderType.STOP, 1.0, 2950.0, name="stop", reduce_only=True)
-NAMES = ["entry.0", "stop", "entry.1", "entry.2"]
+NAMES = ["entry.0", "stop", "entry.1", "stop.1", "entry.2", "stop.2"]
 
 
 class SlicingVenue(MortalVenue):
@@ -55,11 +56,12 @@ class SlicingVenue(MortalVenue):
     async def submit(self, order: VenueOrder) -> OrderProgress:
         self._step()
         self.taken.append(order.client_id)
-        done = await super().submit(order)
-        return replace(done, state=OrderState.REFUSED) if order.client_id == self.refuses else done
+        if order.client_id == self.refuses:
+            return OrderProgress(order=order, state=OrderState.REFUSED, placed_at=START)
+        return await super().submit(order)
 
     async def sleep(self, seconds: float) -> None:
-        assert seconds == SLICED.slice_seconds
+        assert seconds in (SLICED.slice_seconds, 0.5, 1.0)
         self._step()
 
 
@@ -89,8 +91,11 @@ async def test_parts_are_sent_in_turn_and_what_protects_follows_the_first(tmp_pa
         )
         states = {one.order.client_id: one.state for one in journal.entries()}
 
-    assert venue.taken == told == [one.order.client_id for one in sent] == NAMES
+    assert venue.taken == told == NAMES
+    assert sorted(NAMES) == sorted(one.order.client_id for one in sent)
     assert set(states.values()) == {JournalState.ACKNOWLEDGED}
+    stops = [one.order.quantity for one in sent if one.order.type is OrderType.STOP]
+    assert stops == [0.333, 0.333, 0.334]
     assert venue.held.position(ETH).quantity == pytest.approx(1.0)
 
 
@@ -103,10 +108,11 @@ async def test_after_a_part_that_is_refused_no_other_is_sent(tmp_path: Path) -> 
         states = [one.state for one in journal.entries()]
 
     assert venue.taken == NAMES[:3]
-    assert states == [JournalState.ACKNOWLEDGED] * 3 + [JournalState.ABANDONED]
+    assert states.count(JournalState.ACKNOWLEDGED) == 3
+    assert states.count(JournalState.ABANDONED) == 2, "a part and its stop"
 
 
-@pytest.mark.parametrize("steps", range(23))
+@pytest.mark.parametrize("steps", range(40))
 async def test_killed_at_any_step_each_part_is_there_once_or_known_to_be_missing(
     tmp_path: Path, steps: int
 ) -> None:
@@ -114,15 +120,18 @@ async def test_killed_at_any_step_each_part_is_there_once_or_known_to_be_missing
     venue.steps_left = steps
     with TradeJournal.open(tmp_path / "trades.db") as journal:
         journal.approve(APPROVAL)
-        with pytest.raises(Killed):
+        with suppress(Killed):
             await send_orders(journal, venue, APPROVAL, [SLICED, STOP], sleep=venue.sleep)
     venue.steps_left = None
     taken = list(venue.taken)
 
     with TradeJournal.open(tmp_path / "trades.db") as journal:
-        await reconcile(journal, venue)
+        await tend_orders(journal, venue, sleep=venue.sleep)
         assert not journal.unsettled()
         for entry in journal.entries():
             there = entry.order.client_id in venue.held.orders
             assert (entry.state is JournalState.ACKNOWLEDGED) is there
-    assert venue.taken == taken == NAMES[: len(taken)], "what finds out sends nothing"
+    assert venue.taken[: len(taken)] == taken == NAMES[: len(taken)]
+    assert all(name.startswith("stop") for name in venue.taken[len(taken) :])
+    stopped = [one.left for one in venue.held.open_orders() if one.order.reduce_only]
+    assert sum(stopped) == pytest.approx(venue.held.position(ETH).quantity)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.exchange.orders.engine import send_orders, tend_orders
 from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
-from chain.exchange.orders.venue import OrderUnansweredError, reconcile, send_orders
+from chain.exchange.orders.venue import OrderUnansweredError
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from tests.chain.exchange.markets import ETH, order
 from tests.fakes.exchange import Refusal
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from chain.exchange.orders.upbit_venue import UpbitVenue
+    from chain.exchange.orders.venues.upbit.venue import UpbitVenue
 
 pytest.importorskip("aiodns", reason="the extra trade is not installed")
 
@@ -31,7 +32,7 @@ ENTRY = order(BUY, OrderType.LIMIT_TAKER, 0.5, PRICE * 1.001, name="entry")
 
 @asynccontextmanager
 async def opened(double: UpbitDouble) -> AsyncIterator[UpbitVenue]:
-    from chain.exchange.orders.upbit_venue import UpbitVenue
+    from chain.exchange.orders.venues.upbit.venue import UpbitVenue
 
     async with double.running() as url, BinancePublic(ExchangeAddress(url, "loopback")) as market:
         venue = UpbitVenue(NAME, market, KEYS, base_url=url, between_looks=0.0)
@@ -58,7 +59,7 @@ async def test_coins_are_bought_held_and_what_is_held_is_sold() -> None:
     assert (done.state, done.filled) == (again.state, again.filled) == (OrderState.FILLED, 0.5)
     assert done.average == pytest.approx(PRICE)
     assert done.fees == pytest.approx(0.5 * PRICE * 0.0005)
-    assert held.krw_per_usd == WON
+    assert held.money_per_usd == WON
     assert held.held(ETH) == 0.5
     assert held.equity == pytest.approx(10_000 - done.fees)
     assert rests.state is OrderState.OPEN
@@ -79,7 +80,7 @@ async def test_coins_are_bought_held_and_what_is_held_is_sold() -> None:
     ],
 )
 def test_what_spot_cannot_take_is_refused_before_it_is_sent(wrong: VenueOrder) -> None:
-    from chain.exchange.orders.upbit_venue import refusal
+    from chain.exchange.orders.venues.upbit.venue import refusal
 
     assert refusal(wrong)
     assert not refusal(ENTRY)
@@ -111,9 +112,9 @@ async def test_faults_end_right_or_in_one_sentence(tmp_path: Path) -> None:
             journal.approve(approval)
             lost = order(BUY, OrderType.MARKET, 0.01, name="lost")
             with pytest.raises(OrderUnansweredError):
-                await send_orders(journal, venue, approval, [lost])
+                await send_orders(journal, venue, approval, [lost], sleep=_no_time)
             double.now += int(venue.late_seconds) + 1
-            await reconcile(journal, venue)
+            await tend_orders(journal, venue)
             assert [one.state for one in journal.entries()] == [JournalState.ABANDONED]
     assert double.taken.count("lost") == 1
 
@@ -140,3 +141,18 @@ async def test_slices_are_orders_of_their_own(tmp_path: Path) -> None:
 
     assert double.taken == ["entry.0", "entry.1", "entry.2"]
     assert double.held["ETH"] == pytest.approx(0.1)
+
+
+async def _no_time(_: float) -> None:
+    return None
+
+
+async def test_a_key_that_sees_withdrawals_is_taken_for_one_that_makes_them() -> None:
+    double = UpbitDouble()
+    async with opened(double) as venue:
+        scoped = await venue.check("ETHUSDT")
+        double.may_withdraw = True
+        wide = await venue.check("ETHUSDT")
+
+    assert not scoped.may_withdraw
+    assert wide.may_withdraw

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.exchange.orders.engine import send_orders, tend_orders
 from chain.exchange.orders.journal import (
     APPROVED_SECONDS,
     ApprovalUsedError,
@@ -14,9 +15,9 @@ from chain.exchange.orders.journal import (
     TradeJournal,
 )
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
-from chain.exchange.orders.paper_venue import PaperAccount, placed
-from chain.exchange.orders.venue import VenueAccount, reconcile, send_orders
-from tests.chain.exchange.markets import START, account, moment, order
+from chain.exchange.orders.venues.paper.venue import PaperAccount, cancelled, placed
+from tests.chain.exchange.markets import ETH, START, account, moment, order
+from tests.chain.exchange.plain_venue import PlainVenue
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,11 +35,8 @@ class Killed(BaseException):
     """The process is gone at this moment."""
 
 
-class MortalVenue:
+class MortalVenue(PlainVenue):
     """A paper account that lasts while whoever talks to it may be killed at any step."""
-
-    name = "test"
-    late_seconds = 0.0
 
     def __init__(self) -> None:
         self.held: PaperAccount = account()
@@ -54,8 +52,8 @@ class MortalVenue:
         self._step()
         return float(START)
 
-    async def parts(self, order: VenueOrder) -> tuple[VenueOrder, ...]:
-        return (order,)
+    def paper(self) -> PaperAccount:
+        return self.held
 
     async def submit(self, order: VenueOrder) -> OrderProgress:
         self._step()
@@ -67,10 +65,8 @@ class MortalVenue:
         return self.held.orders.get(order.client_id)
 
     async def cancel(self, order: VenueOrder) -> OrderProgress | None:
-        raise AssertionError("nothing is cancelled here")
-
-    async def account(self) -> VenueAccount:
-        raise AssertionError("nobody looks at the account here")
+        self.held = cancelled(self.held, order.client_id, float(START), "by its owner")
+        return self.held.orders.get(order.client_id)
 
 
 @pytest.mark.parametrize("steps", range(9))
@@ -86,7 +82,7 @@ async def test_killed_at_any_step_an_order_is_there_once_or_known_to_be_missing(
     venue.steps_left = None
 
     with TradeJournal.open(tmp_path / "trades.db") as journal:
-        await reconcile(journal, venue)
+        await tend_orders(journal, venue)
         entries = journal.entries(APPROVAL.plan_id)
         assert not journal.unsettled()
         for entry in entries:
@@ -100,6 +96,8 @@ async def test_killed_at_any_step_an_order_is_there_once_or_known_to_be_missing(
             with pytest.raises(ApprovalUsedError):
                 await send_orders(journal, venue, APPROVAL, ORDERS)
     assert set(venue.held.orders) <= {"entry", "stop"}
+    opened = venue.held.position(ETH).quantity > 0
+    assert opened is ("stop" in venue.held.orders), "what is opened has its stop"
 
 
 async def test_an_undisturbed_plan_is_sent_whole_and_never_again(tmp_path: Path) -> None:

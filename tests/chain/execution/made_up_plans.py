@@ -31,8 +31,10 @@ from chain.execution.build.requests import (
     QuotedSwap,
     ReRangeRequest,
     RevokeRequest,
+    SeveralRequest,
     SwapRequest,
     UnwrapRequest,
+    WalletRequest,
     WrapRequest,
     swap_in,
 )
@@ -44,7 +46,7 @@ from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
 if TYPE_CHECKING:
     from chain.contracts.networks import Address
     from chain.execution.build.builder import Built
-    from chain.execution.build.requests import Request
+    from chain.execution.build.requests import CallRequest
 
 NETWORK = network_named("devnet")
 ROUTER = NETWORK.contracts.universal_router or ""
@@ -60,7 +62,7 @@ _KINDS = (
 
 @dataclass(frozen=True)
 class MadeUpPlan:
-    request: Request
+    request: CallRequest
     facts: ChainFacts
     built: Built
 
@@ -77,16 +79,20 @@ def made_up_plan(seed: int) -> MadeUpPlan:
             continue
 
 
-def context_of(request: Request, facts: ChainFacts, *, slippage_bips: int = 100) -> PolicyContext:
+def positions_of(request: CallRequest) -> list[PositionFacts]:
+    if isinstance(request, SeveralRequest):
+        return [part.position for part in request.parts]
+    if isinstance(request, CreateRequest | SwapRequest | WalletRequest):
+        return []
+    return [request.position]
+
+
+def context_of(
+    request: CallRequest, facts: ChainFacts, *, slippage_bips: int = 100
+) -> PolicyContext:
     """What the policy would be told about an honest plan."""
-    position = (
-        None
-        if isinstance(
-            request, CreateRequest | SwapRequest | WrapRequest | UnwrapRequest | RevokeRequest
-        )
-        else request.position
-    )
-    pools = [] if position is None else [position.pool]
+    positions = positions_of(request)
+    pools = [position.pool for position in positions]
     if isinstance(request, CreateRequest | SwapRequest):
         pools.append(request.pool)
     swap = swap_in(request)
@@ -110,7 +116,7 @@ def context_of(request: Request, facts: ChainFacts, *, slippage_bips: int = 100)
         code_hashes=dict.fromkeys(called, PINNED),
         pinned_code_hashes=dict.fromkeys(called, PINNED),
         pools={key_of(pool.key): pool for pool in pools},
-        positions={} if position is None else {position.token_id: position},
+        positions={position.token_id: position for position in positions},
         quotes=() if swap is None else (swap,),
         allowed_hooks=frozenset(key.hooks for key in keys),
     )
@@ -120,7 +126,7 @@ def address(draw: Random) -> Address:
     return f"0x{draw.getrandbits(160):040x}"
 
 
-def _request(draw: Random) -> Request:
+def _request(draw: Random) -> CallRequest:
     kind = draw.choice(_KINDS)
     if kind in ("wrap", "unwrap"):
         amount = 1 + draw.getrandbits(draw.randint(1, 90))
@@ -201,7 +207,7 @@ def _swap(draw: Random, pool: PoolFacts, funds: Amounts) -> QuotedSwap:
     return QuotedSwap(pool.key, zero_for_one, amount_in, amount_out, after)
 
 
-def _facts(draw: Random, request: Request) -> ChainFacts:
+def _facts(draw: Random, request: CallRequest) -> ChainFacts:
     head_time = draw.randint(1_700_000_000, 2_000_000_000)
     if isinstance(request, WrapRequest | UnwrapRequest | RevokeRequest):
         tokens: tuple[Address, ...] = ()
@@ -209,7 +215,7 @@ def _facts(draw: Random, request: Request) -> ChainFacts:
         pool = (
             request.pool
             if isinstance(request, CreateRequest | SwapRequest)
-            else request.position.pool
+            else positions_of(request)[0].pool
         )
         tokens = (pool.key.currency0, pool.key.currency1)
     spenders = (NETWORK.contracts.position_manager, ROUTER)

@@ -8,6 +8,8 @@ from chain.devnet.world.accounts import DEMO_WALLET, Account
 from chain.devnet.world.writing import sign_transaction
 from chain.execution.outbox.records import Anchor, PlannedDispatch, PlannedStep
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+from chain.wallet.secrets import PrivateKey
+from chain.wallet.signer import Signer
 
 GWEI = 10**9
 RECIPIENT = "0x" + "b0b0" * 10
@@ -33,6 +35,8 @@ class KeySigner:
 
 
 def signed_by(account: Account, transaction: UnsignedTransaction) -> SignedTransaction:
+    if transaction.authorization is not None:
+        return Signer(PrivateKey(account.key), transaction.chain_id).sign(transaction)
     signed = sign_transaction(
         account.key,
         nonce=transaction.nonce,

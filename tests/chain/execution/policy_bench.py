@@ -35,7 +35,7 @@ from tests.chain.execution.on_small_world import fresh_chain, small_world
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from chain.execution.build.requests import Request
+    from chain.execution.build.requests import CallRequest
     from chain.execution.decode.records import Action, Call, Command, DecodedStep
     from chain.execution.policy.context import PolicyContext
 
@@ -57,7 +57,7 @@ class Bench:
         elsewhere = chain.around(left.pool.key, 900, 1200)
         funds = guaranteed_by_exit(left, Tolerance())
         swap = chain.balancing(left.pool.key, elsewhere, funds)
-        requests: dict[str, Request] = {
+        requests: dict[str, CallRequest] = {
             "close": CloseRequest(position),
             "collect": CollectRequest(position),
             "decrease": DecreaseRequest(position, 30),

@@ -26,7 +26,14 @@ from chain.execution.build.requests import (
     UnwrapRequest,
     WrapRequest,
 )
-from chain.execution.decode.decoder import DecodingError, decode, decode_call, encode_call
+from chain.execution.decode.decoder import (
+    _EXECUTE,
+    DecodingError,
+    _written,
+    decode,
+    decode_call,
+    encode_call,
+)
 from chain.execution.decode.records import (
     DecodedBurn,
     DecodedMint,
@@ -46,7 +53,12 @@ from chain.execution.decode.records import (
     Withdraw,
 )
 from chain.execution.decode.words import field_table
-from tests.chain.execution.made_up_plans import MadeUpPlan, address, made_up_plan
+from tests.chain.execution.made_up_plans import (
+    MadeUpPlan,
+    address,
+    made_up_plan,
+    positions_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,7 +111,7 @@ def agree(plan: MadeUpPlan) -> None:
     told = [action for call in calls for action in actions_of(call)]
     if not isinstance(request, CreateRequest):
         changed = {action.token_id for action in told if hasattr(action, "token_id")}
-        assert changed == {request.position.token_id}
+        assert changed == {position.token_id for position in positions_of(request)}
     if isinstance(request, CreateRequest | ReRangeRequest):
         (mint,) = [action for action in told if isinstance(action, DecodedMint)]
         pool = request.pool if isinstance(request, CreateRequest) else request.position.pool
@@ -113,7 +125,7 @@ def agree(plan: MadeUpPlan) -> None:
         assert mint.owner == plan.facts.sender
     burns = [action for action in told if isinstance(action, DecodedBurn)]
     if burns and bounds[0].step == "exit" and not isinstance(request, CreateRequest):
-        fees = request.position.fees
+        fees = positions_of(request)[0].fees
         least = (burns[0].amount0_min + fees.amount0, burns[0].amount1_min + fees.amount1)
         assert least == tuple(bounds[0].bounds.paid)
 
@@ -325,3 +337,11 @@ def test_the_decoder_shares_nothing_with_the_encoder() -> None:
         "assert not never & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize(("codes", "inputs"), [(b"\x10\x10", (b"",)), (b"", (b"",)), (b"\x10", ())])
+def test_the_router_is_given_as_many_inputs_as_commands(
+    codes: bytes, inputs: tuple[bytes, ...]
+) -> None:
+    with pytest.raises(DecodingError, match=f"{len(codes)} codes come with {len(inputs)} inputs"):
+        decode_call(_written(_EXECUTE, (codes, inputs, 1)))

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from chain.execution.exit_tax import ExitTax
+from chain.contracts.networks import network_named
+from chain.execution.decode.words import names_on
+from chain.execution.exit_tax import ExitTax, untold_tokens
+from chain.execution.simulate import Simulation, StepOutcome
+from chain.tokens import Token
 
 TOKEN = "0x" + "ab" * 20
 
@@ -27,3 +31,18 @@ def test_one_basis_point_more_is_more() -> None:
 def test_a_share_is_rounded_against_whoever_keeps_it() -> None:
     assert _kept(10**18, 1).millionths == 1
     assert _kept(10**18, 10**16).millionths == 10_000
+
+
+@pytest.mark.parametrize(
+    ("listed", "agreed", "said"),
+    [(True, False, False), (True, True, True), (False, False, True), (False, True, True)],
+)
+def test_of_a_listed_token_nothing_is_said_on_one_endpoints_word(
+    listed: bool, agreed: bool, said: bool
+) -> None:
+    token = Token(TOKEN, "WETH", 18, verified=listed, suspicious=not listed)
+    names = names_on(network_named("base"), "0x" + "cd" * 20, {TOKEN: token})
+    outcome = StepOutcome("collect", True, 90_000, {TOKEN: 5}, None, {TOKEN: 5})
+    tried = Simulation("eth_simulateV1", (outcome,), ())
+
+    assert untold_tokens(tried, names, agreed=agreed) == ((TOKEN,) if said else ())

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
 from msgspec.structs import replace
 
 from chain.contracts.networks import NATIVE
 from chain.execution.decode.parties import SENDER, mentions_of, parties_of
 from chain.execution.decode.records import (
+    DecodedPermit2Transfer,
     DecodedPositionManagerCall,
+    DecodedSweep,
     Execute,
     ModifyLiquidities,
     Multicall,
@@ -16,7 +20,10 @@ from chain.execution.decode.records import (
     TokenApproval,
     Unsubscribe,
 )
-from tests.chain.execution.policy_bench import STRANGER, Bench, setting, spoil
+from tests.chain.execution.policy_bench import STRANGER, Bench, reasons, setting, spoil
+
+if TYPE_CHECKING:
+    from msgspec import Struct
 
 OTHER = "0x" + "77" * 20
 
@@ -143,3 +150,46 @@ def test_deadlines_are_found_in_every_call_that_names_one(bench: Bench) -> None:
     assert parties_of([bundled, late]).deadlines == (11, 13, 17)
     assert parties_of([bundled]).recipients == parties_of([leaving]).recipients
     assert parties_of([late, bundled]).called == (entering.transaction.to, leaving.transaction.to)
+
+
+def _one_elsewhere(call: Execute, kind: type[Struct], place: int) -> Execute:
+    """The call with the recipient of one of its parts of this kind changed, and no other."""
+    seen = -1
+
+    def changed(part: Any) -> Any:
+        nonlocal seen
+        if isinstance(part, DecodedPositionManagerCall):
+            inner = tuple(map(changed, part.call.actions))
+            return replace(part, call=replace(part.call, actions=inner))
+        if isinstance(part, kind):
+            seen += 1
+            return replace(part, recipient=STRANGER) if seen == place else part
+        return part
+
+    spoilt = replace(call, commands=tuple(map(changed, call.commands)))
+    assert seen >= place
+    return spoilt
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_either_of_two_transfers_to_a_stranger_is_found_and_refused(
+    bench: Bench, place: int
+) -> None:
+    """Both tokens go to the PositionManager: one of them led elsewhere is half of the funds."""
+    steps, context = bench.plans["swap"]
+    last = steps[-1]
+    assert isinstance(last.call, Execute)
+    spoilt = replace(last, call=_one_elsewhere(last.call, DecodedPermit2Transfer, place))
+
+    assert STRANGER in parties_of([*steps[:-1], spoilt]).between
+    assert "another place than the PositionManager" in reasons([*steps[:-1], spoilt], context)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_whoever_is_swept_to_is_a_recipient(bench: Bench, place: int) -> None:
+    """What is left over of a swap and an entry is swept out: it is shown and held to the wallet."""
+    step, _ = bench.alone("swap")
+    assert isinstance(step.call, Execute)
+    spoilt = replace(step, call=_one_elsewhere(step.call, DecodedSweep, place))
+
+    assert parties_of([spoilt]).strangers == (STRANGER,)

@@ -48,7 +48,7 @@ from tests.chain.execution.policy_bench import STRANGER, Bench, altered, reasons
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chain.execution.build.requests import Request
+    from chain.execution.build.requests import CallRequest
 
 FEW, MANY = 300, 10_000
 
@@ -89,7 +89,7 @@ def test_plans_on_the_real_chain_pass(name: str) -> None:
     reach = 4 if name == "stable" else 900
     span = chain.around(key, reach, 2 * reach)
     funds = guaranteed_by_exit(position, Tolerance())
-    requests: list[Request] = [
+    requests: list[CallRequest] = [
         CloseRequest(position),
         CollectRequest(position),
         DecreaseRequest(position, 30),
@@ -265,6 +265,23 @@ def test_approvals_are_exact_and_expire(bench: Bench) -> None:
     assert isinstance(check([nothing], context), Allowed)
 
 
+def test_a_token_is_approved_to_permit2_alone_and_permit2_asked_at_its_own_address(
+    bench: Bench,
+) -> None:
+    """The router takes tokens through Permit2, which ends by itself; straight, it would not."""
+    steps, context = bench.plans["swap"]
+    router = NETWORK.contracts.universal_router
+    assert router is not None
+    place = next(at for at, step in enumerate(steps) if isinstance(step.call, TokenApproval))
+    straight = replace(steps[place], call=altered(steps[place].call, spender=router))
+    spoilt = [*steps[:place], straight, *steps[place + 1 :]]
+    assert "which is not Permit2" in reasons(spoilt, context)
+    place = next(at for at, step in enumerate(steps) if isinstance(step.call, Permit2Approval))
+    at_router = replace(steps[place], transaction=replace(steps[place].transaction, to=router))
+    spoilt = [*steps[:place], at_router, *steps[place + 1 :]]
+    assert "is not to be sent to" in reasons(spoilt, context)
+
+
 def test_an_approval_of_a_position_is_not_one_of_a_token(bench: Bench) -> None:
     """The PositionManager has an `approve` with the same selector: it hands over a position."""
     steps, context = bench.plans["swap"]
@@ -286,12 +303,12 @@ def test_a_dangerous_hook_may_be_left_but_not_entered_unless_allowed() -> None:
     key = position.pool.key
     span = chain.around(key, 900, 900)
     budget, one = Amounts(10**17, 500 * 10**6), Amounts(10**17, 0)
-    leaving: list[Request] = [
+    leaving: list[CallRequest] = [
         CloseRequest(position),
         CollectRequest(position),
         DecreaseRequest(position, 50),
     ]
-    entering: list[Request] = [
+    entering: list[CallRequest] = [
         ReRangeRequest(position, span, None),
         IncreaseRequest(position, budget),
         CompoundRequest(position),

@@ -57,6 +57,13 @@ def test_success_moves_what_its_events_tell(
     assert contradicts(RECEIPT, replace(NOTHING, tokens=told), held) is contradicted
 
 
+@pytest.mark.parametrize("succeeded", [True, False])
+def test_a_receipt_of_a_block_in_which_the_nonce_stood_still_is_made_up(succeeded: bool) -> None:
+    still = replace(NOTHING, native=NativeChange(None, "sent nothing", never_sent=True))
+
+    assert contradicts(replace(RECEIPT, succeeded=succeeded), still, {})
+
+
 @pytest.mark.parametrize(
     ("native", "held", "logs", "contradicted"),
     [

@@ -24,7 +24,17 @@ from chain.execution.outbox.records import Doubt, EndCode, StepState
 from chain.execution.outbox.rules import APPROVAL_SECONDS
 from chain.execution.outbox.same_chain import require_same_chain
 from chain.execution.outbox.sender import Patience
-from chain.rpc.errors import Malformed, NoEndpoint, RpcError, SendRefusal, SendRefused, SendUnclear
+from chain.rpc.errors import (
+    HttpFault,
+    Malformed,
+    NoEndpoint,
+    RateLimited,
+    RpcError,
+    SendRefusal,
+    SendRefused,
+    SendUnclear,
+    TimedOut,
+)
 from chain.rpc.records import Transaction
 from tests.chain.execution.outbox_kit import planned, signed_by, transfer
 from tests.chain.execution.told_node import ANCHOR, DEADLINE, HEAD, NONCE, Node, block
@@ -299,3 +309,28 @@ async def test_a_loss_is_believed_once_it_was_seen_for_long_however_old_the_step
     await looked(outbox, patient, now=1_010.0)
 
     assert outbox.dispatch("hash").ended is not None
+
+
+@pytest.mark.parametrize(
+    ("faults", "handing", "sends"),
+    [
+        ([HttpFault(403, endpoint="x"), None], Handing.TAKEN, 2),
+        ([RateLimited(endpoint="x", retry_after=0.0), HttpFault(404, endpoint="x"), None],
+         Handing.TAKEN, 3),
+        ([HttpFault(403, endpoint="x")] * 4, Handing.NOT_SENT, 4),
+        # Nobody else will say otherwise: not tried again.
+        ([HttpFault(401, endpoint="x")], Handing.NOT_SENT, 1),
+        # It may have been taken: looked for before it is sent again.
+        ([SendUnclear(TimedOut(1.0, endpoint="x"))], Handing.UNCLEAR, 1),
+    ],
+)  # fmt: skip
+async def test_what_a_gateway_refuses_in_passing_is_handed_over_again(
+    faults: list[RpcError | None], handing: Handing, sends: int
+) -> None:
+    """The same bytes: however often they are sent, a nonce is spent once."""
+    reader = ToldReader(lambda _method, _params: faults[len(reader.asked) - 1] or "0x")
+
+    found, _ = await hand_over_to([reader], b"\x02")
+
+    assert (found, len(reader.asked)) == (handing, sends)
+    assert len({params for _, params in reader.asked}) == 1

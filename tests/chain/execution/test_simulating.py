@@ -13,7 +13,7 @@ from chain.execution.build.builder import build
 from chain.execution.build.facts import position_facts
 from chain.execution.build.requests import CloseRequest
 from chain.execution.chain_facts import read_chain_facts
-from chain.execution.simulate import simulate
+from chain.execution.simulate import simulate, simulate_whole
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
 from chain.rpc.client import RpcClient
@@ -149,3 +149,51 @@ async def test_a_first_step_that_both_methods_refuse_fails(devnet: DevnetReady) 
     assert simulation.method == "eth_simulateV1"
     assert [step.success for step in simulation.steps][:2] == [False, True]
     assert not short.success
+
+
+class _Unreachable(RpcClient):
+    async def ask(self, request: Request[object]) -> object:  # type: ignore[override]
+        raise TimedOut(8.5, endpoint="test")
+
+
+class _FailsLater(RpcClient):
+    """Says of every step but the first that it fails."""
+
+    async def ask(self, request: Request[object]) -> object:  # type: ignore[override]
+        told = await super().ask(request)
+        if request.method != "eth_simulateV1":
+            return told
+        first, *later = told.steps  # type: ignore[attr-defined]
+        return told._replace(  # type: ignore[attr-defined]
+            steps=(first, *(replace(step, success=False, failure="made up") for step in later))
+        )
+
+
+@pytest.mark.parametrize("first", [_WithoutSimulation, _Unreachable, _FailsLater])
+async def test_the_trial_is_of_whoever_can_run_the_whole_sequence(
+    devnet: DevnetReady, first: type[RpcClient]
+) -> None:
+    async with (
+        RpcClient(NETWORK, (devnet.url,)) as able,
+        first(NETWORK, (devnet.url,)) as other,
+    ):
+        transactions, block = await _closing(able, devnet)
+        steps, at = transactions[:2], block.hash
+        direct = await simulate(able, steps, at)
+
+        assert await simulate_whole((other, able), steps, at, ()) == direct
+        assert await simulate_whole((other, other, able), steps, at, ()) == direct
+
+
+async def test_where_nobody_can_run_it_whole_it_is_as_the_first_tells(devnet: DevnetReady) -> None:
+    async with (
+        _WithoutSimulation(NETWORK, (devnet.url,)) as simple,
+        _Unreachable(NETWORK, (devnet.url,)) as silent,
+        RpcClient(NETWORK, (devnet.url,)) as able,
+    ):
+        transactions, block = await _closing(able, devnet)
+        steps, at = transactions[:2], block.hash
+
+        assert not (await simulate_whole((simple, silent), steps, at, ())).whole
+        with pytest.raises(TimedOut):
+            await simulate_whole((silent, simple), steps, at, ())

@@ -153,7 +153,7 @@ class TornStore(Store):
     torn = False
 
     def put_many(self, namespace: str, values: dict[str, object], *, now: float) -> None:  # type: ignore[override]
-        if self.torn and namespace == "proved hours":
+        if self.torn and namespace == "hours by price":
             raise KilledError
         super().put_many(namespace, values, now=now)
 

@@ -17,7 +17,7 @@ from chain.history.events import FeeTerms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.history.log_proof import LogProof, PoolMark, growth_fault
 from chain.math.fees import ProtocolFee
-from chain.rpc.errors import LogsLeftOut
+from chain.rpc.errors import LogsLeftOut, StatePruned
 from tests.chain.history.conftest import DEVNET, LiveWorld
 from tests.chain.history.test_hours import header
 
@@ -142,6 +142,58 @@ async def test_what_was_proved_before_is_not_read_again(live_world: LiveWorlds) 
         assert max(live.log_ranges) <= 30
 
 
+@dataclass
+class Unproved(Omitting):
+    """Without the state of the past, beside a second endpoint that gives all logs."""
+
+    labels: tuple[str, ...] = ("one", "other")
+    compared: int = 0
+
+    async def settle(self, requests: Sequence[Request[object]]) -> list[object]:
+        outcomes = await super().settle(requests)
+        return [
+            StatePruned("missing trie node")
+            if request.method == "eth_call" and isinstance(request.params[1], str)
+            else outcome
+            for request, outcome in zip(requests, outcomes, strict=True)
+        ]
+
+    async def ask_each(self, request: Request[object]) -> dict[str, object]:
+        self.compared += 1
+        [own], [all_] = await self.settle([request]), await self.client.settle([request])
+        return dict(zip(self.labels, (own, all_), strict=False))
+
+
+def but_the_last(logs: Logs, _random: random.Random) -> Logs:
+    """Half of the swaps, the last among them: the price is right, and nobody knows the fees."""
+    return logs[len(logs) % 2 == 0 :: 2]
+
+
+@pytest.mark.parametrize("endpoints", [1, 2])
+async def test_what_state_cannot_prove_is_held_against_a_second_endpoint(
+    live_world: LiveWorlds, endpoints: int
+) -> None:
+    one = {pool.key.pool_id: TERMS[pool.key.pool_id] for pool in POOLS[:1]}
+    async with live_world() as live:
+        liar = Unproved(live.client, but_the_last, labels=("one", "other")[:endpoints])
+        client, kept = cast("RpcClient", liar), memory(Store.in_memory())
+        if endpoints == 1:
+            [found] = (await read_hours(client, DEVNET, one, DAY, memory=kept)).values()
+            assert found.swaps
+            assert not liar.compared
+            return
+        with pytest.raises(LogsLeftOut, match="different swaps of the same blocks"):
+            await read_hours(client, DEVNET, one, DAY, memory=kept)
+        liar.omit = lambda logs, _random: logs
+        [found] = (await read_hours(client, DEVNET, one, DAY, memory=kept)).values()
+        [whole] = (
+            await read_hours(live.client, DEVNET, one, DAY, memory=memory(Store.in_memory()))
+        ).values()
+        # Where the first swap began only the state tells.
+        assert found.rows[1:] == whole.rows[1:]
+        assert found.swaps == whole.swaps
+
+
 def _proof_of(*, told: int, fee_units: int, liquidity: int) -> LogProof:
     """After so many like swaps of which some were told, each of a fee rounded up to a unit."""
     exact = (fee_units - 0.5) / liquidity
@@ -151,14 +203,14 @@ def _proof_of(*, told: int, fee_units: int, liquidity: int) -> LogProof:
 @pytest.mark.parametrize("fee_units", [1, 30, 5_000])
 def test_fees_of_a_few_units_are_no_fault_and_half_of_many_is(fee_units: int) -> None:
     """A coin of six or eight decimals pays a small swap's fee in very few units."""
-    terms, liquidity = FeeTerms(500, ProtocolFee(0, 0)), 10**9
+    liquidity = 10**9
     mark = PoolMark(1, 1_000 * fee_units * (1 << 128) // liquidity, 0)
     whole = _proof_of(told=1_000, fee_units=fee_units, liquidity=liquidity)
     half = _proof_of(told=500, fee_units=fee_units, liquidity=liquidity)
-    assert growth_fault(whole, mark, terms) == ""
-    assert bool(growth_fault(half, mark, terms)) is (fee_units > 3)
+    assert growth_fault(whole, mark) == ""
+    assert bool(growth_fault(half, mark)) is (fee_units > 3)
 
 
 def test_a_jump_over_prices_where_nobody_provides_is_no_fault() -> None:
     proof = LogProof(1, PoolMark(1, 0, 0)).with_swaps(2.0, 0.0, 0.0)
-    assert growth_fault(proof, PoolMark(1, 1 << 128, 0), FeeTerms(500, ProtocolFee(0, 0))) == ""
+    assert growth_fault(proof, PoolMark(1, 1 << 128, 0)) == ""

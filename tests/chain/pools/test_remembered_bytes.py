@@ -12,6 +12,7 @@ from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
 from chain.history.events import FeeTerms, LogPlace, ModifyLiquidityEvent
+from chain.history.fee_path import PaidPiece
 from chain.history.hour_reader import HourMemory
 from chain.history.hours import HourRow, KeptHours, Landmark, RecentSwap
 from chain.history.log_proof import LogProof, PoolMark
@@ -60,7 +61,8 @@ def test_hours(store: Store) -> None:
     hour = 1_700_000_000 // 3600 * 3600
     swap = RecentSwap(7, hour + 5, True, True, 5, WIDE, 9, 500)
     later = RecentSwap(9, hour + 9, False, False, WIDE, WIDE - 3, 9, 500)
-    row = HourRow(hour, WIDE - 3, WIDE - 3, WIDE, 1, WIDE, 0.25, 1e-30, 0.5, 2, 1)
+    path = (PaidPiece(-60, 0, 0.5, 1e-30),)
+    row = HourRow(hour, WIDE - 3, WIDE - 3, WIDE, 1, WIDE, 0.25, 1e-30, 0.5, 2, 1, path)
     last = Landmark(9, HASH, hour + 9)
     kept_hours = KeptHours(
         hour,
@@ -76,17 +78,32 @@ def test_hours(store: Store) -> None:
     memory = HourMemory(store, BASE, lambda: NOW)
     memory.save({KEY.pool_id: kept_hours}, hour)
 
-    assert kept(store, "proved hours") == {
+    assert kept(store, "hours by price") == {
         "since": hour,
         "whole": True,
         "last": [9, HASH, hour + 9],
         "landmarks": [[7, SENT, hour + 5]],
-        "rows": [[hour, WIDE - 3, WIDE - 3, WIDE, 1, WIDE, 0.25, 1e-30, 0.5, 2, 1]],
+        "rows": [
+            [
+                hour,
+                WIDE - 3,
+                WIDE - 3,
+                WIDE,
+                1,
+                WIDE,
+                0.25,
+                1e-30,
+                0.5,
+                2,
+                1,
+                [[-60, 0, 0.5, 1e-30]],
+            ]
+        ],
         "swaps_since": hour,
         "proof": [9, [WIDE, 2**255, 7], 0.5, 1e-30, 0.25],
     }
     assert memory.load(KEY.pool_id, terms) == kept_hours
-    spoil(store, "proved hours", "true", "null")
+    spoil(store, "hours by price", "true", "null")
     assert memory.load(KEY.pool_id, terms) is None
 
 

@@ -125,7 +125,7 @@ def test_earning_begins_anew_after_a_break() -> None:
     snapshot = position(ENTRY, 2500, 3500)
     steps = [(LIQUIDITY, 0), (-LIQUIDITY, 1), (5, 2), (LIQUIDITY - 5, 3)]
     result = account(snapshot, *((delta, seen(number, growth(0))) for delta, number in steps))
-    assert earning_since(result) == 2
+    assert earning_since(result) == seen(2, growth(0)).timestamp
 
 
 def test_logs_that_do_not_add_up_tell_nothing() -> None:

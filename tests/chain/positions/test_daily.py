@@ -1,116 +1,112 @@
-"""What positions earn and lose a day, against the chain's own past."""
+"""What positions earned and lost in 24 closed hours, against the chain's own past."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
 from chain.base.quantity import Known, Unknown
-from chain.base.units import DAY
-from chain.contracts.storage import decode_slot0
+from chain.base.units import DAY, HOUR
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import STABLE
+from chain.math.liquidity import Amounts
 from chain.positions.batch_reader import read_positions
-from chain.positions.change_reader import ChangeReader
-from chain.positions.circumstances import read_past_words
+from chain.positions.by_day import liquidity_in
 from chain.positions.identity import layout_of
-from chain.positions.performance import read_daily_results
-from chain.positions.profit import worth
+from chain.positions.overview import Sources
+from chain.positions.performance import DailyResult, earning_since, read_performance
 from chain.rpc import requests
-from chain.rpc.client import RpcClient
 from chain.rpc.records import Block
-from tests.chain.between import Door, without_archive
 
 if TYPE_CHECKING:
-    from chain.devnet.launch import DevnetReady
-    from chain.positions.performance import DailyResult
+    from chain.history.hours import PoolHours
+    from chain.positions.profit import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
     from tests.chain.conftest import Desk
     from tests.chain.moves import Moves
 
-HOUR = 3600
+Measured: TypeAlias = "tuple[PositionSnapshot, SinceEntry, DailyResult, PoolHours]"
 
 
-async def daily(
-    desk: Desk, client: RpcClient | None = None, owner: str = DEMO_WALLET.address
-) -> list[tuple[PositionSnapshot, DailyResult]]:
+async def daily(desk: Desk, owner: str = DEMO_WALLET.address) -> list[Measured]:
     wallet = await desk.discovery.read(owner)
-    reader = ChangeReader(desk.client, desk.network, desk.memory, desk.changes)
-    accounts = await reader.since_entry(wallet.positions)
-    results = await read_daily_results(
-        client or desk.client, desk.network, wallet.positions, accounts, memory=desk.hours
+    performance = await read_performance(
+        Sources(desk.client, desk.network, desk.store, None, lambda: 0.0), wallet.positions
     )
-    return [(one, results[one.token_id]) for one in wallet.positions]
+    return [
+        (
+            one,
+            performance.accounts[one.token_id],
+            performance.daily[one.token_id],
+            performance.hours[one.pool.pool_id],
+        )
+        for one in wallet.positions
+    ]
 
 
-async def block_times(desk: Desk) -> list[int]:
-    """The time of each block up to the head."""
+async def test_a_day_is_24_closed_hours_and_what_accrued_in_them(desk: Desk) -> None:
+    compared = 0
+    for snapshot, account, result, hours in await daily(desk):
+        end = snapshot.block.timestamp - snapshot.block.timestamp % HOUR
+        assert isinstance(result.fees, Known)
+        assert result.fees.time == end
+        opened = earning_since(account)
+        assert opened is not None
+        age = end - (opened - opened % HOUR)
+        assert result.measured_seconds == min(DAY, age)
+        assert result.whole_day is (age >= DAY)
+        if any(change.timestamp > end - DAY for change in account.changes):
+            continue
+        before, after = [
+            (await _fees_at(desk, snapshot.token_id, moment)) for moment in (end - DAY, end)
+        ]
+        for paid, grown in zip(result.fees.value, _difference(after, before), strict=True):
+            # The contract rounds each swap's fee up to a unit, of all providers together.
+            assert abs(paid - grown) <= hours.swaps
+            compared += grown > 10_000
+    assert compared >= 12
+
+
+def _difference(after: Amounts, before: Amounts) -> Amounts:
+    return Amounts(after.amount0 - before.amount0, after.amount1 - before.amount1)
+
+
+async def _fees_at(desk: Desk, token_id: int, moment: int) -> Amounts:
+    """By the state of the newest block before."""
     head = await desk.client.head()
     blocks = await desk.client.settle([requests.block(one) for one in range(head.number + 1)])
-    return [block.timestamp for block in blocks if isinstance(block, Block)]
+    times = [block.timestamp for block in blocks if isinstance(block, Block)]
+    at = bisect_left(times, moment) - 1
+    found = await read_positions(desk.client, desk.network, desk.memory, [token_id], at=at)
+    return Amounts(found[token_id].fees0, found[token_id].fees1)
 
 
-def block_at(times: list[int], timestamp: int) -> int:
-    """The newest block that is not younger."""
-    return bisect_right(times, timestamp) - 1
-
-
-async def test_fees_are_what_accrued_since_then(desk: Desk) -> None:
-    compared = 0
-    times = await block_times(desk)
-    for snapshot, result in await daily(desk):
-        assert isinstance(result.fees, Known)
-        assert result.measured_seconds > 0
-        start = block_at(times, snapshot.block.timestamp - result.measured_seconds)
-        then = (
-            await read_positions(
-                desk.client, desk.network, desk.memory, [snapshot.token_id], at=start
-            )
-        )[snapshot.token_id]
-        if then.liquidity != snapshot.liquidity:
-            continue
-        scale = DAY / result.measured_seconds
-        for now, before, rate in (
-            (snapshot.fees0, then.fees0, result.fees.value.amount0),
-            (snapshot.fees1, then.fees1, result.fees.value.amount1),
-        ):
-            assert rate == pytest.approx((now - before) * scale, abs=2 * scale + 1)
-        compared += max(result.fees.value) > 0
-    assert compared >= 6
-
-
-async def test_loss_is_that_of_the_hourly_prices(desk: Desk) -> None:
+async def test_loss_is_that_of_the_prices_hours_closed_with(desk: Desk) -> None:
     manager = desk.network.contracts.position_manager
     lost = 0
-    times = await block_times(desk)
-    for snapshot, result in await daily(desk):
+    for snapshot, account, result, hours in await daily(desk):
         layout = layout_of(snapshot.identity, manager)
-        until = snapshot.block.timestamp
-        begin = until - result.measured_seconds
-        moments = [begin, *sorted(range(until, begin, -HOUR))]
-        blocks = [block_at(times, moment) for moment in moments]
-        words = await read_past_words(
-            desk.client, desk.network, {number: [layout.pool.slot0] for number in blocks}
-        )
-        roots: list[float] = []
-        for number in blocks:
-            read = words[number]
-            assert isinstance(read, Known)
-            roots.append(decode_slot0(read.value[layout.pool.slot0]).sqrt_price_x96 / 2**96)
+        end = snapshot.block.timestamp - snapshot.block.timestamp % HOUR
+        rows = [row for row in hours.rows if row.hour < end]
+        roots = [(row.hour, row.close / 2**96) for row in rows]
         expected = sum(
-            _loss(snapshot.liquidity, layout.sqrt_price_lower, layout.sqrt_price_upper, a, b)
-            for a, b in pairwise(roots)
+            _loss(
+                liquidity_in(account.changes, hour, hour + HOUR),
+                layout.sqrt_price_lower,
+                layout.sqrt_price_upper,
+                before,
+                after,
+            )
+            for (_, before), (hour, after) in pairwise(roots)
+            if hour >= end - result.measured_seconds
         )
         assert isinstance(result.lvr, Known)
-        scale = DAY / result.measured_seconds
-        assert float(result.lvr.value) == pytest.approx(expected * scale, rel=1e-4, abs=2 * scale)
+        assert float(result.lvr.value) == pytest.approx(expected, rel=1e-4, abs=30)
         assert isinstance(result.net, Known)
-        assert isinstance(result.fees, Known)
-        price = snapshot.pool.sqrt_price_x96
-        assert result.net.value == worth(result.fees.value, price) - result.lvr.value
+        assert result.net.value == sum(one.fees - one.lvr for one in result.closed)
         lost += result.lvr.value > 0
     assert lost >= 6
 
@@ -128,30 +124,9 @@ def _loss(liquidity: int, lower: int, upper: int, before: float, after: float) -
     return value(before) + amount0 * (after * after - before * before) - value(after)
 
 
-async def test_without_an_archive_fees_come_from_the_swaps(desk: Desk, devnet: DevnetReady) -> None:
-    exact = await daily(desk)
-    head = exact[0][0].block.number
-    async with (
-        Door(devnet.url, without_archive(head, kept=0)) as door,
-        RpcClient(desk.network, [door.url]) as client,
-    ):
-        estimated = await daily(desk, client)
-    compared = 0
-    for (snapshot, known), (_, guessed) in zip(exact, estimated, strict=True):
-        assert isinstance(known.fees, Known)
-        assert isinstance(guessed.fees, Known)
-        assert guessed.fees.source.endswith("pool swaps")
-        price = snapshot.pool.sqrt_price_x96
-        truth = float(worth(known.fees.value, price))
-        if snapshot.share > 0 and truth > 10_000:
-            assert float(worth(guessed.fees.value, price)) == pytest.approx(truth, rel=0.02)
-            compared += 1
-    assert compared >= 4
-
-
 async def test_a_position_of_this_very_block_has_no_day_yet(desk: Desk, changing: Moves) -> None:
     owner = "0x" + "0d" * 20
     changing.mint(MEDIUM_PROVIDER, STABLE.key, [(-7, 7)], 10**9, owner)
-    [(_, result)] = await daily(desk, owner=owner)
+    [(_, _, result, _)] = await daily(desk, owner)
     assert isinstance(result.fees, Unknown)
     assert isinstance(result.net, Unknown)

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import (
     HttpFault,
     NoEndpoint,
+    RateLimited,
     RpcRefused,
     Unreachable,
 )
 from chain.rpc.records import LogFilter
-from tests.chain.rpc.conftest import QUICK, assert_fit_to_show, client_of
+from tests.chain.rpc.conftest import NOW, QUICK, assert_fit_to_show, client_of
 from tests.fakes import faults
 from tests.fakes.fault_server import SECRET, Asked, Behaviour, Connection, FaultServer, honest
 from tests.fakes.honest_node import GAS_PRICE, HonestNode
@@ -181,33 +183,93 @@ async def test_ids_may_come_back_as_text(base: Network) -> None:
         assert answers == (GAS_PRICE, 7_000)
 
 
-async def test_one_call_for_logs_a_batch_is_learned_as_that(base: Network) -> None:
+async def test_a_batch_refused_in_passing_says_nothing_of_its_size(base: Network) -> None:
+    """Cloudflare says so of whatever it was asked: batches of one would cost ten times as much."""
     refusal = faults.status(
         "200 OK",
-        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,'
-        b'"message":"Too many [\\"eth_getLogs\\"] methods in the batch"}}',
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32046,"message":"Cannot fulfill request"}}',
     )
 
     async def behave(asked: Asked, connection: Connection, node: HonestNode) -> None:
-        logs = [call for call in asked.calls if call["method"] == "eth_getLogs"]
-        if len(logs) > 1:
+        await (refusal if len(server.asked) == 1 else honest)(asked, connection, node)
+
+    questions = [requests.balance(HOLDER, number) for number in range(7)]
+    async with FaultServer(behave) as server, client_of(base, [server.url]) as client:
+        assert await client.settle(questions) == [number * 1_000 for number in range(7)]
+        assert client.endpoints[0].most_in_batch is None
+        assert len(server.asked) == 2
+
+
+async def test_a_quota_that_is_used_up_is_told_whoever_is_refused(base: Network) -> None:
+    refusal = faults.status(
+        "200 OK",
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32005,'
+        b'"message":"daily request count exceeded, request rate limited"}}',
+    )
+    async with FaultServer(refusal) as server, client_of(base, [server.url]) as client:
+        with pytest.raises(RateLimited, match="is used up"):
+            await client.together(requests.gas_price(), requests.max_priority_fee())
+        assert len(server.asked) == 1, "no pause helps"
+
+
+async def test_a_limit_of_batches_is_forgotten_after_a_day(base: Network) -> None:
+    """By a process that runs on, too: a monitor lives for weeks, and a plan may change."""
+    node, now = HonestNode(most_in_batch=2), NOW
+    questions = [requests.balance(HOLDER, number) for number in range(7)]
+    async with (
+        FaultServer(node=node) as server,
+        RpcClient(base, [server.url], clock=lambda: now, limits=QUICK) as client,
+    ):
+        await client.settle(questions)
+        learned = client.endpoints[0].most_in_batch
+        assert learned is not None
+        node.most_in_batch = None
+        before = client.round_trips
+        await client.settle(questions)
+        assert client.round_trips - before == -(-7 // learned)
+        now += 86_401
+        before = client.round_trips
+        await client.settle(questions)
+        assert client.round_trips - before == 1
+
+
+@pytest.mark.parametrize(("method", "least"), [("eth_getLogs", 3), ("eth_gasPrice", 9)])
+async def test_one_call_of_a_method_a_batch_is_learned_as_that(
+    base: Network, method: str, least: int
+) -> None:
+    refusal = faults.status(
+        "200 OK",
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,'
+        b'"message":"Too many [\\"%s\\"] methods in the batch"}}' % method.encode(),
+    )
+
+    async def behave(asked: Asked, connection: Connection, node: HonestNode) -> None:
+        if sum(call["method"] == method for call in asked.calls) > 1:
             await refusal(asked, connection, node)
             return
         answers = [
-            {**node.answer(call), "result": []} if call in logs else node.answer(call)
+            {**node.answer(call), "result": []}
+            if call["method"] == "eth_getLogs"
+            else node.answer(call)
             for call in asked.calls
         ]
         body = answers if asked.is_batch else answers[0]
         await connection.respond(json.dumps(body).encode())
 
     wanted = [requests.logs(LogFilter(HOLDER, (), block, block)) for block in (1, 2, 3)]
-    prices = [requests.gas_price() for _ in range(9)]
-    async with FaultServer(behave) as server, client_of(base, [server.url]) as client:
-        found = await client.settle([*prices, *wanted])
-        assert found[:9] == [GAS_PRICE] * 9
-        assert found[9:] == [(), (), ()]
-        assert client.endpoints[0].most_in_batch is None
-        assert len(server.asked) == 1 + 3
+    questions = [*(requests.gas_price() for _ in range(9)), *wanted]
+    store = Store.in_memory()
+    async with FaultServer(behave) as server:
+        # What was learned is kept: the second client need not be refused.
+        for refused in (1, 0):
+            server.asked.clear()
+            async with RpcClient(
+                base, [server.url], clock=lambda: NOW, limits=QUICK, store=store
+            ) as client:
+                found = await client.settle(questions)
+                assert found == [*([GAS_PRICE] * 9), (), (), ()]
+                assert client.endpoints[0].most_in_batch is None
+            assert len(server.asked) == refused + least
 
 
 async def test_an_answer_that_is_too_large_is_asked_for_in_halves(base: Network) -> None:

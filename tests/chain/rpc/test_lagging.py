@@ -15,7 +15,7 @@ from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
 from chain.rpc import requests
 from chain.rpc.errors import BlockMissing, ErrorKind, Reorged, StatePruned, TimedOut
-from chain.rpc.records import LogFilter
+from chain.rpc.records import Block, LogFilter
 from chain.rpc.requests import RequestLimits
 from tests.chain.rpc.conftest import NOW, QUICK, assert_fit_to_show, client_of
 from tests.fakes import faults
@@ -49,6 +49,20 @@ async def test_one_call_in_five_a_block_behind_fails_no_reading(
             logs = await client.ask(requests.logs(LogFilter((), (LOG_TOPIC,), 1, head.number)))
             assert len(logs) == head.number
         assert client.endpoints[0].pins_by_hash is takes_hashes
+
+
+async def test_one_block_in_four_told_as_null_fails_no_reading(base: Network) -> None:
+    """Machines of a load balancer that know state and logs, and now and then no header."""
+    random = Random(7)
+    node = HonestNode(null_blocks=lambda: random.random() < 0.25)
+    async with FaultServer(node=node) as server, client_of(base, [server.url], PATIENT) as client:
+        for _ in range(SEQUENCES):
+            node.head += 1
+            head = await client.head()
+            assert await client.ask(requests.block(head.hash)) == head
+            past = await client.settle([requests.block(number) for number in range(1, 30)])
+            assert [one.number for one in past if isinstance(one, Block)] == [*range(1, 30)]
+            assert await client.ask(requests.block("latest")) == head
 
 
 def about(head: str, number: int) -> dict[str, Request[object]]:

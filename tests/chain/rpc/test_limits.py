@@ -13,12 +13,12 @@ import pytest
 from msgspec.structs import replace
 
 from chain.rpc import requests, values
-from chain.rpc.errors import RpcError, TimedOut, Unreachable
+from chain.rpc.errors import HttpFault, RpcError, TimedOut, Unreachable
 from chain.rpc.requests import RequestLimits
-from tests.chain.rpc.conftest import client_of
+from tests.chain.rpc.conftest import QUICK, client_of
 from tests.fakes import faults
-from tests.fakes.fault_server import Behaviour, FaultServer
-from tests.fakes.honest_node import GAS_PRICE
+from tests.fakes.fault_server import Asked, Behaviour, Connection, FaultServer, honest
+from tests.fakes.honest_node import GAS_PRICE, HonestNode
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Network
@@ -45,8 +45,8 @@ async def test_with_the_real_limits_nothing_takes_ten_seconds(base: Network) -> 
         started = time.monotonic()
         async with (
             FaultServer(faults.slow_loris) as slow,
-            FaultServer() as honest,
-            client_of(base, [slow.url, honest.url], RequestLimits()) as client,
+            FaultServer() as well,
+            client_of(base, [slow.url, well.url], RequestLimits()) as client,
         ):
             assert await client.ask(requests.gas_price()) == GAS_PRICE
         return time.monotonic() - started
@@ -61,13 +61,44 @@ async def test_with_the_real_limits_nothing_takes_ten_seconds(base: Network) -> 
     assert max(took) < 9
 
 
+async def test_a_slow_line_has_as_long_as_is_set_and_the_message_names_the_setting(
+    base: Network,
+) -> None:
+    async def slow(asked: Asked, connection: Connection, node: HonestNode) -> None:
+        await asyncio.sleep(1.2)
+        await honest(asked, connection, node)
+
+    async with FaultServer(slow) as server:
+        async with client_of(base, [server.url], QUICK) as client:
+            with pytest.raises(TimedOut) as caught:
+                await client.ask(requests.gas_price())
+        assert "answer_seconds" in str(caught.value)
+        async with client_of(base, [server.url], QUICK.answering_within(3)) as client:
+            assert await client.ask(requests.gas_price()) == GAS_PRICE
+
+
+async def test_what_went_wrong_is_told_and_not_how_little_time_was_left(base: Network) -> None:
+    limits = replace(QUICK, total_seconds=0.6, pause_seconds=0.2, rounds=3)
+
+    async def behave(asked: Asked, connection: Connection, node: HonestNode) -> None:
+        first = len(server.asked) == 1
+        await (faults.status("502 Bad Gateway") if first else faults.silence)(
+            asked, connection, node
+        )
+
+    async with FaultServer(behave) as server, client_of(base, [server.url], limits) as client:
+        with pytest.raises(HttpFault):
+            await client.ask(requests.gas_price())
+        assert len(server.asked) > 1
+
+
 async def test_three_hundred_megabytes_cost_less_than_fifty() -> None:
     async with (
-        FaultServer() as honest,
+        FaultServer() as well,
         FaultServer(faults.endless_body) as endless,
         FaultServer(faults.gzip_bomb) as bomb,
     ):
-        urls = (honest.url, endless.url, bomb.url)
+        urls = (well.url, endless.url, bomb.url)
         child = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "tests.chain.rpc.peak_memory", *urls, stdout=subprocess.PIPE
         )
@@ -87,7 +118,7 @@ def test_a_resolver_that_never_answers_does_not_hold_the_process() -> None:
 
 async def test_a_name_without_an_address_is_said(base: Network) -> None:
     async with client_of(base, ["http://no-such-host.invalid/"]) as client:
-        with pytest.raises(Unreachable, match="is a name that leads to no address") as caught:
+        with pytest.raises(Unreachable, match="is a host name that does not resolve") as caught:
             await client.ask(requests.gas_price())
         assert caught.value.before_sending
 

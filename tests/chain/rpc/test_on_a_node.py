@@ -142,6 +142,7 @@ async def test_gas_and_fees(setting: Setting) -> None:
     assert price == await asyncio.to_thread(lambda: eth.gas_price)
     assert tip == await asyncio.to_thread(lambda: eth.max_priority_fee)
     ours = await client.ask(requests.fee_history(3, 3, [10, 50]))
+    assert ours is not None
     newest: Any = 3
     theirs: Any = await asyncio.to_thread(eth.fee_history, 3, newest, [10, 50])
     assert ours.oldest_block == theirs["oldestBlock"]

@@ -236,6 +236,9 @@ def test_memory_that_is_not_there_is_said_and_not_taken() -> None:
     usual = {"n": USUAL_COST, "r": 8, "p": 1, "dklen": 32}
 
     check_derivation("scrypt", usual, 300 * 2**20)
+    # A machine that tells of no limit has none, and the smallest power of two is one.
+    check_derivation("scrypt", usual, None)
+    check_derivation("scrypt", {**usual, "n": 2}, 300 * 2**20)
     with pytest.raises(KeystoreError, match="needs 256 MB of memory to open, and 100 MB are free"):
         check_derivation("scrypt", usual, 100 * 2**20)
 
@@ -257,6 +260,8 @@ def test_a_small_machine_gets_a_file_it_can_open_again() -> None:
         b'{"version": 3, "crypto": {}}',
         b'{"version": 3, "version": 3, "crypto": {}}',
         b'{"version": 3, "crypto": {}, "Crypto": {}}',
+        b'{"version": 3, "crypto": {"cipherparams": {}}}',
+        b'{"version": 3, "crypto": {"cipher": "aes-128-ctr", "kdfparams": {}}}',
         b"[" * 60_000,
         b"\xff\xfe",
         b" " * 70_000,

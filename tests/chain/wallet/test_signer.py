@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,14 +17,15 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chain.base.home import Home
+from chain.contracts.addresses import recovered_address
 from chain.contracts.networks import network_named
-from chain.execution.transaction import UnsignedTransaction
+from chain.execution.transaction import Authorization, UnsignedTransaction
 from chain.wallet.address_book import KeyStorage, Wallet, change_book
 from chain.wallet.errors import NoSuchWalletError, WalletError, WalletRefusedError
 from chain.wallet.keystore import open_signer
 from chain.wallet.keystore_file import keystore_path, write_keystore
-from chain.wallet.secrets import Passphrase, PrivateKey
-from chain.wallet.signer import Signer
+from chain.wallet.secrets import CURVE_ORDER, Passphrase, PrivateKey
+from chain.wallet.signer import Signer, _is_of, _quantity, _signature
 from tests.chain.wallet.canary import ADDRESS, KEY, PASSPHRASE, seen_in, told_with_locals
 
 if TYPE_CHECKING:
@@ -273,3 +275,72 @@ def test_a_file_that_holds_another_wallets_key_opens_no_signer(tmp_path: Path) -
 
 def _no_passphrase(_: Wallet) -> Passphrase:
     pytest.fail("no passphrase should be asked for")
+
+
+def test_the_other_of_two_signatures_is_not_taken() -> None:
+    """Of each signature there is a mirror image with a high s, of another hash; nodes refuse it."""
+    honest = _signature(TRANSACTION, PrivateKey(KEY))
+    assert _is_of(honest, TRANSACTION)
+    rlp: Any = import_module("rlp")
+    *fields, _, _, _ = rlp.decode(honest.raw[1:])
+    point = honest.point
+    other = point._replace(parity=1 - point.parity, s=CURVE_ORDER - point.s)
+    ends = [_quantity(number) for number in other]
+    mirror = honest._replace(raw=b"\x02" + rlp.encode([*fields, *ends]), point=other)
+    assert sender_of(mirror.raw) == ADDRESS
+    assert not _is_of(mirror, TRANSACTION)
+
+
+LENDING = replace(
+    TRANSACTION,
+    to=ADDRESS,
+    value=0,
+    data=b"",
+    authorization=Authorization(DEVNET.chain_id, str(DEVNET.contracts.delegate), 4),
+)
+
+
+def test_another_library_reads_whom_the_account_is_lent_to() -> None:
+    rlp: Any = import_module("rlp")
+    raw = signer().sign(LENDING).raw
+    *_, leaves, _, _, _ = rlp.decode(raw[1:])
+    ((chain_id, delegate, nonce, parity, r, s),) = leaves
+    leave = Authorization(
+        int.from_bytes(chain_id, "big"), "0x" + delegate.hex(), int.from_bytes(nonce, "big")
+    )
+    signed = keccak(b"\x05" + rlp.encode([chain_id, delegate, nonce]))
+    point = [int.from_bytes(part, "big") for part in (parity, r, s)]
+
+    assert raw[0] == 4
+    assert leave == LENDING.authorization
+    assert sender_of(raw) == ADDRESS
+    assert recovered_address(signed, parity=point[0], r=point[1], s=point[2]) == ADDRESS
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"chain_id": 0},
+        {"chain_id": BASE.chain_id},
+        {"delegate": "0x" + "99" * 20},
+        {"nonce": 3},
+        {"nonce": 5},
+    ],
+)
+def test_an_account_is_lent_in_no_other_way(odd: dict[str, Any]) -> None:
+    assert LENDING.authorization is not None
+    changed = replace(LENDING, authorization=replace(LENDING.authorization, **odd))
+    with pytest.raises(WalletRefusedError, match="lent to known code alone"):
+        signer().sign(changed)
+
+
+@pytest.mark.parametrize("more", [{"to": "0x" + "22" * 20}, {"value": 1}, {"data": b"\x01"}])
+def test_an_account_is_lent_by_what_does_nothing_else(more: dict[str, Any]) -> None:
+    with pytest.raises(WalletRefusedError, match="does nothing else"):
+        signer().sign(replace(LENDING, **more))
+
+
+def test_an_account_is_taken_back_from_anybody() -> None:
+    nobody = Authorization(DEVNET.chain_id, "0x" + "00" * 20, 4)
+
+    assert sender_of(signer().sign(replace(LENDING, authorization=nobody)).raw) == ADDRESS

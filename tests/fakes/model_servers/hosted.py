@@ -16,7 +16,7 @@ from tests.fakes.model_servers.shapes import (
 )
 
 if TYPE_CHECKING:
-    from tests.fakes.model_endpoint import ChatRequest, Wire
+    from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
 
 _ENOUGH_TO_THINK = 6_000
 
@@ -157,3 +157,37 @@ async def mistral(request: ChatRequest, wire: Wire) -> None:
     await wire.delta(finish="stop")
     await wire.usage()
     await wire.end()
+
+
+async def o1_mini(request: ChatRequest, wire: Wire) -> None:
+    """Has no role of a system, and says so far from the word."""
+    if request.messages[0]["role"] == "system":
+        words = "Unsupported value: 'messages[0].role' does not support 'system' with this model."
+        await wire.status(400, bad_request(words, code="unsupported_value"))
+    else:
+        await streamed(request, wire, answer_of(request))
+
+
+async def openrouter_without_a_provider(request: ChatRequest, wire: Wire) -> None:
+    """None of its providers takes a schema, and it does not say that it is the schema."""
+    if request.form != "text":
+        words = "No endpoints found that can handle the requested parameters."
+        await wire.status(404, {"error": {"message": words, "code": 404}})
+    else:
+        await streamed(request, wire, fenced(request))
+
+
+def gemini_per_minute(seconds: int) -> Conduct:
+    """Calls its limit a minute a quota, and says only in words when it is free again."""
+    asked: set[str] = set()
+
+    async def conduct(request: ChatRequest, wire: Wire) -> None:
+        if request.prompt in asked:
+            await streamed(request, wire, answer_of(request))
+            return
+        asked.add(request.prompt)
+        words = f"You exceeded your current quota. Please retry in {seconds}s."
+        error = {"code": 429, "message": words, "status": "RESOURCE_EXHAUSTED"}
+        await wire.status(429, [{"error": error}])
+
+    return conduct

@@ -14,6 +14,11 @@ class Refusal:
     """`{asked}` and `{most}` stand for what was asked and what is given."""
     status: int = 200
     """The HTTP status it comes with."""
+    page: bool = False
+    """Whether it is a page of a gateway instead of JSON."""
+    retry_after: int | None = None
+    reset: bool = False
+    """Whether the connection is cut instead."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,36 @@ class Profile:
     """The HTTP status with which it refuses everybody."""
     call_gas: int = 50_000_000
     """A call of more reverts for want of gas; asking for one id's owner takes about 4,000."""
+
+    some_requests: tuple[float, Refusal] | None = None
+    """A share of all requests that a gateway answers instead."""
+    each_request: tuple[int, Refusal] | None = None
+    """Every so many requests that are refused whole."""
+    null_blocks: float = 0.0
+    """A share of questions for a block that are answered with null."""
+    null_methods: tuple[str, ...] = ()
+    empty_logs: float = 0.0
+    """A share of questions for logs that are answered with none."""
+    fewest_logs: int | None = None
+    """No more are given at once, and nothing is said of the rest."""
+    alone_in_batch: tuple[str, Refusal] | None = None
+    """A method of which a batch may hold one call."""
+    refused_tags: tuple[tuple[str, Refusal], ...] = ()
+    quota: tuple[int, Refusal] | None = None
+    """After so many requests all are refused."""
+    receipts_late: float = 0.0
+    """Seconds after which a receipt that was asked for is told."""
+    overrides: Refusal | None = None
+    """What is said to a call on a state that is not the chain's."""
+    sends: Literal["", "answer lost", "already known", "refused", "dropped"] = ""
+    """What becomes of a transaction that is sent through it."""
+    line: Literal["", "gzip", "chunked", "idle close", "::1"] = ""
+    """How its answers travel."""
+    answers_after: float = 0.0
+    """Seconds of the wall's clock before every answer."""
+    ids_as_text: bool = False
+    shuffled: bool = False
+    extra_fields: bool = False
 
     @property
     def serves(self) -> bool:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import struct
 import threading
 import time
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import AF_INET6, SO_LINGER, SOL_SOCKET
 from typing import TYPE_CHECKING, Self
 
 from tests.fakes.providers.embedded import EmbeddedChain
-from tests.fakes.providers.provider import Provider
+from tests.fakes.providers.provider import RESET, Provider
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from tests.fakes.providers.profile import Profile
 
 _PATIENCE = 60.0
+_RESETS = struct.pack("ii", 1, 0)
+"""Closing sends a reset instead of an end."""
 
 
 class WallClock:
@@ -38,6 +43,10 @@ class _QuietServer(ThreadingHTTPServer):
         """Who asked may leave before the answer."""
 
 
+class _QuietServer6(_QuietServer):
+    address_family = AF_INET6
+
+
 @dataclass
 class ServedProvider:
     """The embedded chain behind a profile's habits."""
@@ -49,8 +58,11 @@ class ServedProvider:
     def __enter__(self) -> Self:
         self.provider = Provider(self.profile, EmbeddedChain(self.chain), WallClock(), self.seed)
         self._turn = threading.Lock()
-        self._server = _QuietServer(("127.0.0.1", 0), self._handler())
-        self.url = f"http://127.0.0.1:{self._server.server_port}/"
+        host = "::1" if self.profile.line == "::1" else "127.0.0.1"
+        served = _QuietServer6 if host == "::1" else _QuietServer
+        self._server = served((host, 0), self._handler())
+        named = f"[{host}]" if ":" in host else host
+        self.url = f"http://{named}:{self._server.server_port}/"
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
@@ -64,22 +76,41 @@ class ServedProvider:
         self._server.server_close()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
-        served = self
+        served, line = self, self.profile.line
 
         class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.0"
+            protocol_version = "HTTP/1.1" if line in ("chunked", "idle close") else "HTTP/1.0"
+            timeout = 0.05 if line == "idle close" else None
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
+                time.sleep(served.profile.answers_after)
                 with served._turn:
                     answer = served.provider.respond(body, _PATIENCE)
                 assert answer is not None
+                if answer.status == RESET:
+                    self.close_connection = True
+                    self.connection.setsockopt(SOL_SOCKET, SO_LINGER, _RESETS)
+                    self.connection.close()
+                    return
                 self.send_response(answer.status)
                 if answer.retry_after is not None:
                     self.send_header("Retry-After", answer.retry_after)
-                self.send_header("Content-Length", str(len(answer.body)))
+                self._write(answer.body)
+
+            def _write(self, body: bytes) -> None:
+                if line == "gzip":
+                    body = gzip.compress(body)
+                    self.send_header("Content-Encoding", "gzip")
+                if line == "chunked":
+                    self.send_header("Transfer-Encoding", "chunked")
+                    pieces = (body[start : start + 1000] for start in range(0, len(body), 1000))
+                    body = b"".join(b"%x\r\n%s\r\n" % (len(one), one) for one in pieces)
+                    body += b"0\r\n\r\n"
+                else:
+                    self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(answer.body)
+                self.wfile.write(body)
 
             def log_message(self, *_said: object) -> None:
                 """Tests have nothing to say here."""

@@ -11,6 +11,7 @@ import pytest
 from chain.base.home import Home
 from zuno_tui.app.demo_place import (
     DemoPlace,
+    DemoSlowError,
     at_running_demo,
     genesis_at,
     registered_demo,
@@ -66,6 +67,17 @@ def test_one_that_is_over_is_ignored_and_removed(home: Home, gone: DemoPlace) ->
     with registered_demo(gone, [home]):
         assert running_demo(home) is None
         assert not list(home.root.glob("demo*"))
+
+
+def test_a_demo_that_is_slow_stays_found_and_nobody_goes_elsewhere(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([None, GENESIS])
+    monkeypatch.setattr("zuno_tui.app.demo_place.genesis_at", lambda _url: next(answers))
+    with registered_demo(_place(), [home]):
+        with pytest.raises(DemoSlowError, match="The demo is slow"):
+            at_running_demo(_asked(), home, {})
+        assert at_running_demo(_asked(), home, {}) is not None
 
 
 @pytest.mark.usefixtures("answering")

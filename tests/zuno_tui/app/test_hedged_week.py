@@ -21,16 +21,16 @@ from chain.contracts.networks import network_named
 from chain.devnet.defaults import control_url
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_CURRENCY, WETH_USDC
+from chain.exchange.orders.engine import send_orders
 from chain.exchange.orders.hedge import HedgeStart
 from chain.exchange.orders.journal import TradeApproval
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
-from chain.exchange.orders.venue import send_orders
 from chain.positions.overview import read_one, read_overview
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
 from zuno_tui.app.session import Session
+from zuno_tui.features.trade.hedged_position import hedge_legs
 from zuno_tui.features.trade.hedges import read_hedge_results, read_hedges
-from zuno_tui.features.trade.trade import hedge_facts
 from zuno_tui.features.trade.trading import open_trading
 from zuno_tui.features.trade.watched_hedges import HomeHedges
 from zuno_tui.settings import Settings
@@ -169,7 +169,8 @@ class Recount:
 async def facts_of(sources: Sources, token_id: int) -> HedgeFacts:
     one = await read_one(sources, token_id, Settings().unit)
     assert one is not None
-    return hedge_facts(DEVNET, one)
+    (facts,) = hedge_legs(DEVNET, one.snapshot, one.tokens)
+    return facts
 
 
 async def rehedge(
@@ -257,7 +258,7 @@ async def hedged_days(
                 ]
                 if drifted and drifts < most_drifts:
                     drifts += 1
-                    assert drifted[0].alert.next_command.endswith(f"hedge {token_id}")
+                    assert drifted[0].alert.next_command.endswith(f"hedge {token_id} --target 50%")
                     traded = await rehedge(session, sources, token_id, f"drift-{drifts}")
                     recount.traded(*traded)
                     await poll_once(watch, watching, book, float(look))

@@ -37,6 +37,7 @@ with TradeJournal.open(home.trades) as journal:
     journal.approve(approval)
     journal.begin(approval, [], 0.0, start)
 read = asyncio.run(HomeHedges(home, Settings(), NETWORK).held_hedges())
+assert asyncio.run(HomeHedges(home, Settings(), NETWORK).tend_trades()) == {}
 chain = MadeUpChain(AlertStore.open(home, now=NOW), WatchSettings(Thresholds()))
 kinds = set()
 for hour in range(7 * 24):

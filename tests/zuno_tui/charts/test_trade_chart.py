@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.trade.concluding import failed_plan
 from agents.trade.indicators import largest_pools
 from agents.trade.services import chart_facts
+from tests.agents.trade.cases import HEDGED, question
 from tests.agents.trade.offices import rising_market
 
 if TYPE_CHECKING:
@@ -46,6 +48,25 @@ async def test_four_panels_are_drawn_alike_each_time_and_kept_beside_the_record(
     assert digest == sha256(png).hexdigest()
     assert panels == [4, 4]
     assert "matplotlib.pyplot" not in sys.modules
+
+
+async def test_a_plan_is_drawn_into_the_file_and_not_into_what_a_model_saw(tmp_path: Path) -> None:
+    from zuno_tui.features.trade.chart import PlannedPrices, PngArtist, trade_chart
+
+    market = rising_market().market
+    assert market is not None
+    facts = chart_facts(market, HEDGED)
+    artist = PngArtist(tmp_path / "req.png")
+    digest = await artist.draw(facts)
+    plan = failed_plan(question(), "", (), 0).model_copy(update={"entry": market.mark})
+
+    await artist.finish(plan)
+
+    kept = (tmp_path / "req.png").read_bytes()
+    assert kept == trade_chart(facts, PlannedPrices(market.mark, None, None))
+    assert artist.picture(digest).png == trade_chart(facts) != kept
+    assert facts.earning == (HEDGED.lower, HEDGED.upper)
+    assert trade_chart(chart_facts(market)) != trade_chart(facts)
 
 
 def test_the_chart_names_its_pools_where_leverage_would_break() -> None:

@@ -51,7 +51,7 @@ def test_what_stands_is_shown_the_worst_first_with_what_to_type(
     assert first.endswith("zuno recommend 7 --network base")
     assert first.index("WETH") == second.index("WETH") == titles.index("WHAT")
     assert "1 more are over: zuno alerts --all" in spoken.words
-    assert "Nobody watches yet.\nStart it: zuno monitor" in spoken.words
+    assert "The monitor has not run yet.\nStart it: zuno monitor" in spoken.words
 
 
 def test_those_that_are_over_are_shown_on_demand(zuno: CommandLine, home: Home) -> None:

@@ -50,7 +50,8 @@ def bars(tmp_path: Path) -> str:
 
 
 def _document(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
-    assert main(["backtest", *words, "--json"]) == DONE
+    week = () if "--window" in words else ("--window", "7d")
+    assert main(["backtest", *words, *week, "--json"]) == DONE
     document = json.loads(capsys.readouterr().out)
     assert isinstance(document, dict)
     return document
@@ -136,7 +137,7 @@ def test_dearer_acting_costs_more(bars: str, capsys: pytest.CaptureFixture[str])
 def test_people_get_tables_and_a_line_a_policy(
     bars: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["backtest", "--bars", bars]) == DONE
+    assert main(["backtest", "--bars", bars, "--window", "7d"]) == DONE
 
     shown = capsys.readouterr().out.splitlines()
     drawn = [line for line in shown if set(line) & set("▁▂▃▄▅▆▇█")]
@@ -148,7 +149,8 @@ def test_a_picture_is_a_png(bars: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the extra `charts` is not installed")
     picture = tmp_path / "backtest.png"
 
-    assert main(["backtest", "--bars", bars, "--png", str(picture)]) == DONE
+    words = ["backtest", "--bars", bars, "--window", "7d", "--png", str(picture)]
+    assert main(words) == DONE
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 

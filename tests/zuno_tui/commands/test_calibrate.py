@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta
 from math import exp
 from random import Random
 from typing import TYPE_CHECKING
@@ -24,10 +25,10 @@ def hours(tmp_path: Path) -> str:
     random = Random(3)
     close = 100.0
     lines = ["Date,Open,High,Low,Close,Volume"]
-    for hour in range(480):
+    for hour in range(960):
         opened, close = close, close * exp(random.gauss(0, 0.008))
         lines.append(
-            f"2021-01-{1 + hour // 24:02}T{hour % 24:02}:00:00,{opened},"
+            f"{datetime(2021, 1, 1) + timedelta(hours=hour):%Y-%m-%dT%H}:00:00,{opened},"  # noqa: DTZ001
             f"{max(opened, close) * 1.001},{min(opened, close) * 0.999},{close},1"
         )
     path = tmp_path / "hours.csv"
@@ -43,7 +44,7 @@ def test_the_document_has_every_score(hours: str, capsys: pytest.CaptureFixture[
         assert document[horizon].keys() >= {"ece", "worst_width_ece", "worst_bias_points"}
     assert list(document["buffer"]["left_early"]) == ["1", "2", "3", "5", "7", "10", "15"]
     assert document["v"] == SIGMA_SCATTER
-    assert document["windows"] == 480 - 168 - 24
+    assert document["windows"] == 960 - 168 - 24
 
 
 def test_a_period_is_named_by_its_days(hours: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,7 +55,7 @@ def test_a_period_is_named_by_its_days(hours: str, capsys: pytest.CaptureFixture
     assert document["to"].startswith("2021-01-15 00:00")
 
     assert main(["calibrate", "--hours", hours, "--to", "2021", "--json"]) == DONE
-    assert json.loads(capsys.readouterr().out)["windows"] == 480 - 168 - 24
+    assert json.loads(capsys.readouterr().out)["windows"] == 960 - 168 - 24
 
 
 def test_the_table_has_a_row_a_width_and_a_curve(

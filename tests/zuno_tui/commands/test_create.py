@@ -96,8 +96,8 @@ def test_a_plan_that_opens_is_refused_where_it_must_be(desk: Desk) -> None:
 
     assert plan["recommended"]["kind"] == "hold"
     refusals = {
-        "nothing to approve": unchosen,
-        "nothing to leave": leaving,
+        "nothing to sign": unchosen,
+        "nothing to close": leaving,
         "The wallet holds": short,
         "was made for": foreign,
         "pool price": dearer,

@@ -138,13 +138,13 @@ def test_a_model_that_changes_its_mind_is_found_out_and_a_judged_plan_says_who_w
     debates: list[ChatRequest] = []
 
     def fickle(request: ChatRequest) -> dict[str, object]:
-        """Accepts in the first debate; in the second nothing is good enough."""
+        """Accepts everything in the first debate, in the second only one other range."""
         if request.reply_name == "ScoutReply":
             debates.append(request)
         reply = honest(request)
         if len(debates) > 1:
             for judgment in reply.get("judgments", ()):  # type: ignore[attr-defined]
-                judgment["verdict"] = "veto"
+                judgment["verdict"] = "accept" if judgment["index"] == 2 else "veto"
         return reply
 
     with model_in_a_thread(says(fickle, size=SIZE)) as environment:
@@ -153,10 +153,11 @@ def test_a_model_that_changes_its_mind_is_found_out_and_a_judged_plan_says_who_w
     (situation,) = told["situations"]
     assert situation["judgedAfterDays"] == 7
     kinds = [run["decision"]["kind"] for run in situation["runs"]]
-    assert kinds == ["move", "hold"]
-    assert told["flips"] == {"count": 1, "of": 1, "part": 1.0}
+    # A veto takes nothing off the table: it can only turn one move into another.
+    assert kinds == ["move", "move"]
+    assert told["flips"] == {"count": 0, "of": 1, "part": 0.0}
+    assert told["flipsOfTheRange"] == {"count": 1, "of": 1, "part": 1.0}
     assert situation["rules"]["kind"] == "move"
-    assert situation["runs"][1]["right"] == "rules"
 
 
 def test_where_the_rule_decides_first_no_model_is_asked_and_none_is_called_silent(

@@ -122,11 +122,12 @@ def test_plan_shows_what_was_kept(
     assert page.code == 0
     assert page.out.startswith(plan["planId"])
     assert page.out.splitlines()[1].split()[:2] in (
+        ["Keep", f"#{plan['position']}"],
         ["Leave", f"#{plan['position']}"],
         ["Close", f"#{plan['position']}"],
         *([verb, f"#{plan['position']}"] for verb in ("Widen", "Tighten", "Shift")),
     )
-    for word in ("HOLD", "EXIT", "buffer at 3σ", "stays 7 d", "earned back", "judged"):
+    for word in ("KEEP", "CLOSE", "buffer at 3σ", "stays 24 h", "earned back", "judged"):
         assert word in page.out
 
 

@@ -168,6 +168,18 @@ def test_the_time_for_models_is_a_setting_and_the_rules_have_theirs_behind_it(
     assert limits.reading_seconds >= 60
 
 
+def test_the_time_for_reading_is_a_setting_and_what_was_read_is_said_to_be_kept(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text("[debate]\nreading_seconds = 900\n")
+    settings = load_settings(path, {}, Flags())
+    limits = debate_limits(debate_settings(settings, {}, profile=None, deterministic=False))
+    assert limits.reading_seconds == 900
+    assert "Progress is saved" in limits.reading_advice
+    assert "reading_seconds" in limits.reading_advice
+
+
 class _Backend:
     def __init__(self) -> None:
         self.kept: dict[tuple[str, str], str] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -222,3 +223,26 @@ def test_the_unit_file_is_one_that_systemd_takes(zuno: CommandLine, tmp_path: Pa
     )
     complaints = [line for line in checked.stderr.splitlines() if "zuno-monitor" in line]
     assert (checked.returncode, complaints) == (0, [])
+
+
+def test_the_unit_for_a_server_may_do_little_else(zuno: CommandLine, tmp_path: Path) -> None:
+    spoken = zuno("monitor", "--systemd-unit", "--server")
+
+    assert spoken.code == 0
+    assert "User=zuno\n" in spoken.out
+    assert "--home /var/lib/zuno" in spoken.out
+    assert "ReadWritePaths=/var/lib/zuno\n" in spoken.out
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is not installed here")
+    unit = tmp_path / "zuno-monitor.service"
+    unit.write_text(spoken.out, "utf-8")
+    rated = subprocess.run(
+        ["systemd-analyze", "security", "--offline=true", "--no-pager", str(unit)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    found = re.search(r"Overall exposure level for \S+: ([0-9.]+)", rated.stdout)
+    assert found is not None, rated.stdout + rated.stderr
+    assert float(found[1]) < 3, rated.stdout

@@ -75,8 +75,23 @@ def test_people_get_a_table_that_says_how_many_were_found(
 
     assert spoken.code == 0, spoken.words
     assert "11 of 11 found" in spoken.words
-    assert "VS HOLDING" in spoken.out
+    assert "VS HOLD" in spoken.out
     assert spoken.out.count("out of range") >= 2
+
+
+def test_a_position_is_one_line_of_80_cells_and_all_are_summed(
+    zuno: CommandLine, on_devnet: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    spoken, data = zuno("positions", *on_devnet), zuno("positions", *on_devnet, "--json").data
+    head, *rows, total = spoken.out.splitlines()
+    assert max(map(len, (head, *rows, total))) <= 80
+    assert [row.split()[0] for row in rows] == [one["tokenId"] for one in data["positions"]]
+    worth, fees = (
+        float(words.strip("$").replace(",", "")) for words in total.removeprefix("    all").split()
+    )
+    assert worth == pytest.approx(sum(one["value"] for one in data["positions"]), abs=0.01)
+    assert fees == pytest.approx(data["uncollected"], abs=0.01)
 
 
 def test_inspect_tells_everything_of_one_position(
@@ -88,7 +103,7 @@ def test_inspect_tells_everything_of_one_position(
     document = zuno("inspect", token_id, *on_devnet, "--json").data
 
     assert "impermanent loss" in page.out
-    assert "a day" in page.out
+    assert "24 h" in page.out
     assert document["tokenId"] == token_id
     assert document["sinceEntry"]["unknown"] == []
     assert document["daily"]["unknown"] == []

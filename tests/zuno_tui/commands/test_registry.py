@@ -190,7 +190,7 @@ def test_no_two_commands_share_a_phrase_or_an_intent() -> None:
         Approve("plan_00ff", "exit"),
         Apply("plan_00ff"),
         ExportPlan(format="raw"),
-        CollectFees(7),
+        CollectFees((7,)),
         DecreasePosition(7, 25),
         IncreasePosition(7, "1500.25", "USDC"),
         UnwrapEth(read_numeral("2500")),

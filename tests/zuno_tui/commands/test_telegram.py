@@ -87,7 +87,7 @@ async def test_a_run_is_reported_in_text_json_and_picture_and_sent_once(tmp_path
     assert "filled" in after.text
     assert (sent.method, sent.photo, sent.body["chat_id"]) == ("sendPhoto", PNG, CHAT)
     assert plan.plan_id in sent.text
-    assert plan.decision.value in sent.text
+    assert f"HEDGE #28 · SELL {plan.quantity:g} ETH" in sent.text
 
 
 ANSWERS = {
@@ -97,7 +97,7 @@ ANSWERS = {
     "/why": "SHORT",
     "/nonsense": "/help",
     "why did you go short?": "SHORT",
-    "what is the regime?": "BEAR_MOMENTUM",
+    "what is the regime?": "range bound",
     "how is the leverage guard?": "ladder, leverage guard",
     "which sources are missing?": "source news: missing",
     "trade ETH": "ETHUSDT",

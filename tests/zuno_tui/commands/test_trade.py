@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from agents.trade.data_set import DataSet, RunRow, SentRow
+from chain.base.home import Home
+from chain.devnet.defaults import control_url
+from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
+from chain.exchange.orders.order import OrderSide, OrderType
+from chain.exchange.orders.venues.paper.venue import PaperTerms, PaperVenue
+from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from tests import node_rpc
+from tests.chain.exchange.markets import order
 from zuno_tui.cli import main
 from zuno_tui.features.trade.intents import Trade, read_subject
+from zuno_tui.features.trade.venue import EMBEDDED
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK, REFUSED
 
 if TYPE_CHECKING:
@@ -29,11 +38,19 @@ class Desk:
         self._captured = captured
         self.url = devnet.url
         self.home = home
+        home.mkdir(mode=0o700)
+        settings = home / "settings.toml"
+        settings.write_text("[trade]\nhedge_seconds = 1\n", "utf-8")
+        settings.chmod(0o600)
 
     def run(self, *words: str) -> tuple[int, dict[str, Any]]:
         code = main([*words, *self._flags])
         printed = self._captured.readouterr().out
         return code, json.loads(printed) if printed else {}
+
+    def poll(self) -> None:
+        assert main(["monitor", "--once", *self._flags]) == DONE
+        self._captured.readouterr()
 
 
 @pytest.fixture
@@ -52,8 +69,9 @@ def test_a_hedge_is_argued_approved_applied_once_and_replays(desk: Desk) -> None
     assert code == DONE
     assert plan["flow"] == "trade"
     assert plan["hedge"]["position"]["tokenId"] == token_id
-    if plan["decision"] == "HOLD":
-        pytest.skip("this world calls for no hedge now")
+    assert plan["decision"] == "SHORT"
+    assert plan["hedge"]["ratio"] == 1.0
+    assert plan["hedge"]["outlook"]["adjustedUsd"] < plan["hedge"]["outlook"]["onceUsd"]
     code, approved = desk.run("approve")
     assert code == DONE
     assert approved["planId"] == plan["planId"]
@@ -61,24 +79,37 @@ def test_a_hedge_is_argued_approved_applied_once_and_replays(desk: Desk) -> None
     assert desk.run("apply", "--confirm", "0" * 64)[0] == REFUSED
     code, applied = desk.run("apply", plan["planId"], "--confirm", approved["hash"])
     assert code == DONE
-    assert [order["clientId"] for order in applied["orders"]] == approved["orders"]
+    sent_ids = [order["clientId"] for order in applied["orders"]]
+    assert sent_ids == approved["orders"][: len(sent_ids)]
+    short = sum(order["filled"] for order in applied["orders"])
+    assert short == pytest.approx(plan["quantity"])
     again, _ = desk.run("apply", plan["planId"], "--confirm", approved["hash"])
     assert again == REFUSED
     report = desk.home / "reports" / f"{plan['planId']}.json"
-    assert len(json.loads(report.read_text("utf-8"))["sent"]) == len(approved["orders"])
+    assert len(json.loads(report.read_text("utf-8"))["sent"]) == len(sent_ids)
     argued, sent = DataSet(desk.home / "memory").rows()
     assert isinstance(argued, RunRow)
     assert isinstance(sent, SentRow)
     assert (argued.plan_id, argued.request_id) == (plan["planId"], plan["requestId"])
-    assert [order.client_id for order in sent.orders] == approved["orders"]
+    assert [order.client_id for order in sent.orders] == sent_ids
 
     code, status = desk.run("trade", "status")
     assert code == DONE
-    known = [order["clientId"] for order in status["openOrders"]]
-    filled = [order for order in applied["orders"] if order["state"] == "filled"]
-    assert known == approved["orders"] or (filled and status["positions"])
+    assert status["openOrders"] == []
+    assert status["positions"][0]["quantity"] == pytest.approx(-short)
     code, replayed = desk.run("replay", plan["requestId"])
     assert (code, replayed["matches"]) == (DONE, True)
+
+    code, half = desk.run("unhedge", token_id, "50")
+    assert (code, half["decision"]) == (DONE, "CANCEL_AND_CLOSE")
+    assert half["quantity"] == pytest.approx(short / 2, abs=0.001)
+    code, all_of_it = desk.run("unhedge", "all")
+    assert all_of_it["quantity"] == pytest.approx(short)
+    _, approved = desk.run("approve", all_of_it["planId"])
+    code, closed = desk.run("apply", all_of_it["planId"], "--confirm", approved["hash"])
+    assert (code, closed["orders"][0]["state"]) == (DONE, "filled")
+    assert desk.run("trade", "status")[1]["positions"] == []
+    assert desk.run("unhedge", token_id)[0] == REFUSED
 
 
 def test_a_trade_is_argued_and_told_again(desk: Desk) -> None:
@@ -89,7 +120,16 @@ def test_a_trade_is_argued_and_told_again(desk: Desk) -> None:
     assert len(plan["sections"]) == 12
     for words in (("plan",), ("trade", "report")):
         assert desk.run(*words)[1]["planId"] == plan["planId"]
-    assert desk.run("trade", "why")[1]["decision"] == plan["decision"]
+    why = desk.run("trade", "why")[1]
+    assert why["decision"] == plan["decision"]
+    assert why["holdDuration"]
+    assert why["evRationale"]
+    assert why["keyFactors"]
+    lit = [one for one in plan["sections"] if one["status"] == "ok"]
+    simulated = [one for one in lit if one["source"] == "simulated by the demo"]
+    assert len(lit) >= 9
+    assert len(simulated) == 4
+    assert all(one["text"].startswith("Simulated: ") for one in simulated)
     if plan["decision"] == "HOLD":
         assert desk.run("approve", plan["planId"])[0] == REFUSED
 
@@ -124,3 +164,30 @@ def test_what_the_desk_remembers_is_empty_before_a_trade_has_ended(desk: Desk) -
     code, remembered = desk.run("trade", "memory")
 
     assert (code, list(remembered)) == (DONE, [])
+
+
+def test_a_poll_of_the_monitor_sends_the_stop_that_a_crash_left_out(desk: Desk) -> None:
+    buy = order(OrderSide.BUY, OrderType.MARKET, 0.1, name="entry")
+    stop = order(OrderSide.SELL, OrderType.STOP, 0.1, 100.0, name="stop", reduce_only=True)
+    home = Home(desk.home, desk.home / "cache")
+    home.prepare()
+
+    async def left_between() -> None:
+        address = ExchangeAddress(control_url(desk.url), EMBEDDED)
+        async with BinancePublic(address) as market:
+            venue = PaperVenue(home.paper, market, PaperTerms())
+            approval = TradeApproval("plan_1", "aa", venue.name, 0.0)
+            with TradeJournal.open(home.trades) as journal:
+                journal.approve(approval)
+                journal.begin(approval, [buy, stop], await venue.now())
+                journal.mark("entry", JournalState.SENDING, await venue.now())
+                await venue.submit(buy)
+            await venue.close()
+
+    asyncio.run(left_between())
+    desk.poll()
+    with TradeJournal.open(home.trades) as journal:
+        assert {one.state for one in journal.entries()} == {JournalState.ACKNOWLEDGED}
+    waiting = desk.run("trade", "status")[1]["openOrders"]
+
+    assert [(one["clientId"], one["state"]) for one in waiting] == [("stop", "open")]

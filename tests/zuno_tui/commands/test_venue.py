@@ -6,13 +6,16 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from chain.base.home import Home
 from chain.contracts.networks import network_named
-from chain.exchange.orders.journal import TradeApproval, TradeJournal
+from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
+from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
 from chain.wallet import keyring_store
 from chain.wallet.errors import KeyringUnusableError
 from chain.wallet.keyring_store import Keyring
+from tests.chain.exchange.markets import order
 from tests.chain.exchange.test_hedge import start
 from tests.printed import printed
 from zuno_tui.app import wallet_secrets
@@ -60,7 +63,9 @@ def test_an_account_needs_its_keys_and_the_setting(
     home = ["--home", str(tmp_path), "--json"]
     assert main(["venue", *home]) == DONE
     shown = json.loads(capsys.readouterr().out)
-    assert shown == {"venue": "paper", "keys": {"demo": False, "live": False, "upbit": False}}
+    assert shown["venue"] == "paper"
+    assert set(shown["keys"]) >= {"demo", "live", "upbit", "hyperliquid"}
+    assert not any(shown["keys"].values())
 
     for mode in ("upbit", "demo"):
         settings = f'[trade]\nvenue = "{mode}"\nurl = "http://127.0.0.1:9"\n'
@@ -78,6 +83,26 @@ def test_an_account_needs_its_keys_and_the_setting(
     printed(f"G15: {len(files)} files of the home and all that was said hold no key")
     assert files
     assert not [path for path in files if SECRET.encode() in path.read_bytes()]
+
+
+def test_an_agent_that_was_given_up_is_never_taken_again(
+    kept: Kept,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its venue may forget what it signed, and take that once more."""
+    pytest.importorskip("aiodns", reason="the extra trade is not installed")
+    typed = iter(["0x" + "a1" * 20, "0x" + "01" * 32] * 3 + ["0x" + "a1" * 20, "0x" + "02" * 32])
+    monkeypatch.setattr(wallet_secrets, "ask_model_key", lambda _: next(typed))
+    keep = ["venue", "hyperliquid", "--home", str(tmp_path)]
+
+    assert main(keep) == DONE
+    assert main(keep) == DONE, "the same key once more is no other agent"
+    assert main([*keep, "--remove"]) == DONE
+    assert main(keep) == USAGE
+    assert "used here before" in capsys.readouterr().err
+    assert main(keep) == DONE
 
 
 def test_keys_that_are_none_are_not_kept(
@@ -114,3 +139,56 @@ async def test_whoever_only_looks_goes_on_without_keys(kept: Kept, tmp_path: Pat
 
     assert await hedges.held_hedges() is None
     assert kept.texts == {}
+
+
+def test_keys_are_removed_and_not_while_something_is_held(
+    kept: Kept, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = ["--home", str(tmp_path)]
+    kept.texts["zuno", "venue:binance:live"] = "{}"
+    sold = order(OrderSide.SELL, OrderType.MARKET, 0.5)
+    with TradeJournal.open(tmp_path / "trades.db") as journal:
+        approval = TradeApproval("plan_1", "hash", "live:Binance", 0.0)
+        journal.approve(approval)
+        journal.begin(approval, [sold], 0.0)
+        answer = OrderProgress(
+            order=sold, state=OrderState.FILLED, placed_at=0.0, filled=0.5, average=3_000.0
+        )
+        journal.mark(sold.client_id, JournalState.ACKNOWLEDGED, 0.0, answer)
+
+    assert main(["venue", "--remove", *home]) == USAGE
+    assert main(["venue", "live", "--remove", *home]) == REFUSED
+    assert "still holds -0.5 ETHUSDT" in capsys.readouterr().err
+    assert kept.texts
+    assert main(["venue", "live", "--remove", "--anyway", *home]) == DONE
+    assert not kept.texts
+    assert main(["venue", "upbit", "--remove", *home]) == DONE
+
+
+async def test_a_monitor_that_has_no_keys_tells_of_a_trade_without_a_stop(
+    kept: Kept, tmp_path: Path
+) -> None:
+    assert not kept.texts
+    home = Home(tmp_path, tmp_path / "cache")
+    bought = order(OrderSide.BUY, OrderType.MARKET, 0.5, name="entry")
+    stop = order(OrderSide.SELL, OrderType.STOP, 0.5, 10.0, name="stop", reduce_only=True)
+    with TradeJournal.open(home.trades) as journal:
+        approval = TradeApproval("plan_1", "hash", "live:Binance", 0.0)
+        journal.approve(approval)
+        journal.begin(approval, [bought, stop], 0.0)
+        answer = OrderProgress(order=bought, state=OrderState.FILLED, placed_at=0.0, filled=0.5)
+        journal.mark("entry", JournalState.ACKNOWLEDGED, 0.0, answer)
+        settings = Settings(trade=TradeTable(venue="live"))
+        watch = HomeHedges(home, settings, network_named("ethereum"))
+        told = await watch.tend_trades()
+        journal.mark(
+            "stop",
+            JournalState.ACKNOWLEDGED,
+            0.0,
+            replace(answer, order=stop, filled=0.0, state=OrderState.OPEN),
+        )
+        rests = await watch.tend_trades()
+
+    assert told is not None
+    assert "NO STOP" in told["plan_1"]
+    assert rests is None, "nobody can tell, and nothing is known to be wrong"

@@ -289,7 +289,7 @@ def test_one_wallet_is_current_until_another_is_chosen(person: Person) -> None:
         ("second", True),
     ]
     table = person.runs("wallet", "list").out.splitlines()
-    assert table[0].split() == ["NAME", "ADDRESS", "KEY", "IN", "SIGNS"]
+    assert table[0].split() == ["NAME", "ADDRESS", "KEY", "IN", "SIGNS", "ON", "ETHEREUM"]
     assert table[2].startswith("●  second  0x7777")
     assert person.runs("wallet", "use", "third").code == 1
 

@@ -141,7 +141,7 @@ async def test_whatever_a_node_says_is_told_in_clean_words(
     with Proxy(devnet.url, hostile) as proxy:
         async with sitting(opening(tmp_path, proxy.url)) as desk:
             await desk.until(PositionsChanged, lambda told: told.view.stale is not None)
-            for intent in (Inspect(28), Recommend(28), CollectFees(28)):
+            for intent in (Inspect(28), Recommend(28), CollectFees((28,))):
                 await desk.ask(intent)
                 await desk.desk.idle()
 

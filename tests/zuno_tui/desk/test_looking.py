@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import (
     DiffPlan,
@@ -33,7 +35,9 @@ async def test_one_position_is_told_at_once_and_then_drawn(
         await desk.ask(Inspect(10**9))
         await desk.desk.idle()
 
-    first, drawn = (event.view for event in desk.all_heard(DetailReady))
+    first, drawn, summed = (event.view for event in desk.all_heard(DetailReady))
+    assert drawn.profit == ()
+    assert summed.profit
     assert (*first.facts, drawn.facts[-1]) == drawn.facts
     assert drawn.facts[-1][0] == "pays"
     assert dict(first.facts)["price"]
@@ -49,7 +53,7 @@ async def test_one_position_is_told_at_once_and_then_drawn(
     assert facts["vs holding"].split(",")[0] == figures["vs holding"] == drawn.days_sum[-1].words
     assert facts["holds"].endswith(figures["worth"])
     assert facts["uncollected"].endswith(figures["fees waiting"])
-    assert figures["fee APR"].endswith("%")
+    assert figures["APR 24 h"].endswith("%")
     assert drawn.standing is not None
     assert drawn.standing.state == "in range"
     assert 0 < drawn.standing.progress < 1
@@ -62,6 +66,25 @@ async def test_one_position_is_told_at_once_and_then_drawn(
     assert drawn.hook == ()
     assert "put in" in drawn.history[-1]
     assert f"has no position #{10**9}" in desk.heard_last(Said).words
+
+
+async def test_what_a_position_came_to_since_entry_is_told_in_parts_that_add_up(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["below its range"]
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.ask(Inspect(token_id))
+        told = await desk.until(DetailReady, lambda told: bool(told.view.profit))
+
+    profit = {one.label: one.words for one in told.view.profit}
+    assert profit["profit"] == f"#{token_id}"
+    money = {
+        label: float(words.replace("−", "-").translate({ord(sign): None for sign in "$,+"}))
+        for label, words in profit.items()
+        if "$" in words
+    }
+    parts = money["taken out"] + money["fees"] + money["now"] - money["put in"] - money["costs"]
+    assert money["result"] == pytest.approx(parts, abs=3.0)  # each is rounded to the dollar
 
 
 async def test_pools_come_with_a_phrase_to_go_on_from(devnet: DevnetReady, tmp_path: Path) -> None:
@@ -88,7 +111,7 @@ async def test_a_page_is_what_its_twin_prints_for_this_wallet(
 
     balances, diff, simulated = desk.all_heard(PageReady)
     assert "Embedded chain" in balances.lines[0]
-    assert any("OLD" in line and "NEW" in line for line in diff.lines)
+    assert any("NOW" in line and "THEN" in line for line in diff.lines)
     assert any("Burn position" in line for line in simulated.lines)
 
 

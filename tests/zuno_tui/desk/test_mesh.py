@@ -253,7 +253,8 @@ async def test_of_two_critics_both_are_heard_and_the_stricter_counts(
         await desk.desk.idle()
     [kept] = (mesh.folder("desk").parent / "plans").glob("plan_*.json")
     document = json.loads(kept.read_bytes())
-    assert document["choice"]["kind"] != "move"
+    assert document["choice"]["kind"] == "move"
+    assert document["verdict"] == "approve_with_caution"
     verdicts = {one["judgment"]["verdict"] for one in document["candidates"]}
     assert verdicts == {"veto"}
     reasons = [one["judgment"]["reason"] for one in document["candidates"]]

@@ -40,7 +40,7 @@ async def test_what_was_sent_is_found_again_and_can_be_cancelled(
     token_id = node("zuno_status")["positions"]["healthy"]
     before = int(node("eth_getTransactionCount", devnet.wallet, "latest"), 16)
     async with sitting(opening(tmp_path, devnet.url)) as desk:
-        await desk.ask(CollectFees(token_id))
+        await desk.ask(CollectFees((token_id,)))
         await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
         await desk.ask(Apply())
         approval = (await desk.until(ConfirmationAsked)).approval

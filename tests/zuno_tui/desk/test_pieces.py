@@ -114,7 +114,7 @@ async def test_jobs_tell_their_progress_and_end_when_asked() -> None:
     await here.jobs.close()
 
     assert ("Half way", "Half way") in here.names
-    assert here.said == [Said("Beginning: wait for it, or cancel.", "warn")]
+    assert here.said == [Said("Beginning: still running. Wait, or press ctrl+x to cancel.", "warn")]
 
 
 def test_nothing_that_steers_a_terminal_leaves_the_desk() -> None:
@@ -177,8 +177,10 @@ def test_the_guide_leads_from_the_first_row_to_an_applied_plan() -> None:
         (PlanChanged(plan(approval=approval)), "type apply"),
         (PlanChanged(plan(result=ResultView("plan_1", "reverted", (), None))), "type outbox"),
         (PlanChanged(plan(approval=approval)), "type apply"),
-        (PlanChanged(plan(result=done)), "Applied."),
+        (PlanChanged(plan(result=done)), "#7 is out"),  # what needs somebody comes first
+        (PositionsChanged(PositionsView(rows=(row(3),))), "Applied."),
         (PlanChanged(None), "Applied."),
+        (PositionsChanged(PositionsView(rows=(row(9, "out of range"),))), "#9 is out"),
     ]
     guide = Guide()
     for event, expected in steps:

@@ -38,8 +38,8 @@ async def test_the_day_before_it_was_opened_is_drawn(devnet: DevnetReady, tmp_pa
         assert [*row.chart.times] == sorted(row.chart.times)
     glance = told.view.glance
     assert glance is not None
-    assert len(glance.trend) == 24, "what is held now, hour by hour, and now"
-    assert glance.ether_change.endswith("23 h")
+    assert len(glance.trend) == 25, "24 hours, and now"
+    assert glance.ether_change.endswith("24 h")
     assert max(glance.trend) < 1.2 * min(glance.trend)
     assert glance.worth == round_usd(glance.trend[-1])
 

@@ -44,7 +44,7 @@ async def asked_to_confirm(desk: Sitting) -> ApprovalView:
 
 
 async def approved_to_collect(desk: Sitting, token_id: int) -> ApprovalView:
-    await desk.ask(CollectFees(token_id))
+    await desk.ask(CollectFees((token_id,)))
     told = await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
     assert told.view is not None
     assert told.view.approval is not None
@@ -62,7 +62,7 @@ async def test_a_recommendation_ends_in_a_plan_on_the_card(
     turns = [event.turn for event in desk.heard if isinstance(event, TurnEnded)]
     assert tuple(turns) == ended.view.turns
     assert {turn.role for turn in turns} >= {"scout", "strategist", "critic"}
-    assert plan.options[0].name == "hold"
+    assert plan.options[0].name == "keep"
     assert plan.options[-1].candidate == "exit"
     assert sum(option.recommended for option in plan.options) == 1
     assert len({tuple(option.figures) for option in plan.options}) == 1
@@ -96,15 +96,17 @@ async def test_the_typed_word_has_one_effect(
     assert {sent.url for sent in done.view.result.sent} == {None}, "nobody shows this chain"
     assert done.view.result.headline == f"#{token_id} is now #{done.view.result.new_token_id}"
     assert all(one.block is not None for one in done.view.result.sent)
-    assert any(line.startswith("  It cost 0.") for line in done.view.result.lines)
+    assert any(line.startswith("  Network cost 0.") for line in done.view.result.lines)
+    assert any(line.startswith("  Total cost $") for line in done.view.result.lines)
     assert all(step.brief for step in approval.steps)
     assert approval.receipt is not None
     assert {line.part for line in approval.receipt.lines} == {
+        "pool",
         "give",
         "get",
-        "swap",
         "wallet",
         "pay",
+        "bound",
     }
     assert approval.receipt.range is not None
     assert 0 < approval.receipt.range.progress < 1

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from tests.zuno_tui.gate.lies import TestedLie
     from tests.zuno_tui.gate.unlisted_token import UnlistedPosition
 
-ONE_OF_ONE, ONE_OF_THREE, TWO_SILENT = "1 of 1", "1 of 3", "2 of 3 silent"
+ONE_OF_ONE, ONE_OF_TWO, ONE_OF_THREE = "1 of 1", "1 of 2", "1 of 3"
+TWO_SILENT = "2 of 3 silent"
+_HONEST = {ONE_OF_TWO: 1, ONE_OF_THREE: 2}
 DEAD = ("http://127.0.0.1:9/nobody", "http://127.0.0.1:13/nobody")
 GIVEN_UP_SECONDS = 25.0
 _NOT_HAPPENED = frozenset({"reverted", "replaced", "dropped", "discarded"})
@@ -53,11 +55,14 @@ class Ending:
     """What was told of the chain that is not so."""
     broken: str | None = None
     """What is wrong with the same home once nobody lies any more."""
+    false_page: str | None = None
+    """What stands on the page that a person confirms, and would not by honest answers."""
 
     @property
     def row(self) -> str:
         after = "works" if self.broken is None else f"BROKEN {self.broken}"
-        found = "; ".join((*self.differences, *filter(None, [self.false_outcome]))) or "nothing"
+        false = filter(None, [self.false_outcome, self.false_page])
+        found = "; ".join((*self.differences, *false)) or "nothing"
         return f"{self.lie:44} {self.config:14} {self.ended:34} {after:10} {found}"
 
     @property
@@ -66,7 +71,8 @@ class Ending:
 
     @property
     def harmful(self) -> bool:
-        return bool(self.differences or self.false_outcome or self.broken is not None)
+        false = self.false_outcome or self.false_page
+        return bool(self.differences or false or self.broken is not None)
 
 
 class Orders:
@@ -77,6 +83,7 @@ class Orders:
         self._unlisted = unlisted
         self._folder = folder
         self._honest: dict[str, tuple[Any, ...]] = {}
+        self._honest_pages: dict[str, dict[str, Any]] = {}
         self._made = 0
 
     def fresh_home(self, recipe: str) -> Desk:
@@ -122,6 +129,7 @@ class Orders:
                 spoken = desk.here(*self.words(desk, recipe), "--json")
             steps: tuple[Any, ...] = ()
             if spoken.code == 0:
+                self._honest_pages[recipe] = spoken.data
                 steps = tuple(
                     read_draft(desk.command.home / "outbox.db", spoken.data["hash"]).steps
                 )
@@ -146,24 +154,35 @@ class Orders:
         desk = self.fresh_home(recipe)
         with self._circumstances(recipe), ExitStack() as stack:
             liar = stack.enter_context(lying_endpoint(desk.devnet.url, tested.make(desk)))
-            if config == ONE_OF_THREE:
-                others = [stack.enter_context(Proxy(desk.devnet.url)).url for _ in range(2)]
-            else:
-                others = list(DEAD) if config == TWO_SILENT else []
+            others = [
+                stack.enter_context(Proxy(desk.devnet.url)).url
+                for _ in range(_HONEST.get(config, 0))
+            ]
+            others += DEAD if config == TWO_SILENT else ()
             lied_to = replace(desk, rpc=",".join((liar.url, *others)))
-            ended, differences, false_outcome = self._carried_out(desk, lied_to, recipe, honest)
+            page: list[str] = []
+            ended, differences, false_outcome = self._carried_out(
+                desk, lied_to, recipe, honest, page
+            )
         broken = self._broken(desk, recipe, honest) if honest else None
-        return Ending(name, config, ended, differences, false_outcome, broken)
+        false_page = "; ".join(page) if config in _HONEST else ""
+        return Ending(name, config, ended, differences, false_outcome, broken, false_page or None)
 
     def _carried_out(
-        self, desk: Desk, lied_to: Desk, recipe: str, honest: tuple[Any, ...]
+        self,
+        desk: Desk,
+        lied_to: Desk,
+        recipe: str,
+        honest: tuple[Any, ...],
+        page: list[str],
     ) -> tuple[str, tuple[str, ...], str | None]:
         approved = lied_to.here(*self.words(desk, recipe), "--json")
         if approved.code != 0:
             return f"not approved (exit {approved.code}): {_last(approved)}", (), None
         sealed = approved.data
-        before = _balances(desk, sealed["tokens"])
-        with _given_up_after(GIVEN_UP_SECONDS):
+        page += _false_on_page(self._honest_pages.get(recipe), sealed)
+        before = balances(desk, sealed["tokens"])
+        with given_up_after(GIVEN_UP_SECONDS):
             applied = lied_to.here("apply", sealed["planId"], "--confirm", sealed["hash"], "--json")
         signed = _signed(desk)
         if not signed:
@@ -171,7 +190,7 @@ class Orders:
         return (
             f"signed {len(signed)} (exit {applied.code}): {_last(applied)}",
             tuple(differences(honest, signed)),
-            _false_outcome(desk, applied, before),
+            false_outcome(desk, applied, before),
         )
 
     def _broken(self, desk: Desk, recipe: str, honest: tuple[Any, ...]) -> str | None:
@@ -208,6 +227,25 @@ def differences(honest: tuple[Any, ...], signed: tuple[Any, ...]) -> Iterator[st
         for (name, told), (_, true) in names:
             if _differs(name, told, true):
                 yield f"{step.step}: {name} {told} for {true}"
+
+
+def _false_on_page(honest: dict[str, Any] | None, shown: dict[str, Any]) -> Iterator[str]:
+    """What a person would read and believe, beside what they would read by honest answers."""
+    if honest is None:
+        yield "a page where honest answers give none"
+        return
+    for warning in set(shown["warnings"]) ^ set(honest["warnings"]):
+        yield f"warning: {warning}"
+    if shown["words"] != honest["words"] and len(shown["words"]) != len(honest["words"]):
+        yield f"words: {shown['words']}"
+    told, true = shown["quoted"], honest["quoted"]
+    if (told is None) is not (true is None):
+        yield f"amounts {told}, which are {true}"
+    for token, amount in (told or {}).items():
+        if true is not None and _apart(int(amount), int(true[token])):
+            yield f"{amount} of {token}, which is {true[token]}"
+    if len(shown["agreement"]["agreed"]) < 2:
+        yield f"agreed: {shown['agreement']}"
 
 
 def _differs(name: str, told: Any, true: Any) -> bool:
@@ -247,7 +285,7 @@ def _signed(desk: Desk) -> tuple[Any, ...]:
     return tuple(read_draft(path, dispatch).steps[position] for dispatch, position in rows)
 
 
-def _false_outcome(desk: Desk, applied: Spoken, before: dict[str, int]) -> str | None:
+def false_outcome(desk: Desk, applied: Spoken, before: dict[str, int]) -> str | None:
     """What was told of the plan, where the chain itself knows better."""
     happened = [_happened(desk, one) for one in _sent_hashes(desk)]
     told = json.loads(applied.out) if applied.out.strip() else {}
@@ -258,14 +296,14 @@ def _false_outcome(desk: Desk, applied: Spoken, before: dict[str, int]) -> str |
         return f"told as {state}, but it happened"
     if "nothing happened" in applied.out + applied.words and any(happened):
         return "told that nothing happened, but it did"
-    after = _balances(desk, before)
+    after = balances(desk, before)
     for token, amount in told.get("realised", {}).items():
         if token in before and amount is not None and int(amount) != after[token] - before[token]:
             return f"told {amount} of {token}, which is {after[token] - before[token]}"
     return None
 
 
-def _balances(desk: Desk, tokens: Iterable[str]) -> dict[str, int]:
+def balances(desk: Desk, tokens: Iterable[str]) -> dict[str, int]:
     """Of the wallet, without the coin that gas is paid in."""
     wallet = desk.devnet.wallet
     return {token: desk.held(wallet, token) for token in tokens if token != NATIVE}
@@ -291,12 +329,15 @@ def _swapping(plan: Path) -> str:
 
 
 @contextmanager
-def _given_up_after(seconds: float) -> Iterator[None]:
+def given_up_after(seconds: float) -> Iterator[None]:
     """As if the person pressed ctrl+c after so long a wait."""
     before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    # A shell's background job ignores the key, and so would all that it starts.
+    ignoring = signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGINT, ignoring)
         signal.signal(signal.SIGALRM, before)

@@ -9,7 +9,7 @@ import pytest
 from chain.execution.build.facts import FeeCaps
 from chain.rpc.records import Block, FeeHistory
 from zuno_tui.gate.agreement import Agreement, Silent, Witness, compared
-from zuno_tui.gate.basis import Gas, contradicts
+from zuno_tui.gate.basis import WHOLE_TRIAL, Gas, contradicts
 from zuno_tui.gate.prepare import agreed_fees
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
@@ -37,6 +37,37 @@ def _agreed(*answers: dict[str, object] | Silent, alone: bool = False) -> Agreem
 def test_two_that_tell_the_same_are_enough() -> None:
     assert _agreed(OURS, OURS, SILENCE) == Agreement(("a", "b"), (SILENCE,))
     assert not _agreed(OURS, OURS, SILENCE).alone
+
+
+TRIED = {**OURS, WHOLE_TRIAL: 2}
+
+
+@pytest.mark.parametrize(
+    ("answers", "tried", "words"),
+    [
+        ((TRIED, TRIED), ("a", "b"), "a and b agree on {}, code and trial."),
+        ((OURS, TRIED), ("b",), "a and b agree on {} and code. b alone tried all steps."),
+        ((OURS, OURS), (), "a and b agree on {} and code."),
+        (
+            (OURS, TRIED, TRIED),
+            ("b", "c"),
+            "a and b and c agree on {} and code. b and c agree on the trial.",
+        ),
+        (
+            (OURS, TRIED, SILENCE),
+            ("b",),
+            "a and b agree on {} and code. b alone tried all steps. c did not answer.",
+        ),
+    ],
+)
+def test_a_trial_is_agreed_on_by_those_who_made_it(
+    answers: tuple[dict[str, object] | Silent, ...], tried: tuple[str, ...], words: str
+) -> None:
+    agreement = _agreed(*answers)
+
+    assert agreement.tried == tried
+    assert agreement.trial_agreed is (len(tried) > 1)
+    assert agreement.words == words.format("block, time, position, pool, balances, nonce")
 
 
 @pytest.mark.parametrize("answers", [(OURS, SILENCE), (OURS, SILENCE, SILENCE)])
@@ -95,12 +126,16 @@ class _Node:
 @pytest.mark.parametrize(
     ("tips", "paid"),
     [
-        ((3, 290), 3),
-        ((290, 3), 3),
+        # Of two the higher: a tip of 0 by one endpoint would leave a transaction waiting.
+        ((0, 290), 290),
+        ((290, 3), 290),
+        # Beyond the base fee of the block, which both tell, the lower one counts.
+        ((3, 290 * 10**9), 10**9),
+        ((2 * 10**9, 290 * 10**9), 2 * 10**9),
         ((290, 3, 4), 4),
         ((0, 3, 4), 3),
         ((290, 3, 4, 5), 4),
-        ((None, 3, 290), 3),
+        ((None, 3, 290), 290),
     ],
 )
 async def test_no_single_endpoint_sets_the_tip_or_the_base_fee(

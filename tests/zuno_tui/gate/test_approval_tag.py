@@ -102,3 +102,15 @@ def test_the_key_is_kept_where_it_ends_with_the_machine(
         tag_approval(store, OTHER, now=NOW, environment=environment)
         assert elsewhere.stat().st_size == 32
         assert _code(store, OTHER, environment) is None
+
+
+def test_a_key_that_is_a_link_vouches_for_nothing(tmp_path: Path) -> None:
+    """Who may write the folder for a moment would choose the key, and tag what they like."""
+    store, here = Store.in_memory(), _here(tmp_path / "run")
+    tag_approval(store, HASH, now=NOW, environment=here)
+    key = tmp_path / "run" / "zuno" / "approval.key"
+    key.rename(tmp_path / "chosen.key")
+    key.symlink_to(tmp_path / "chosen.key")
+
+    with pytest.raises(GateRefusedError):
+        refuse_untagged(store, HASH, "plan", here)

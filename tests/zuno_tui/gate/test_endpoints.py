@@ -99,6 +99,7 @@ def test_two_endpoints_that_agree_are_named(desk: Desk) -> None:
         "agreed": [first, second.host],
         "silent": [],
         "alone": False,
+        "tried": [first, second.host],
     }
     assert f"{first} and {second.host} agree on" in shown.out
     assert second.asked["eth_getCode"] > 0
@@ -130,7 +131,7 @@ def test_one_endpoint_is_said_to_vouch_for_everything(desk: Desk) -> None:
 
     host = desk.devnet.url.removeprefix("http://").rstrip("/")
     assert f"One endpoint, {host}, vouches for everything here." in shown.out
-    assert approval["agreement"] == {"agreed": [host], "silent": [], "alone": True}
+    assert approval["agreement"] == {"agreed": [host], "silent": [], "alone": True, "tried": []}
 
 
 def test_the_same_provider_twice_is_one_endpoint(desk: Desk) -> None:
@@ -138,7 +139,12 @@ def test_the_same_provider_twice_is_one_endpoint(desk: Desk) -> None:
         twice = replace(desk, rpc=f"{provider.url},{provider.url}-of-another-account")
         approval = twice.approved("collect", str(desk.token_id("transferred in")))
 
-    assert approval["agreement"] == {"agreed": [provider.host], "silent": [], "alone": True}
+    assert approval["agreement"] == {
+        "agreed": [provider.host],
+        "silent": [],
+        "alone": True,
+        "tried": [],
+    }
 
 
 def _changed(desk: Desk, method: str, change: Callable[[Any], Any]) -> Callable[[Call], Answer]:
@@ -150,6 +156,50 @@ def _changed(desk: Desk, method: str, change: Callable[[Any], Any]) -> Callable[
         return {"result": change(desk.ask(method, *call["params"]))}
 
     return answer  # type: ignore[return-value]
+
+
+def test_the_trial_comes_from_whoever_can_make_it_and_is_called_agreed_only_where_it_was(
+    desk: Desk,
+) -> None:
+    honest = _collected(desk)
+    with Proxy(desk.devnet.url, refuses("eth_simulateV1")) as simple, Proxy(desk.devnet.url) as one:
+        two = replace(desk, rpc=f"{simple.url},{one.url}")
+        approval = _collected(two)
+        shown = two.here("collect", str(desk.token_id("transferred in")))
+        applied = two.apply(*_confirmed(_collected(two)), "--json")
+
+    assert approval["simulation"]["method"] == "eth_simulateV1"
+    assert approval["quoted"] == honest["quoted"]
+    assert approval["agreement"]["tried"] == [one.host]
+    assert f"nonce and code. {one.host} alone tried all steps." in shown.out
+    assert "code and trial" not in shown.out
+    assert applied.code == 0, applied.words
+
+
+def test_what_one_endpoint_says_of_a_listed_token_is_not_ours_to_say(desk: Desk) -> None:
+    """Transfers left out of a trial: as if WETH told of other transfers than it makes."""
+
+    def without_logs(told: Any) -> Any:
+        return [{**one, "calls": [{**call, "logs": []} for call in one["calls"]]} for one in told]
+
+    with (
+        Proxy(desk.devnet.url, _changed(desk, "eth_simulateV1", without_logs)) as liar,
+        Proxy(desk.devnet.url) as second,
+        Proxy(desk.devnet.url) as third,
+    ):
+        alone = _collected(replace(desk, rpc=liar.url))
+        several = [
+            replace(desk, rpc=",".join(one.url for one in some)).here(
+                "collect", str(desk.token_id("transferred in"))
+            )
+            for some in ((liar, second), (liar, second, third))
+        ]
+
+    assert alone["warnings"] == []
+    for refused in several:
+        assert refused.code == REFUSED
+        assert "  untold by collect: " in refused.words
+    assert f"{liar.host} tells it differently from the other 2" in several[-1].words
 
 
 def _another_price(desk: Desk) -> Callable[[Call], Answer]:
@@ -241,8 +291,16 @@ def test_an_endpoint_that_lags_cannot_vouch(desk: Desk, monkeypatch: pytest.Monk
 
 def _move_with_swap(desk: Desk) -> dict[str, Any]:
     plan = desk.recommended("underpaid")
-    move = next(one for one in plan["candidates"] if one["prepAction"] is not None)
-    return desk.approved("approve", plan["planId"], "--candidate", str(move["index"]))
+    return desk.approved("approve", plan["planId"], "--candidate", _swapping(plan))
+
+
+def _swapping(plan: dict[str, Any]) -> str:
+    """The first option that may be approved and swaps before it enters."""
+    return next(
+        str(one["index"])
+        for one in plan["candidates"]
+        if one["judgment"]["verdict"] != "veto" and one["prepAction"] is not None
+    )
 
 
 def test_without_a_simulation_of_all_the_first_is_tried_and_each_later_one_in_its_turn(
@@ -295,8 +353,7 @@ def test_a_later_step_that_would_fail_is_not_signed(desk: Desk) -> None:
 
 
 def _index(desk: Desk, approval: dict[str, Any]) -> str:
-    plan = desk.here("plan", approval["planId"], "--json").data
-    return str(next(one["index"] for one in plan["candidates"] if one["prepAction"] is not None))
+    return _swapping(desk.here("plan", approval["planId"], "--json").data)
 
 
 def test_damage_to_one_file_leaves_what_is_in_the_other(desk: Desk) -> None:

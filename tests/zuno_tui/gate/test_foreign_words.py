@@ -86,7 +86,7 @@ async def test_nor_at_the_desk(desk: Desk, world: HostileWorld) -> None:
     world.set_code(UPGRADEABLE, _reverting(REASON))
 
     async with sitting(opening(desk.command.home, desk.devnet.url)) as person:
-        await person.ask(ClosePosition(world.upgradeable))
+        await person.ask(ClosePosition((world.upgradeable,)))
         told = await person.until(Said, lambda event: event.tone == "bad")
 
     _assert_quoted(told.words)

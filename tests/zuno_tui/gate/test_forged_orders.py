@@ -188,7 +188,11 @@ def test_a_swap_led_through_a_thiefs_own_pool_is_not_signed(
 
 def _candidate(thief: ThiefAtHome) -> str:
     plan = thief.desk.here("plan", thief.approvals["move with a swap"]["planId"], "--json").data
-    return str(next(one["index"] for one in plan["candidates"] if one["prepAction"] is not None))
+    return next(
+        str(one["index"])
+        for one in plan["candidates"]
+        if one["judgment"]["verdict"] != "veto" and one["prepAction"] is not None
+    )
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.lie_table import (
     ONE_OF_ONE,
     ONE_OF_THREE,
+    ONE_OF_TWO,
     TWO_SILENT,
     Ending,
     Orders,
@@ -24,6 +25,9 @@ A_SLICE = (
     "head time + 10 years",
     "tip 290 gwei",
     "simulation of a failure succeeds",
+    "simulation missing",
+    "simulation without transfers",
+    "tip 0",
     "token balance × 100",
     "position liquidity ÷ 2",
     "decimals of an unlisted token + 2",
@@ -82,13 +86,30 @@ def test_no_lie_of_one_in_three_does_harm(
     assert [ending.row for ending in endings if ending.harmful] == []
 
 
+def test_nor_does_one_in_two_or_stand_on_the_page(
+    actions: Orders, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The sentences a person confirms are those of an honest run, or nothing is approved."""
+    named = (
+        "simulation missing",
+        "simulation without transfers",
+        "tip 0",
+        "tip 290 gwei",
+        "receipt without logs",
+    )
+    endings = _told(actions, named, ONE_OF_TWO, capsys)
+
+    assert [ending.row for ending in endings if ending.harmful] == []
+
+
 @pytest.mark.soak
+@pytest.mark.parametrize("config", [ONE_OF_TWO, ONE_OF_THREE])
 @pytest.mark.parametrize("part", range(PARTS))
 def test_nor_does_any_of_the_whole_table(
-    actions: Orders, part: int, capsys: pytest.CaptureFixture[str]
+    actions: Orders, part: int, config: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert len(LIES) >= 40
-    endings = _told(actions, list(LIES)[part::PARTS], ONE_OF_THREE, capsys)
+    assert len(LIES) >= 62
+    endings = _told(actions, list(LIES)[part::PARTS], config, capsys)
 
     assert [ending.row for ending in endings if ending.harmful] == []
 

@@ -52,7 +52,11 @@ def desk(chain: Restartable, tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 def _re_range(desk: Desk) -> dict[str, Any]:
     plan = desk.recommended("underpaid")
-    move = next(one for one in plan["candidates"] if one["prepAction"] is not None)
+    move = next(
+        one
+        for one in plan["candidates"]
+        if one["judgment"]["verdict"] != "veto" and one["prepAction"] is not None
+    )
     return desk.approved("approve", plan["planId"], "--candidate", str(move["index"]))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chain.contracts.addresses import keccak
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.gate.taken_back import desk_at
 
@@ -60,6 +61,43 @@ def test_a_lone_endpoint_whose_status_and_balances_differ_is_unclear(
     assert applied.data["where"]["balances"]
     # Asked of an honest endpoint later, it is what it was.
     assert told["state"] == "included"
+
+
+def test_a_made_up_receipt_of_what_was_never_sent_is_unclear(desk: Desk) -> None:
+    """The bytes are swallowed, and the receipt of a stranger's transaction is told instead."""
+    approval = _wrapped(desk)
+    block = desk.ask("eth_getBlockByNumber", "latest", False)
+    sent: list[str] = []
+
+    def answer(call: Call) -> Answer | None:
+        match call["method"]:
+            case "eth_sendRawTransaction":
+                sent.append("0x" + keccak(bytes.fromhex(call["params"][0][2:])).hex())
+                return {"result": sent[-1]}
+            case "eth_getTransactionReceipt" if sent:
+                return {
+                    "result": {
+                        "transactionHash": sent[-1],
+                        "transactionIndex": "0x0",
+                        "blockNumber": block["number"],
+                        "blockHash": block["hash"],
+                        "from": desk.devnet.wallet,
+                        "to": approval["transactions"][0]["to"],
+                        "contractAddress": None,
+                        "status": "0x1",
+                        "gasUsed": "0x7530",
+                        "cumulativeGasUsed": "0x7530",
+                        "effectiveGasPrice": "0x1",
+                        "logs": [],
+                    }
+                }
+        return None
+
+    with Proxy(desk.devnet.url, answer) as liar:
+        applied = replace(desk, rpc=liar.url).apply(*_confirmed(approval), "--json")
+
+    assert sent
+    assert (applied.code, applied.data["state"]) == (FAILED, "unclear"), applied.words
 
 
 def test_of_three_one_that_lies_about_the_outcome_is_not_believed(desk: Desk) -> None:

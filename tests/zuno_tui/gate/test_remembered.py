@@ -14,9 +14,12 @@ from chain.devnet.world.deployment import FAKE_USDC
 from chain.positions.overview import Sources, tokens_at
 from chain.rpc.client import RpcClient
 from chain.tokens import remembered_tokens
+from tests.fakes.lying_endpoint import lying_endpoint
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.gate.desk import REFUSED, Desk
+from tests.zuno_tui.gate.lie_parts import first_word, reads
 from tests.zuno_tui.gate.taken_back import desk_at
+from tests.zuno_tui.gate.unlisted_token import UNLISTED, unlisted_position
 from zuno_tui.gate.contract_code import pinned_code
 
 if TYPE_CHECKING:
@@ -106,3 +109,18 @@ async def test_decimals_that_one_of_several_told_are_not_kept_by_a_look(desk: De
 def test_what_is_no_address_is_said_to_be_none(desk: Desk) -> None:
     with pytest.raises(SystemExit):
         desk.here("doctor", "--forget", "0x12")
+
+
+def test_what_is_remembered_does_not_answer_for_a_witness(desk: Desk) -> None:
+    """A memory filled by an honest endpoint would speak for one that lies about decimals now."""
+    position = unlisted_position(desk.devnet)
+    increase = ("increase", str(position.token_id), "0.001", position.token)
+    honest = desk.here(*increase)
+    lie = reads((UNLISTED,), "decimals()", first_word(lambda true: true + 2))
+    with lying_endpoint(desk.devnet.url, lie) as liar:
+        refused = replace(desk, rpc=f"{desk.devnet.url},{liar.url}").here(*increase)
+
+    assert honest.code == 0, honest.words
+    assert refused.code == REFUSED, refused.words
+    assert "decimals of" in refused.words
+    assert liar.host in refused.words

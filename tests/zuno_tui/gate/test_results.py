@@ -58,7 +58,7 @@ def approved(quoted: dict[str, int] | None, *untold: str) -> Approval:
 
 def effects(
     plan: Dispatch,
-    *did: tuple[dict[str, int], int],
+    *did: tuple[dict[str, int], int | None],
     held: dict[str, int] | None = None,
     sound: bool = True,
 ) -> list[_Effect]:
@@ -84,6 +84,10 @@ DONE = dispatch(S.FINAL, S.INCLUDED)
         ({NATIVE: 5}, (NONE, NONE), {}, True),
         ({NATIVE: 5}, (({}, 5), NONE), {}, False),
         ({NATIVE: 5}, (NONE, ({}, -5)), {}, False),
+        # Nobody can say whether the coin moved: what is known decides.
+        ({NATIVE: -5, ONE: 5}, (({}, None), NONE), {}, True),
+        ({NATIVE: -5, ONE: 5}, (({}, None), NONE), {ONE: 5}, False),
+        ({NATIVE: -5}, (({}, None), NONE), {}, False),
         ({ONE: 0}, (NONE, NONE), {}, False),
         ({}, (NONE, NONE), {}, False),
         (None, (NONE, NONE), {}, False),
@@ -91,7 +95,7 @@ DONE = dispatch(S.FINAL, S.INCLUDED)
 )
 def test_success_without_anything_that_was_shown_contradicts_itself(
     quoted: dict[str, int] | None,
-    did: tuple[tuple[dict[str, int], int], ...],
+    did: tuple[tuple[dict[str, int], int | None], ...],
     held: dict[str, int],
     contradicted: bool,
 ) -> None:
@@ -113,7 +117,7 @@ def test_only_a_whole_plan_is_held_to_what_was_shown() -> None:
 
 def result(plan: Dispatch, *, contradicted: tuple[str, ...] = ()) -> ApplyResult:
     steps = tuple(StepResult(step, 1, 1) for step in plan.steps if step.state is not S.APPROVED)
-    return ApplyResult(approved(None), plan, steps, {}, (), (), contradicted)
+    return ApplyResult(approved(None), plan, steps, {ONE: 5}, (), (), contradicted)
 
 
 OVER = replace(DONE, ended=PlanEnd(EndCode.NONCE_SPENT, 5.0))
@@ -136,3 +140,4 @@ def test_where_a_plan_stands_afterwards(found: ApplyResult, state: str, done: bo
     assert (str(found.state), found.done) == (state, done)
     assert found.unclear is (state == "unclear")
     assert not found.unclear or found.safe_state is None
+    assert found.without_doubtful_amounts.realised == {ONE: None if found.unclear else 5}

@@ -13,7 +13,8 @@ from chain.execution.simulate import Simulation, StepOutcome
 from chain.tokens import Token
 from tests.agents.monitor.made_up_positions import block, position
 from tests.zuno_tui.gate.test_drift import BEFORE
-from zuno_tui.gate.basis import Gas, statement
+from zuno_tui.gate.actions.target import ActionTarget
+from zuno_tui.gate.basis import WHOLE_TRIAL, Gas, statement
 from zuno_tui.gate.contract_code import CodeHashes
 
 if TYPE_CHECKING:
@@ -29,10 +30,10 @@ def basis(
     success: bool = True,
     pays: int | None = 77,
 ) -> Basis:
-    step = StepOutcome("exit", success, 100_000, {TWO: 2, ONE: 1}, None)
+    step = StepOutcome("exit", success, 100_000, {TWO: 2, ONE: 1}, None, {ONE: 3})
     held = position(0) if with_position else None
     made = SimpleNamespace(
-        subject=SimpleNamespace(block=block(100), position=held),
+        subject=ActionTarget(block(100), None, held),
         circumstances=BEFORE,
         facts=SimpleNamespace(
             balances={NATIVE: 5, ONE: 6, TWO: 7},
@@ -73,7 +74,9 @@ def test_each_fact_has_its_name() -> None:
     assert (told["nonce"], told["quote"]) == (BEFORE.nonce, 77)
     assert told["trial of exit"] == "succeeds"
     assert told["changes by exit"] == ((ONE, 1), (TWO, 2))
+    assert told["untold by exit"] == ((ONE, 3),)
     assert told["gas of exit"] == Gas(100_000)
+    assert told[WHOLE_TRIAL] == 1
 
 
 @pytest.mark.parametrize("name", ["range", "fees waiting", "liquidity of the pool"])
@@ -86,4 +89,5 @@ def test_who_tries_the_first_step_alone_tells_of_that_alone() -> None:
     told = statement(basis(method="eth_call", success=False, pays=None))
 
     assert told["trial of exit"] == "fails"
-    assert not {"changes by exit", "gas of exit", "quote"} & told.keys()
+    whole = {"changes by exit", "untold by exit", "gas of exit", WHOLE_TRIAL}
+    assert not (whole | {"quote"}) & told.keys()

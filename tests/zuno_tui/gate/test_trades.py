@@ -15,10 +15,12 @@ from agents.trade.observe.observer import MarketObserver
 from agents.trade.plan_document import trade_document
 from agents.trade.terms import TradeDecision
 from chain.base.home import Home
+from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.exchange.orders.journal import TradeJournal
-from chain.exchange.orders.order import OrderState
-from chain.exchange.orders.paper_venue import PaperTerms, PaperVenue
+from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
+from chain.exchange.orders.venue import AccountCheck
+from chain.exchange.orders.venues.paper.venue import PaperTerms, PaperVenue
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from tests.agents.trade.cases import HEDGED, NOW, question
 from tests.agents.trade.desks import Seen, argue
@@ -27,14 +29,15 @@ from tests.printed import printed
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import Trading, apply_trade, approve_trade, waiting_trade
 from zuno_tui.features.trade.lessons import desk_record, learn, recalled, trade_memory
+from zuno_tui.gate.approval_tag import ApprovalTags
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
-    from agents.trade.facts import AccountFacts
+    from agents.trade.facts import AccountFacts, HedgeFacts
     from agents.trade.plan import TradePlan
 
 HOUR = 3600
@@ -49,14 +52,26 @@ class Wall:
         return self.now
 
 
+async def unchanged(_: int, __: str) -> HedgeFacts | None:
+    return HEDGED
+
+
 @asynccontextmanager
-async def trading(folder: Path, double: ExchangeDouble, wall: Wall) -> AsyncIterator[Trading]:
+async def trading(
+    folder: Path,
+    double: ExchangeDouble,
+    wall: Wall,
+    position: Callable[[int, str], Awaitable[HedgeFacts | None]] = unchanged,
+) -> AsyncIterator[Trading]:
     terms = PaperTerms()
     async with double.running() as url, BinancePublic(ExchangeAddress(url, "loopback")) as market:
         venue = PaperVenue(folder / "paper.db", market, terms)
         with TradeJournal.open(folder / "trades.db") as journal:
-            settings = DeskSettings(binance_usd=2_000.0, account_leverage=2.0)
-            yield Trading(market, venue, journal, terms.fees, settings, wall, folder / "lock")
+            settings = DeskSettings(order_usd=2_000.0, account_leverage=2.0)
+            tags = ApprovalTags(Store.in_memory(), wall)
+            yield Trading(
+                market, venue, journal, terms.fees, settings, wall, folder / "lock", tags, position
+            )
         await venue.close()
 
 
@@ -102,10 +117,57 @@ async def test_a_plan_is_refused_when_it_is_old_or_the_price_has_moved(tmp_path:
         double.now = before
 
         waiting = await waiting_trade(desk, plan, approved.approval.hash)
-        [sent] = await apply_trade(desk, waiting)
+        rested, taken = await apply_trade(desk, waiting, sleep=double.pass_time)
 
-        assert sent.state is OrderState.OPEN
+        assert taken.state is OrderState.FILLED
+        assert rested.state in (OrderState.CANCELLED, OrderState.EXPIRED)
+        assert rested.filled + taken.filled == pytest.approx(plan.quantity)
         assert await refusal(desk, plan) is RefusalCode.ALREADY_APPLIED
+
+
+async def test_a_plan_is_approved_on_the_venue_it_was_made_for_alone(tmp_path: Path) -> None:
+    """Money on paper is not money: a plan of the one may not be sent with the other."""
+    async with trading(tmp_path, ExchangeDouble(), Wall()) as desk:
+        plan = await planned(desk)
+        elsewhere = plan.model_copy(update={"venue": "live:binance"})
+
+        with pytest.raises(GateRefusedError, match="was made for live:binance, and this is paper"):
+            await approve_trade(desk, elsewhere)
+        assert desk.journal.approval(plan.plan_id) is None
+
+
+async def test_a_plan_from_the_future_is_not_approved(tmp_path: Path) -> None:
+    """A clock that was set back would let it live longer than it may."""
+    wall = Wall()
+    async with trading(tmp_path, ExchangeDouble(), wall) as desk:
+        plan = await planned(desk)
+        wall.now = plan.made_at - 1.0
+
+        with pytest.raises(GateRefusedError):
+            await approve_trade(desk, plan)
+
+
+async def test_an_order_that_waits_is_exposure_to_the_guard(tmp_path: Path) -> None:
+    """What is not filled yet may be at any moment: forgotten, twice the limit could be opened."""
+    async with trading(tmp_path, ExchangeDouble(), Wall()) as desk:
+        plan = await planned(desk)
+        far = VenueOrder(
+            client_id="waits",
+            symbol=plan.symbol,
+            side=OrderSide.BUY,
+            type=OrderType.MAKER,
+            quantity=10.0,
+            price=plan.mark * 0.9,
+            expires_seconds=3_600,
+        )
+        assert (await desk.venue.submit(far)).state is OrderState.OPEN
+        account = await desk.account()
+
+        [waiting] = account.waiting
+        assert waiting.notional_usd == pytest.approx(10.0 * plan.mark * 0.9)
+        with pytest.raises(GateRefusedError) as refused:
+            await approve_trade(desk, plan)
+        assert refused.value.code is RefusalCode.POLICY
 
 
 async def test_what_has_grown_meanwhile_is_refused_by_the_guard(tmp_path: Path) -> None:
@@ -113,7 +175,7 @@ async def test_what_has_grown_meanwhile_is_refused_by_the_guard(tmp_path: Path) 
     async with trading(tmp_path, double, wall) as desk:
         plan = await planned(desk)
         await approve_trade(desk, plan)
-        tight = replace(desk, settings=DeskSettings(binance_usd=2_000.0, account_leverage=0.001))
+        tight = replace(desk, settings=DeskSettings(order_usd=2_000.0, account_leverage=0.001))
 
         assert await refusal(tight, plan) is RefusalCode.POLICY
 
@@ -125,13 +187,9 @@ async def test_an_ended_trade_is_learned_from_once(tmp_path: Path) -> None:
     async with trading(tmp_path, double, wall) as desk:
         plan = await planned(desk, tmp_path)
         waiting = await approve_trade(desk, plan)
-        await apply_trade(desk, waiting)
-        for _ in range(48):
-            double.now += HOUR
-            account = await desk.account()
-            if account.positions:
-                break
-        assert account.positions, "the market never traded through the order"
+        await apply_trade(desk, waiting, sleep=double.pass_time)
+        account = await desk.account()
+        assert account.hedging(plan.symbol) == pytest.approx(-plan.quantity)
         with trade_memory(session) as memory:
             assert await learn(session, desk, memory) == 0
             # Less of the position is left: the hedge is bought back, reduce-only.
@@ -158,3 +216,25 @@ async def test_an_ended_trade_is_learned_from_once(tmp_path: Path) -> None:
             ended = [row for row in DataSet(home.memory).rows() if isinstance(row, EndedRow)]
             assert {row.plan_id for row in ended} == both
         assert not (await desk.account()).positions
+
+
+async def test_an_account_that_is_not_fit_is_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    double, wall = ExchangeDouble(), Wall()
+    async with trading(tmp_path, double, wall) as desk:
+        plan = await planned(desk)
+        check = AccountCheck(remarks=("20×",), may_withdraw=True)
+
+        async def found(_self: object, _symbol: str) -> AccountCheck:
+            return check
+
+        monkeypatch.setattr(PaperVenue, "check", found)
+        with pytest.raises(GateRefusedError, match="may withdraw"):
+            await approve_trade(desk, plan)
+        assert desk.journal.approval(plan.plan_id) is None
+        allowed = await approve_trade(replace(desk, allow_withdrawing=True), plan)
+        assert allowed.remarks == ("20×",)
+        check = AccountCheck(faults=("set one-way mode",))
+        with pytest.raises(GateRefusedError, match="one-way mode"):
+            await waiting_trade(desk, plan, None)

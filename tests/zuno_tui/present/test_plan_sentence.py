@@ -20,9 +20,10 @@ from zuno_tui.present.plan_card import decided_words, figures_of, plan_pools, pl
 RECORD = TrackRecord(AdviceKind.MOVE, 7, BeatCount(9, 14, None, None))
 PRICES = r"[\d.,]+ – [\d.,]+"
 BEGINNINGS = {
-    "hold": rf"Leave #{TOKEN_ID} as it is\. ",
+    "hold": rf"Keep #{TOKEN_ID} as it is\. ",
     "exit": rf"Close #{TOKEN_ID} and take its tokens back\. Costs ",
-    "move": rf"(Widen|Tighten|Shift) #{TOKEN_ID} to {PRICES}\. (Costs \$|What it costs is unknown)",
+    "move": rf"(Widen|Tighten|Shift) #{TOKEN_ID} to {PRICES}\. "
+    r"(Costs (up to )?\$|What it costs is unknown)",
 }
 
 
@@ -70,7 +71,7 @@ async def test_a_new_position_is_opened_or_the_tokens_are_kept(wish: str) -> Non
     plan = (await argue_over(create_context(wish))).plan
     told = plan_sentence(plan, plan_pools(plan))
 
-    kept = r"Keep the tokens\. " if plan.choice.kind == "hold" else rf"Open .+ at {PRICES}\. Costs"
+    kept = r"Keep your tokens\. " if plan.choice.kind == "hold" else rf"Open .+ at {PRICES}\. Costs"
     assert re.match(kept, told), told
 
 

@@ -43,7 +43,7 @@ def test_the_sum_of_months_is_thinned_and_keeps_its_ends() -> None:
 
 
 def test_a_chart_has_its_zero_whichever_side_the_results_are_on() -> None:
-    for values in ((5.0, 7.0, 9.0), (-5.0, -7.0, -9.0), (-5.0, 7.0)):
+    for values in ((5.0, 7.0, 9.0), (-5.0, -7.0, -9.0), (-5.0, 7.0, 7.0)):
         times = [HOUR * place for place in range(len(values))]
         drawn = result_chart(times, values, 40, 8)
         lines = [plain(line) for line in drawn]

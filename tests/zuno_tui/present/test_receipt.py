@@ -6,17 +6,20 @@ import re
 
 import pytest
 
+from chain.base.units import usd
 from chain.contracts import calldata as actions
 from chain.contracts.networks import all_networks, network_named, transaction_url
 from chain.contracts.pool_key import PoolKey
-from chain.execution.build.facts import PoolFacts
+from chain.execution.build.facts import PoolFacts, PositionFacts, Span
 from chain.execution.decode.decoder import decode
 from chain.execution.decode.words import names_on
 from chain.execution.transaction import UnsignedTransaction
+from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.tokens.token import Token
 from tests.chain.execution.made_up_plans import NETWORK
 from zuno_tui.present.receipt import ReceiptFacts, receipt_of, step_brief
+from zuno_tui.present.words import round_usd
 from zuno_tui.screen.links import can_link
 
 WETH, USDC, YOU = (f"0x{digit * 40}" for digit in "124")
@@ -29,26 +32,39 @@ AT = sqrt_price_at_tick(-196_000)
 HASH = "0x" + "ab" * 32
 
 
+SPAN = Span(-196_300, -195_500)
+LIQUIDITY = 10**16
+HELD = PositionFacts(28, PoolFacts(POOL, AT, 500), SPAN, LIQUIDITY, Amounts(10**15, 10**6), None)
+NEW = Span(-196_600, -195_300)
+WALLET = {WETH: -1_234_567_890_123_456_789, USDC: 43_902_417}
+USD = {WETH: 3_000 / 10**18, USDC: 1 / 10**6}
+
+
 def facts(data: bytes, *, priced: bool = True, tried: bool = True) -> ReceiptFacts:
     manager = NETWORK.contracts.position_manager
     step = decode(UnsignedTransaction(1, YOU, manager, 0, data, 1, 1, 1, 0, "enter"))
-    usd = {WETH: 3_000 / 10**18, USDC: 1 / 10**6}
     return ReceiptFacts(
         network=NETWORK,
         names=names_on(NETWORK, YOU, TOKENS),
         steps=(step,),
-        changes={WETH: -1_234_567_890_123_456_789, USDC: 43_902_417} if tried else None,
+        changes=WALLET if tried else None,
         gas=2_335_000_000_000_000,
         pool=PoolFacts(POOL, AT, 500),
-        usd_per_unit=usd if priced else {},
+        usd_per_unit=USD if priced else {},
         usd_per_wei=3_000 / 10**18 if priced else None,
+        positions={28: HELD},
+        expected_gas=10**15 if tried else None,
     )
+
+
+def dollars(amounts: Amounts) -> float:
+    return amounts.amount0 * USD[WETH] + amounts.amount1 * USD[USDC]
 
 
 MOVE = actions.modify_liquidities(
     [
         actions.Burn(28, 2_835_830_852_989_993_027, 0),
-        actions.Mint(POOL, -196_600, -195_300, 77, 10**18, 2_000 * 10**6, YOU),
+        actions.Mint(POOL, -196_600, -195_300, 10**15, 10**18, 2_000 * 10**6, YOU),
         actions.CloseCurrency(WETH),
         actions.CloseCurrency(USDC),
     ],
@@ -56,14 +72,28 @@ MOVE = actions.modify_liquidities(
 )
 
 
-def test_a_move_gives_one_position_and_gets_another() -> None:
+def test_a_move_says_what_is_expected_first_and_then_what_is_guaranteed() -> None:
     receipt = receipt_of(facts(MOVE))
+    before = SPAN.holds(AT, LIQUIDITY, round_up=False)
+    before = Amounts(before.amount0 + 10**15, before.amount1 + 10**6)
+    after = NEW.holds(AT, 10**15, round_up=True)
+    wallet = dollars(Amounts(WALLET[WETH], WALLET[USDC]))
+    swap = dollars(before) - dollars(after) - wallet
 
-    assert [(line.part, line.words, line.dollars) for line in receipt.lines] == [
-        ("give", "position #28, for at least 2.83583 WETH", "≥ $8,507"),
-        ("get", "a position of at most 1 WETH + 2,000 USDC", "≤ $5,000"),
-        ("wallet", "−1.23456 WETH  +43.9024 USDC", "−$3,660"),
-        ("pay", "gas at most 0.002335 ETH", "≤ $7.00"),
+    lines = {line.part: line for line in receipt.lines if line.part != "bound"}
+    assert list(lines) == ["pool", "give", "get", "wallet", "pay"]
+    assert lines["pool"].words == "WETH/USDC 0.05% · no hook · #28 → new position"
+    assert lines["give"].dollars == round_usd(dollars(before))
+    assert lines["get"].dollars == round_usd(dollars(after))
+    assert lines["wallet"].dollars == "−$3,660"
+    assert receipt.swap_cost == pytest.approx(swap)
+    assert receipt.network_cost == pytest.approx(3.0)
+    assert lines["pay"].words == f"swap and price impact {usd(swap)}, network $3.00"
+    assert lines["pay"].dollars == f"≈ {usd(swap + 3.0)}"
+    assert [(line.words, line.dollars) for line in receipt.lines if line.part == "bound"] == [
+        ("#28 pays at least 2.83583 WETH", "≥ $8,507"),
+        ("the position takes at most 1 WETH + 2,000 USDC", "≤ $5,000"),
+        ("network cost at most 0.002335 ETH", "≤ $7.00"),
     ]
     assert receipt.range is not None
     assert 0 < receipt.range.progress < 1
@@ -77,18 +107,21 @@ def test_a_move_gives_one_position_and_gets_another() -> None:
 SWAP = actions.swap_exact_in(actions.SwapExactIn(POOL, True, 10**18, 2_900 * 10**6))
 OPEN = actions.PositionManagerCall(
     actions.modify_liquidities(
-        [actions.Mint(POOL, -196_600, -195_300, 77, 10**18, 2_000 * 10**6, YOU)], 1_768_180_500
+        [actions.Mint(POOL, -196_600, -195_300, 10**15, 10**18, 2_000 * 10**6, YOU)], 1_768_180_500
     )
 )
 
 
-def test_a_swap_alone_is_given_and_got_and_one_on_the_way_stands_beside_the_move() -> None:
+def test_a_swap_alone_is_given_and_got_and_one_on_the_way_is_guaranteed_beside_the_move() -> None:
     def parts(*commands: actions.RouterCommand) -> list[tuple[str, str]]:
         receipt = receipt_of(facts(actions.execute(commands, 1_768_180_500)))
-        return [(line.part, line.dollars) for line in receipt.lines[:-2]]
+        return [(line.part, line.dollars) for line in receipt.lines]
 
-    assert parts(SWAP) == [("give", "$3,000"), ("get", "≥ $2,900")]
-    assert parts(SWAP, OPEN) == [("swap", ""), ("get", "≤ $5,000")]
+    assert parts(SWAP)[:2] == [("give", "$3,000"), ("get", "$44")]
+    assert ("bound", "") in parts(SWAP)
+    assert ("bound", "") not in parts(SWAP, OPEN)
+    assert "pool" in dict(parts(SWAP, OPEN))
+    assert "pool" not in dict(parts(SWAP))
 
 
 def test_no_figure_has_more_than_six_digits_and_none_is_made_up() -> None:

@@ -3,12 +3,12 @@ from fractions import Fraction
 import pytest
 
 from chain.base.quantity import Known, Unknown
+from chain.base.units import age_text
 from chain.contracts.networks import network_named
 from chain.prices.price import WorthUnit
 from chain.tokens import unlisted_token
 from zuno_tui.present.charts import WIDTH, range_gauge
 from zuno_tui.present.words import (
-    age_text,
     fee_text,
     money,
     number,

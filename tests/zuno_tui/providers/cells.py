@@ -107,11 +107,21 @@ class ProviderWalk:
         assert found.wallet.complete
         assert {one.token_id for one in found.wallet.positions} == self.owned
 
-    async def recommend(self) -> MarketContext:
-        """All that `zuno recommend` asks the chain for."""
+    async def recommend_without_swaps(self) -> None:
+        """By the pool's state alone: what its swaps would tell is unknown, with the reason."""
+        seen = await self._observe()
+        assert seen.observed.week_path is None
+        assert seen.observed.market.fee_rate_7d is None
+        assert seen.sources["edge of 7 d"].startswith("unknown: the endpoint ")
+
+    async def _observe(self) -> MarketContext:
         async with self.sources() as sources:
             observer = ChainObserver(sources)
-            seen = await observer.observe_position(min(self.owned), RiskProfile.BALANCED)
+            return await observer.observe_position(min(self.owned), RiskProfile.BALANCED)
+
+    async def recommend(self) -> MarketContext:
+        """All that `zuno recommend` asks the chain for."""
+        seen = await self._observe()
         path = seen.observed.week_path
         swaps = self.chain.swaps_a_day * 7
         # The week ends at a full hour of the calendar.

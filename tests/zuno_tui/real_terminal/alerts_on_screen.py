@@ -130,6 +130,10 @@ def on_screen(screen: str) -> list[Told]:
 
 def in_file(documents: Iterable[dict[str, Any]], now: float) -> list[Told]:
     told = [(_standing(one, now), one["positionId"] or "", _words(one)) for one in documents]
+    over = [one for one in told if one[0] == "· resolved"]
+    if len(over) > 1:
+        folded = ("· resolved", "", f"{len(over)} resolved")
+        told = [*(one for one in told if one[0] != "· resolved"), folded]
     fees = [one for one in told if one[0] == "· info" and " of fees to collect" in one[2]]
     if len(fees) < 2:
         return told
@@ -167,7 +171,7 @@ def _standing(one: dict[str, Any], now: float) -> str:
 
 def _words(one: dict[str, Any]) -> str:
     # The pane has the position in a column of its own.
-    words = str(one["message"]).removeprefix(f"#{one['positionId']} ")
+    words = str(one["message"]).removeprefix(f"#{one['positionId']} ").replace(" %", "%")
     pair, _, rest = words.partition(" ")
     if one["positionId"] and "/" in pair and rest:
         words = rest.removeprefix("is ").removeprefix("has a ").removeprefix("has ")

@@ -47,7 +47,7 @@ def test_pane_and_file_always_agree(tmp_path: Path, minutes: float) -> None:
         with Terminal(argv, 160, 100) as terminal:
             terminal.wait_for("monitor: running", PATIENCE)
             terminal.send("2z")
-            terminal.wait_gone("1 Positions", PATIENCE)
+            terminal.wait_gone(r"1 Positions ·", PATIENCE)
             with AgreementWatch.begun(terminal, home.alerts) as watch:
                 deadline = time.monotonic() + minutes * 60
                 while time.monotonic() < deadline or len(watch.samples) <= LEAST_LOOKS:

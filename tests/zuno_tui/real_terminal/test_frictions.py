@@ -46,7 +46,7 @@ _DESK = (
         "desk",
         "",
         (
-            r"\$\d+,\d{3}  \+?−?\$[\d.,]+ in 24 h  fees \$\d+  \d+ of \d+ in range  ETH \$",
+            r"\$\d+,\d{3}  positions \$\d+,\d{3}  \+?−?\$[\d.,]+ in 24 h, fees \$\d+  to collect",
             r"VALUE +FEES +.*VS HOLD",
             r"#26 +WETH/USDC 0\.3% +✗ out",
             r"→ #26 is out of range: no fees until it is back\.",

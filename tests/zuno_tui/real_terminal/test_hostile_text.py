@@ -67,7 +67,7 @@ def test_names_and_prose_are_words_and_nothing_else(
         desk.presses("3", "z", "s", "f")
         desk.presses("f", "z")
         desk.types("why", "Debate · why .*ended")
-        desk.types("diff", "nothing to approve|the old range|→")
+        desk.types("diff", "nothing to sign|the old range|→")
         for phrase in ("balances", "pools", f"inspect {named_badly}"):
             desk.visits(phrase)
         desk.visits("records")

@@ -36,7 +36,7 @@ def test_a_day_at_the_desk_over_ssh(
         terminal.resize(80, 24)
         terminal.wait_for("2 Alerts", PATIENCE)
         terminal.resize(140, 40)
-        terminal.wait_for("NET/DAY", PATIENCE)
+        terminal.wait_for("NET 24H", PATIENCE)
         terminal.send(f":recommend rebalance {token_id}\r")
         terminal.wait_for("nothing to sign|a: approve", PATIENCE)
         terminal.wait_for(r"★ \w+", PATIENCE)
@@ -48,7 +48,7 @@ def test_a_day_at_the_desk_over_ssh(
         assert _sent(node, devnet) == counted
         terminal.answer("apply", r"Done\. escape goes back", PATIENCE)
         terminal.send("\x1b")
-        terminal.wait_for(r"1 Positions[\s\S]*Done · Leave position", PATIENCE)
+        terminal.wait_for(r"1 Positions[\s\S]*Done · Close position", PATIENCE)
         terminal.send(":quit\r")
 
         assert terminal.end() == 0

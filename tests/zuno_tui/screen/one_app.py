@@ -42,6 +42,8 @@ class OneApp(ZunoApp):
             app.theme = DEFAULT
             await pilot.resize_terminal(*size)
             app.told, app._early = LastSeen(), None
+            app._note_asked()
+            app.waiting_page = None
             if with_desk:
                 app._early = []
                 await app.push_screen(ZunoApp.get_default_screen(app))

@@ -280,11 +280,11 @@ PLAN = PlanView(
     " such moves beat holding after 7 days.",
     decided="the pool paid 2.10 × its risk over 7 days · decided by critic, 2 rounds",
     options=(
-        option("hold", None, (-1120, 160), verdict="below floor", cost="$0.00"),
+        option("keep", None, (-1120, 160), verdict="below floor", cost="$0.00"),
         option("A widen", "A", (-1400, 1400), recommended=True, day=0.94, week=0.61),
         option("B tighten", "B", (-650, 650), day=0.71, week=0.12, verdict="revise"),
         option("C shift", "C", (-300, 1700), day=0.66, week=0.41),
-        option("exit", "exit", None, day=None, week=None, verdict="possible", cost="$2.02"),
+        option("close", "exit", None, day=None, week=None, verdict="possible", cost="$2.02"),
     ),
     reasons=(
         "The move wins: it gains $22.26 over HOLD in 7 days and costs $4.10.",
@@ -319,17 +319,16 @@ APPROVAL = ApprovalView(
     ),
     receipt=ReceiptView(
         (
-            ReceiptLine(
-                "give", "position #7, for at least 2.41112 WETH + 4,402.1 USDC", "≥ $8,771"
-            ),
-            ReceiptLine("swap", "on the way, sell 0.412093 WETH for at least 742.91 USDC"),
-            ReceiptLine(
-                "get",
-                "a position of at most 2.0031 WETH + 5,145.2 USDC",
-                "≤ $8,776",
-            ),
+            ReceiptLine("pool", "WETH/USDC 0.05% · no hook · #7 → new position"),
+            ReceiptLine("give", "position #7: 2.42331 WETH + 4,424.9 USDC", "$8,816"),
+            ReceiptLine("get", "a position of 2.0031 WETH + 5,145.2 USDC", "$8,775"),
             ReceiptLine("wallet", "+0.0119822 WETH  +3.20114 USDC", "+$25"),
-            ReceiptLine("pay", "gas at most 0.0021 ETH", "≤ $3.80"),
+            ReceiptLine("pay", "swap and price impact $15.91, network $1.90", "≈ $17.81"),
+            ReceiptLine("bound", "#7 pays at least 2.41112 WETH + 4,402.1 USDC", "≥ $8,771"),
+            ReceiptLine(
+                "bound", "the position takes at most 2.0031 WETH + 5,145.2 USDC", "≤ $8,776"
+            ),
+            ReceiptLine("bound", "network cost at most 0.0021 ETH", "≤ $3.80"),
         ),
         RangeView("1,575.10", "2,084.30", "1,812.09", 0.47),
     ),
@@ -362,9 +361,9 @@ APPLIED = replace(
         PLAN.plan_id,
         "included",
         (
-            "  It cost 0.000835 ETH ($1.51): 412,002 gas.",
+            "  Network cost 0.000835 ETH ($1.51): 412,002 gas.",
             "",
-            "TOKEN   SHOWN  REALISED  DIFFERENCE",
+            "WALLET  EXPECTED  ACTUAL  DIFFERENCE",
             "WETH   −0.012   −0.0119     +0.0001",
         ),
         41,

@@ -140,7 +140,7 @@ async def test_a_word_is_found_and_the_next_one_too() -> None:
         await pilot.pause()
         assert "nowhere in the debate" in str(pane.border_subtitle)
         await pilot.press("slash", "x")
-        assert text_of(pilot, "#keys") == "esc leave"
+        assert text_of(pilot, "#keys") == "esc back"
         await pilot.press("escape")
         await pilot.pause()
         assert pane.has_focus

@@ -9,7 +9,7 @@ from zuno_tui.screen.screens.help import in_columns, pane_sections
 
 KEYS = (
     ActiveKey("g", "", "To the first line", "move.first"),
-    ActiveKey("enter", "open", "All that is known of this position", "positions.inspect"),
+    ActiveKey("enter", "open", "Everything about this position", "positions.inspect"),
 )
 
 
@@ -30,7 +30,7 @@ def test_no_line_leaves_its_column(width: int) -> None:
     between = [line.plain for line in words[pair + 1 : state]]
     assert (len(between) > 0) is (width < 88)
     assert all(line[:column].isspace() and line[column] != " " for line in between)
-    assert keys[1].plain.index("All that") == column
+    assert keys[1].plain.index("Everything") == column
 
 
 def test_two_columns_are_about_as_high() -> None:
@@ -39,5 +39,5 @@ def test_two_columns_are_about_as_high() -> None:
 
     assert [*left, *right] == sections
     heights = [sum(len(section) + 1 for section in column) for column in (left, right)]
-    longest = max(len(section) for section in sections)
+    longest = max(len(section) + 1 for section in sections)
     assert abs(heights[0] - heights[1]) <= longest

@@ -63,4 +63,4 @@ async def test_a_command_that_printed_nothing_says_so() -> None:
     async with desk_app().run_test() as pilot:
         screen = await _open(pilot)
 
-        assert str(screen.query_one("#page-lines", Static).content) == "It printed nothing."
+        assert str(screen.query_one("#page-lines", Static).content) == "No output."

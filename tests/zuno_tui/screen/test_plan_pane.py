@@ -33,9 +33,9 @@ def _lines(plan: PlanView, chosen: int, width: int) -> list[str]:
 
 def test_every_option_stands_beside_the_others_where_there_is_room() -> None:
     lines = _lines(PLAN, 1, 90)
-    head = next(line for line in lines if "exit" in line)
+    head = next(line for line in lines if "close" in line)
 
-    assert head.split() == ["hold", "★", "A", "widen", "B", "tighten", "C", "shift", "exit"]
+    assert head.split() == ["keep", "★", "A", "widen", "B", "tighten", "C", "shift", "close"]
     assert all(len(line) <= 90 for line in lines)
     for label in ("from", "to", "stays 24 h", "stays 7 d", *PLAN.options[0].figures):
         assert any(line.startswith(label) for line in lines)
@@ -62,7 +62,7 @@ def test_the_price_runs_through_all_ranges_at_one_place() -> None:
 
 def test_a_plan_of_strange_ranges_still_draws() -> None:
     for edges in ((-887_272, 887_272), (100, 200), (-200, -100), (0, 60), (-60, 0)):
-        plan = replace(PLAN, options=(option("hold", None, edges), PLAN.options[2]))
+        plan = replace(PLAN, options=(option("keep", None, edges), PLAN.options[2]))
         lines = _lines(plan, 0, 60)
         assert max(len(line) for line in lines) <= 60
         outside = not edges[0] <= 0 < edges[1]
@@ -148,13 +148,13 @@ async def test_the_keys_walk_the_options_from_the_advised_one_and_stop_at_the_en
             seen.append(pane.option.name)
         assert seen == [
             "A widen",
-            "hold",
-            "hold",
+            "keep",
+            "keep",
             "A widen",
             "B tighten",
             "C shift",
-            "exit",
-            "exit",
+            "close",
+            "close",
         ]
         # An approval of the same plan leaves the keys where they are.
         await play(pilot, PlanChanged(APPROVED))
@@ -168,7 +168,7 @@ def test_the_border_says_the_next_step() -> None:
     moves = [replace(option, recommended=False) for option in PLAN.options[1:]]
 
     assert next_step(PLAN) == "a: approve it"
-    assert next_step(replace(PLAN, options=(hold, *moves))) == "leave it: nothing to sign"
+    assert next_step(replace(PLAN, options=(hold, *moves))) == "keep it: nothing to sign"
     assert next_step(APPROVED) == "approved: type apply, or e to rehearse"
     assert next_step(watching) == "approved, but nothing here can sign"
     assert next_step(APPLYING) == "applying"
@@ -191,9 +191,9 @@ def test_five_rows_are_told_at_first() -> None:
 async def test_the_card_says_that_it_is_of_another_position_than_the_one_under_the_cursor() -> None:
     async with desk_app().run_test(size=(120, 40)) as pilot:
         await play(pilot, *MORNING)
-        assert "the cursor is on" not in text_of(pilot, "#card")
+        assert "Plan for #7. You are on" not in text_of(pilot, "#card")
         await pilot.press("j")
-        assert text_of(pilot, "#card").startswith("▲ This is for #7; the cursor is on #9.")
+        assert text_of(pilot, "#card").startswith("▲ Plan for #7. You are on #9")
         await pilot.press("k")
         assert "the cursor is on" not in text_of(pilot, "#card")
 
@@ -226,3 +226,17 @@ async def test_a_long_card_is_scrolled_from_the_prompt() -> None:
         await pilot.press("pageup")
         await pilot.pause()
         assert pane.scroll_y == 0
+
+
+async def test_where_not_every_reason_fits_the_first_ones_are_told() -> None:
+    reasons = tuple(f"Reason {number} says a thing." for number in range(60))
+    async with desk_app().run_test(size=(120, 40)) as pilot:
+        await play(pilot, PlanChanged(replace(PLAN, reasons=reasons)))
+        await pilot.press("4", "z")
+        await pilot.pause()
+        told = text_of(pilot, "#card")
+
+    assert "WHY" in told
+    assert "Reason 1 says a thing." in told
+    assert "Reason 59 says a thing." not in told
+    assert "w why" in told

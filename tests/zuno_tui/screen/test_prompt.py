@@ -297,11 +297,22 @@ async def test_of_several_commands_the_first_fills_the_line_and_the_others_are_n
     async with desk_app(link).run_test() as pilot:
         await play(pilot, PositionsChanged(POSITIONS))
         first, second, *_ = [row.token_id for row in POSITIONS.rows]
+        await _submit(pilot, f"halve {first} and {second}")
+
+        assert link.intents == []
+        assert _prompt(pilot).value == f"decrease {first} 50"
+        assert f"Then: decrease {second} 50" in _said(pilot)
+
+
+async def test_what_one_plan_does_with_several_positions_is_one_line() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        await play(pilot, PositionsChanged(POSITIONS))
+        first, second, *_ = [row.token_id for row in POSITIONS.rows]
         await _submit(pilot, f"claim {first} and {second}")
 
         assert link.intents == []
-        assert _prompt(pilot).value == f"collect {first}"
-        assert f"Then: collect {second}" in _said(pilot)
+        assert _prompt(pilot).value == f"collect {first} {second}"
 
 
 async def test_a_question_runs_at_once() -> None:

@@ -101,7 +101,7 @@ async def test_the_pane_shows_turn_by_turn_and_a_key_shows_the_rest() -> None:
         await play(pilot, DebateChanged(ended))
         pane = _pane(pilot)
         assert _shown(pilot) == [SPOKEN[0].text]
-        assert "2 more · space shows them" in str(pane.border_subtitle)
+        assert "2 more · space shows all" in str(pane.border_subtitle)
         assert not pane.query(".ending")
 
         clock.now += MOST_SECONDS

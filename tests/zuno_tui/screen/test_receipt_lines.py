@@ -20,10 +20,11 @@ PROGRESS = tuple(
 def test_dollars_end_in_one_column_not_far_from_their_words(width: int) -> None:
     assert APPROVAL.receipt is not None
     told = [line.plain for line in receipt_lines(APPROVAL, width)]
-    priced = [line for line in told if "$" in line]
+    ends = tuple(line.dollars for line in APPROVAL.receipt.lines if line.dollars)
+    priced = [line for line in told if line.endswith(ends)]
 
     assert max(map(len, told)) <= min(width, receipt_width(APPROVAL))
-    assert len(priced) == sum(bool(line.dollars) for line in APPROVAL.receipt.lines)
+    assert len(priced) == len(ends)
     assert len({len(line) for line in priced}) == 1
 
 
@@ -68,3 +69,14 @@ def test_a_hash_is_short_a_link_or_whole_by_what_the_terminal_can() -> None:
     assert unknown.hash not in drawn(links=False)
     assert unknown.hash in drawn(links=False, whole=True)
     assert copied_hashes(result.sent) == f"{known.url}\n{unknown.hash}"
+
+
+def test_steps_of_one_transaction_share_what_becomes_of_it() -> None:
+    together = replace(APPROVAL, as_one=True)
+    count = len(APPROVAL.steps)
+    heading, *_ = (line.plain for line in step_lines(together, (), 75))
+    done, *rows = (line.plain for line in step_lines(together, PROGRESS[:1], 75))
+
+    assert heading == f"1 TRANSACTION, {count} STEPS, ALL OR NOTHING"
+    assert done == f"{count} OF {count} DONE"
+    assert sum("block 31,204,118" in row for row in rows) == count

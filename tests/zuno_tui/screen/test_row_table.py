@@ -79,7 +79,7 @@ async def test_columns_come_with_the_width_and_stay_under_their_titles() -> None
         for narrower, wider in pairwise(titles):
             assert {*narrower} <= {*wider}, "no column goes while the terminal grows"
         assert titles[-1][4:] == [
-            *("VALUE", "FEES", "APR", "VS", "HOLD", "NET/DAY", "24", "H", "PRICE"),
+            *("VALUE", "FEES", "APR", "24H", "VS", "HOLD", "NET", "24H", "24", "H", "PRICE"),
             *("FROM", "–", "TO", "NOTES"),
         ]
 
@@ -134,7 +134,17 @@ async def test_fees_are_one_row_that_acts_for_all_of_them() -> None:
         await pilot.press("2", "G", "space")
         assert link.intents == [Acknowledge("4"), Acknowledge("5"), Acknowledge("6")]
         await pilot.press("enter")
-        assert pilot.app.screen.query_one(PromptPane).value == "collect all"
+        assert pilot.app.screen.query_one(PromptPane).value == "collect 15 7 21"
+
+
+async def test_results_that_are_older_than_the_rest_say_so() -> None:
+    told = next(one for one in MORNING if isinstance(one, PositionsChanged))
+    async with desk_app(ScriptedLink()).run_test(size=(120, 36)) as pilot:
+        pane = pilot.app.screen.query_one(PositionsPane)
+        for seconds, older in ((10, False), (600, True)):
+            view = replace(told.view, read_at=NOW, results_at=NOW - seconds, remembered=False)
+            await play(pilot, PositionsChanged(view))
+            assert ("APR, VS HOLD, NET 10 min ago" in str(pane.border_title)) is older
 
 
 def test_an_alert_begins_with_what_differs() -> None:
@@ -149,7 +159,7 @@ async def test_stale_and_remembered_rows_say_so_and_why() -> None:
         pane = pilot.app.screen.query_one(PositionsPane)
         old = replace(POSITIONS, read_at=NOW - 700)
         await play(pilot, PositionsChanged(replace(old, stale="the RPC does not answer")))
-        assert "not read anew" in str(pane.border_subtitle)
+        assert "not updated" in str(pane.border_subtitle)
         assert all(row.stale for row in pane.rows)
 
         await play(pilot, PositionsChanged(replace(old, remembered=True)))

@@ -65,6 +65,8 @@ def test_every_key_a_pane_or_screen_has_can_be_given_another() -> None:
     for module in ("panes", "screens"):
         for path in (ROOT / "zuno_tui" / "screen" / module).glob("*.py"):
             import_module(f"zuno_tui.screen.{module}.{path.stem}")
+    for feature in (ROOT / "zuno_tui" / "features").glob("*/screen.py"):
+        import_module(f"zuno_tui.features.{feature.parent.name}.screen")
     fixed = {"confirm", "first"}
     found = {
         binding.id

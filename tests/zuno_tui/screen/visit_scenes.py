@@ -46,6 +46,10 @@ DETAIL = DetailView(
         tuple(_price(hour) for hour in range(_HOURS)),
         1620.42,
         1880.77,
+        fees=tuple(
+            (NOW - (_HOURS - hour) * 3600, 0.2 * (hour % 7)) for hour in range(0, _HOURS, 3)
+        ),
+        changes=((NOW - 5 * 86_400, 1), (NOW - 86_400, -1)),
     ),
     liquidity=tuple(
         (1400 + step * 10.0, 20 + 160 * math.exp(-(((step - 48) / 14) ** 2))) for step in range(90)
@@ -71,7 +75,7 @@ DETAIL = DetailView(
     figures=(
         KeyFigure("worth", "$18,154.51"),
         KeyFigure("fees waiting", "$12.40"),
-        KeyFigure("fee APR", "18.1%"),
+        KeyFigure("APR 24 h", "18.1%"),
         KeyFigure("vs holding", "+$41.20", "good"),
     ),
     standing=RangeStanding("out of range", "1,620.4", "1,880.8", 1.08, "USDC per WETH"),

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from chain.contracts.networks import network_named
+from chain.rpc.requests import RequestLimits
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 
 WALLET = "0x" + "Ab" * 20
@@ -82,3 +83,12 @@ def test_secrets_in_urls_and_keys_are_in_no_repr(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as refused:
         _load(tmp_path, '[rpc]\nbase = "wss://host/CANARY"\n')
     assert "CANARY" not in str(refused.value)
+
+
+def test_how_long_endpoints_are_waited_for_is_a_setting(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text("[limits]\nanswer_seconds = 30\n")
+    usual, patient = RequestLimits(), load_settings(path, {}, Flags()).request_limits
+    assert load_settings(tmp_path / "none.toml", {}, Flags()).request_limits == usual
+    assert (patient.answer_seconds, patient.total_seconds) == (30, 31)
+    assert patient.connect_seconds > usual.connect_seconds

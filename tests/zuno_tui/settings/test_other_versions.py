@@ -61,9 +61,12 @@ def test_what_is_written_by_the_new_name_wins(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("usd_per_wei", [None, 3000 / COIN, 1 / COIN])
 def test_a_limit_in_coins_still_holds(tmp_path: Path, usd_per_wei: float | None) -> None:
-    table = load(tmp_path, "[limits]\nvalue_eth = 0.5\n").limits
-    limits = gate_limits(table, network_named("base"))
+    settings = load(tmp_path, "[limits]\nvalue_eth = 0.5\n")
+    limits = gate_limits(settings.limits, network_named("base"))
     assert limits.at_price(usd_per_wei).value == COIN // 2
+    [warning] = settings.warnings
+    assert "limits.value_eth" in warning
+    assert "limits.value_usd" in warning
 
 
 @pytest.mark.parametrize("home", ["2de4571", "f118b784"])

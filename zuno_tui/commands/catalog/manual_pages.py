@@ -25,7 +25,10 @@ def manual_page() -> CommandAnswer:
 
 
 def _lines() -> Iterator[str]:
-    yield '.TH ZUNO 1 "" "zuno" "User Commands"'
+    from importlib.metadata import version
+
+    # A date of its own would be another one at each build: the release stands for it.
+    yield f'.TH ZUNO 1 "zuno {version("zuno-tui")}" "zuno" "User Commands"'
     yield from (".SH NAME", r"zuno \- a terminal desk for providers of liquidity on Uniswap v4")
     yield from (".SH SYNOPSIS", ".B zuno", r"[\fICOMMAND\fR] [\fIFLAGS\fR]")
     yield from (".SH DESCRIPTION", "Without a command it opens the desk.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from zuno_tui.app.last_block import answer_of
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import print_answer
 
@@ -24,6 +25,4 @@ def run_in_session(command: Command, parsed: Namespace) -> int:
         return print_answer(
             asyncio.run(approve_order(session, make_action)), as_json=session.as_json
         )
-    if command.answer is None:
-        raise TypeError(f"{command.name} neither answers nor prepares anything.")
-    return print_answer(asyncio.run(command.answer(session, asked)), as_json=session.as_json)
+    return print_answer(asyncio.run(answer_of(command, session, asked)), as_json=session.as_json)

@@ -59,7 +59,7 @@ def interpreted(session: Session, phrase: str) -> Interpretation[Intent]:
         told = foreseen(error)
         if told is None or not isinstance(found, Interpretation):
             raise
-        say(f"Not held against your positions, which could not be read: {told[1]}")
+        say(f"Your positions could not be read, so this was not checked against them: {told[1]}")
         return found
     found = _found(phrase, read)
     if found == "results":
@@ -81,6 +81,7 @@ def may_name_positions(found: Interpretation[Intent]) -> bool:
         return False
     return not found.intents or any(
         getattr(intent, "token_id", None) is not None
+        or getattr(intent, "token_ids", ())
         or registry().name_of(intent) == "create"
         or any(called in ALIASES for called in _tokens_of(intent))
         for intent in found.intents

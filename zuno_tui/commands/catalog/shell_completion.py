@@ -99,7 +99,8 @@ def _fish() -> str:
 
 
 def takes_position(command: Command) -> bool:
-    return any(one.metavar == "ID" for one in flat(command.intent.arguments))
+    words = flat(command.intent.arguments)
+    return any(one.metavar == "ID" or one.name == "token_ids" for one in words)
 
 
 def words_after(command: Command) -> tuple[str, ...]:

@@ -259,7 +259,7 @@ async def backtest_of_pool(
         pool = _named_pool(survey, named)
         pair = pair_of(sources.network, pool.token0, pool.token1, pool.state.sqrt_price_x96)
         units = _units(survey, pair, options)
-        terms = FeeTerms(pool.key.fee, pool.state.protocol_fee)
+        terms = FeeTerms(pool.key.fee, pool.state.protocol_fee, pool.key.tick_spacing)
         hours = await read_hours(
             sources.client,
             sources.network,

@@ -155,7 +155,7 @@ def _lines(scored: Calibration) -> list[str]:
         *table(_COLUMNS, rows),
         "",
         _summary("24 h", scored.day),
-        "7 d: no window has 7 days after it without a gap"
+        "7 d: no window has 30 days before it and 7 after it without a gap"
         if week is None
         else _summary("7 d", week),
         "",

@@ -116,7 +116,7 @@ class AgentEyes:
                 f"The Scout has no endpoint for {network.title}. Its settings.toml takes one "
                 f"under [rpc]."
             )
-        async with RpcClient(network, endpoints) as client:
+        async with RpcClient(network, endpoints, limits=settings.request_limits) as client:
             if network.testnet:
                 yield Sources(client, network, self._store, None, time.time)
                 return

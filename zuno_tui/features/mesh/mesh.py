@@ -32,6 +32,7 @@ from agents.mesh.peers import (
 from agents.mesh.supervising import Program, bare_environment, supervise
 from chain.base.home import Home, write_atomically
 from chain.base.locks import locked_if_free
+from zuno_tui.app.demo_place import EMBEDDED_NETWORK, running_demo
 from zuno_tui.app.session import say
 from zuno_tui.features.mesh.remote_agents import DESK_LOCK, mesh_folder
 from zuno_tui.present.answer import CommandAnswer, print_answer
@@ -146,10 +147,18 @@ def _path(path: Path | str) -> str:
 DEFAULT_PORT = 9600
 NATS_URL = "nats://127.0.0.1:4222"
 UNITS = "systemd"
+_MEMBERS_FILE = "members-folder"
+"""In the desk's folder: where the others' folders were put."""
 
 
 def members_folder(home: Home, chosen: Path | None) -> Path:
-    """Beside the desk's home, never inside: an agent has no business there."""
+    """As named now or when the mesh was made; beside the desk's home, never inside.
+
+    An agent has no business there.
+    """
+    noted = mesh_folder(home) / _MEMBERS_FILE
+    if chosen is None and noted.exists():
+        chosen = Path(noted.read_text("utf-8").strip())
     folder = (chosen or home.root.with_name(f"{home.root.name}-mesh")).expanduser().absolute()
     if folder.is_relative_to(home.root):
         raise MeshFileError(
@@ -179,6 +188,7 @@ def run_init(arguments: Namespace) -> int:
     folders = {member.name: folder / member.name for member in members}
     folders[DESK] = mesh_folder(home)
     book = lay_out(plan, folders)
+    write_atomically(folders[DESK] / _MEMBERS_FILE, f"{folder}\n".encode())
     for name, text in unit_files(plan, folders).items():
         write_atomically(folder / UNITS / name, text.encode())
     return print_answer(_answer(plan, book, folder, folders[DESK]), as_json=bool(arguments.json))
@@ -322,9 +332,15 @@ def run_up(arguments: Namespace) -> int:
     desk = mesh_folder(home)
     folder = members_folder(home, arguments.dir)
     told = {"ZUNO_NETWORK": arguments.network, "ZUNO_RPC": arguments.rpc}
+    demo = None if any(told.values()) else running_demo(home)
+    if demo is not None:
+        say(demo.words)
+        told = {"ZUNO_NETWORK": EMBEDDED_NETWORK, "ZUNO_RPC": demo.url}
     # By the environment: an endpoint's key does not belong into a list of processes.
     extra = {name: value for name, value in told.items() if value}
     programs = tuple(_programs(desk, folder, {**os.environ, **extra}, extra))
+    if not any(program.name.startswith("agent ") for program in programs):
+        raise MeshFileError(f"No agent's folder is in {folder}. Say where they are: --dir DIR")
     return asyncio.run(_up(programs))
 
 
@@ -381,7 +397,9 @@ def _server(member: Member, folder: Path, environment: dict[str, str]) -> Iterat
     host, port = place.hostname or "", place.port or 4222
     if host not in _LOOPBACK or _listens(host, port):
         return
+    built = Home.locate(environment).cache / "bin" / "nats-server"
     program = environment.get("ZUNO_NATS_SERVER") or shutil.which("nats-server")
+    program = program or (str(built) if built.exists() else None)
     if program is None:
         raise MeshFileError(
             f"Nothing listens at {host}:{port}, and no nats-server is installed. Install it, or "

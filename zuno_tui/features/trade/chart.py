@@ -6,7 +6,8 @@ import asyncio
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from time import gmtime, strftime
+from typing import TYPE_CHECKING, NamedTuple
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PolyCollection
@@ -19,16 +20,29 @@ from chain.base.home import write_atomically
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from agents.trade.plan import TradePlan
     from agents.trade.services import ChartFacts
 
 _RISES, _FALLS = "#2a9d6f", "#d1495b"
 _BODY = 0.35
 """Of an hour, half the width of a candle."""
 _HOUR = 3600
+_DAY = 24 * _HOUR
 _EDGE = 0.02
 
 
-def trade_chart(facts: ChartFacts) -> bytes:
+class PlannedPrices(NamedTuple):
+    """What a plan would trade at; None where it has no such price."""
+
+    entry: float | None
+    stop: float | None
+    take_profit: float | None
+
+
+_NOTHING_PLANNED = PlannedPrices(None, None, None)
+
+
+def trade_chart(facts: ChartFacts, planned: PlannedPrices = _NOTHING_PLANNED) -> bytes:
     """The same facts give the same bytes with the same version of matplotlib."""
     figure = Figure(figsize=(11, 8))
     FigureCanvasAgg(figure)
@@ -38,7 +52,7 @@ def trade_chart(facts: ChartFacts) -> bytes:
         2,
         height_ratios=(4, 1.3, 1),
         width_ratios=(5, 1),
-        left=0.07,
+        left=0.085,
         right=0.985,
         top=0.95,
         bottom=0.07,
@@ -50,6 +64,7 @@ def trade_chart(facts: ChartFacts) -> bytes:
     funding = figure.add_subplot(grid[2, 0], sharex=candles)
     pools = figure.add_subplot(grid[0, 1], sharey=candles)
     _draw_candles(candles, facts)
+    _draw_planned(candles, facts, planned)
     _draw_delta(delta, facts)
     _draw_funding(funding, facts)
     _draw_pools(pools, facts)
@@ -91,13 +106,50 @@ def _draw_candles(axes: Axes, facts: ChartFacts) -> None:
     axes.axhline(facts.mark, color="0.2", linewidth=0.8, linestyle="--")
     _draw_levels(axes, facts, hours[0] if hours else 0.0)
     if facts.candles:
-        pools = [pool.price for pool in largest_pools(facts.pools, facts.mark) if pool is not None]
-        low = min((*(candle.low for candle in facts.candles), *pools))
-        high = max((*(candle.high for candle in facts.candles), *pools))
+        low = min(candle.low for candle in facts.candles)
+        high = max(candle.high for candle in facts.candles)
         edge = (high - low or high) * _EDGE
         axes.set_ylim(low - edge, high + edge)
         axes.set_xlim(hours[0] - 1, 1)
     axes.set_title(f"{facts.symbol} · 1 h · mark {facts.mark:,.2f}")
+
+
+def _draw_planned(axes: Axes, facts: ChartFacts, planned: PlannedPrices) -> None:
+    """Entry, stop and profit, and the range in which the hedged position earns."""
+    low, high = axes.get_ylim()
+    if facts.earning is not None:
+        axes.axhspan(*facts.earning, color="#3d5a80", alpha=0.08, zorder=0)
+        for name, price in zip(("position low", "position high"), facts.earning, strict=True):
+            low, high = min(low, price), max(high, price)
+            _draw_price(axes, name, price, "#3d5a80")
+    for name, planned_price, colour in (
+        ("entry", planned.entry, "0.2"),
+        ("stop", planned.stop, _FALLS),
+        ("profit", planned.take_profit, _RISES),
+    ):
+        if planned_price is not None:
+            low, high = min(low, planned_price), max(high, planned_price)
+            _draw_price(axes, name, planned_price, colour)
+    edge = (high - low) * 2 * _EDGE
+    axes.set_ylim(low - edge, high + edge)
+
+
+def _draw_price(axes: Axes, name: str, price: float, colour: str) -> None:
+    axes.axhline(price, color=colour, linewidth=1.2)
+    axes.annotate(
+        f"{name} {price:,.2f}", (0.995, price), xycoords=("axes fraction", "data"),
+        fontsize=8, color=colour, ha="right", va="bottom", fontweight="bold",
+    )  # fmt: skip
+
+
+def _draw_days(axes: Axes, facts: ChartFacts) -> None:
+    """Midnights in UTC, on an axis of hours before the last candle."""
+    if not facts.candles:
+        return
+    last, first = facts.candles[-1].time, facts.candles[0].time
+    days = range(first // _DAY * _DAY + _DAY, last + 1, _DAY)
+    axes.set_xticks([(day - last) / _HOUR for day in days])
+    axes.set_xticklabels([strftime("%d %b", gmtime(day)) for day in days], fontsize=8)
 
 
 def _draw_levels(axes: Axes, facts: ChartFacts, left: float) -> None:
@@ -109,7 +161,7 @@ def _draw_levels(axes: Axes, facts: ChartFacts, left: float) -> None:
         axes.axhline(level.price, color="0.75", linewidth=0.6, zorder=0)
         if level.price - named >= apart:
             words = f"{level.name} {level.price:,.2f}"
-            axes.annotate(words, (left, level.price), fontsize=6, color="0.4")
+            axes.annotate(words, (left, level.price), fontsize=7, color="0.4")
             named = level.price
 
 
@@ -128,7 +180,7 @@ def _draw_funding(axes: Axes, facts: ChartFacts) -> None:
         axes.text(0.5, 0.5, "no funding is known", transform=axes.transAxes, ha="center")
     axes.axhline(0, color="0.7", linewidth=0.6)
     axes.set_ylabel("funding, %", fontsize=8)
-    axes.set_xlabel("hours before the last candle")
+    _draw_days(axes, facts)
 
 
 def _draw_pools(axes: Axes, facts: ChartFacts) -> None:
@@ -150,8 +202,17 @@ class PngArtist:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._drawn: dict[str, bytes] = {}
+        self._facts: ChartFacts | None = None
+
+    async def finish(self, plan: TradePlan) -> None:
+        """The file with what the plan would trade at; what a model was shown stays as it was."""
+        if self._facts is not None:
+            planned = PlannedPrices(plan.entry, plan.stop, plan.take_profit)
+            png = await asyncio.to_thread(trade_chart, self._facts, planned)
+            await asyncio.to_thread(write_atomically, self._path, png)
 
     async def draw(self, facts: ChartFacts) -> str:
+        self._facts = facts
         png = await asyncio.to_thread(trade_chart, facts)
         digest = sha256(png).hexdigest()
         self._drawn[digest] = png

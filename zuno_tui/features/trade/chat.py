@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import time
+import unicodedata
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from pydantic import Field
 from agents.bus.envelope import Role
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError
 from agents.model.interface import Model, ModelPrompt, ModelUnavailable
+from agents.model.numerals import numbers_in_words
 from agents.model.reply_text import StructuredReply
 from agents.monitor.deliver.channel import DELIVERY_LIMITS, fingerprint
 from agents.monitor.deliver.delivery import unclickable
@@ -29,7 +31,7 @@ from agents.monitor.deliver.telegram import (
     ChatStep,
 )
 from agents.trade.routing import ROUTES, RouteName
-from chain.base.clean_text import clean_text
+from chain.base.clean_text import clean_text, quoted
 from chain.base.home import write_atomically
 from chain.base.locks import locked_if_free
 from chain.base.redaction import looks_secret
@@ -96,7 +98,10 @@ async def worded_by_model(text: str, facts: Sequence[str], model: Model) -> list
     words = clean_text(answer.value.words, limit=_MOST_WORDS)
     if not chosen:
         return None
-    return [words, *chosen] if words and _numbers(words) <= _numbers(" ".join(chosen)) else chosen
+    told = quoted(words, limit=_MOST_WORDS)
+    if not told or not _numbers(words) <= _numbers(" ".join(chosen)):
+        return chosen
+    return [f"The model says: {told}", *chosen]
 
 
 async def answered_by_model(session: Session, text: str, facts: Sequence[str]) -> list[str] | None:
@@ -118,7 +123,13 @@ def _data(text: str) -> str:
 
 
 def _numbers(text: str) -> frozenset[str]:
-    return frozenset(found.rstrip(".,") for found in _NUMBER.findall(text))
+    """In digits of any script, on their own or in circles, and in words."""
+    plain = unicodedata.normalize("NFKC", text)
+    digits = "".join(
+        str(unicodedata.digit(one)) if one.isdigit() and not one.isascii() else one for one in plain
+    )
+    written = (found.replace(",", "").rstrip(".") for found in _NUMBER.findall(digits))
+    return frozenset((*written, *map(str, numbers_in_words(plain))))
 
 
 _ANSWER_SECONDS = 60.0

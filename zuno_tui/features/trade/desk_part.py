@@ -17,8 +17,13 @@ from zuno_tui.desk.debates import DebateHearing
 from zuno_tui.desk.events import ConfirmationEnded, Said
 from zuno_tui.desk.jobs import fault_words
 from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
-from zuno_tui.features.trade.gate import ApprovedTrade, apply_trade, approve_trade, waiting_trade
-from zuno_tui.features.trade.intents import ASKED, Hedge, Trade
+from zuno_tui.features.trade.gate import (
+    ApprovedTrade,
+    apply_trade,
+    approve_trade,
+    waiting_trade,
+)
+from zuno_tui.features.trade.intents import ASKED, Hedge, Trade, Unhedge
 from zuno_tui.features.trade.lessons import keep_run, keep_sent
 from zuno_tui.features.trade.plans import stored_trade
 from zuno_tui.features.trade.report import report_run
@@ -32,12 +37,15 @@ from zuno_tui.features.trade.run_view import (
 )
 from zuno_tui.features.trade.trade import TRADE_WORD, progress_words, read_hedged, waiting_lines
 from zuno_tui.features.trade.trading import argue_trade, open_trading
+from zuno_tui.features.trade.unhedging import unhedged
 from zuno_tui.present.views import DebateView
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Payload
     from agents.trade.plan import TradePlan
+    from chain.exchange.orders.engine import OrderNotice
     from chain.exchange.orders.order import OrderProgress
+    from chain.wallet.secrets import Passphrase
     from zuno_tui.catalog.command import Intent
     from zuno_tui.catalog.intents import Apply, Approve
     from zuno_tui.desk.approvals import EmbeddedMarket
@@ -65,7 +73,7 @@ class _RunSubject(Struct, frozen=True):
     twin: str
     coin: str = ""
     """Empty where the position tells."""
-    token_id: int | None = None
+    hedge: Hedge | None = None
 
 
 class Trades:
@@ -96,9 +104,15 @@ class Trades:
                 )
             case Hedge(token_id):
                 name = f"hedge of #{token_id}"
-                about = _RunSubject(
-                    name, intent.mode, intent.emergency, intent.twin, token_id=token_id
+                about = _RunSubject(name, intent.mode, intent.emergency, intent.twin, hedge=intent)
+            case Unhedge():
+                self._desk_context.jobs.start(
+                    RUN,
+                    "Looking up the hedge",
+                    lambda _: self._unhedge(intent),
+                    seconds=_READ_PATIENCE,
                 )
+                return True
             case _:
                 return False
         self._start(about)
@@ -132,7 +146,7 @@ class Trades:
     def waits_for(self, approval_hash: str) -> bool:
         return self._asked is not None and self._asked.hash == approval_hash
 
-    def confirm(self, approval_hash: str, word: str) -> None:
+    def confirm(self, approval_hash: str, word: str, _passphrase: Passphrase | None) -> None:
         asked, self._asked = self._asked, None
         if asked is None or asked.hash != approval_hash:
             return
@@ -144,7 +158,10 @@ class Trades:
             f"Sending the orders of {asked.plan.plan_id}",
             lambda _: self._send(asked),
             seconds=_PATIENCE
-            + sum(order.slices * order.slice_seconds for order in asked.plan.orders),
+            + sum(
+                order.slices * order.slice_seconds + (order.expires_seconds or 0)
+                for order in asked.plan.orders
+            ),
             # Parts that wait for their time may be ended before it.
             cancellable=_is_sliced(asked.plan),
         )
@@ -171,9 +188,9 @@ class Trades:
             await self._give_time()
             async with open_trading(session) as trading:
                 hedge = None
-                if about.token_id is not None:
+                if about.hedge is not None:
                     sources = desk_context.sources
-                    hedge = await read_hedged(session, sources, trading, about.token_id)
+                    hedge = await read_hedged(session, sources, trading, about.hedge)
                 done = await argue_trade(
                     session,
                     trading,
@@ -211,9 +228,19 @@ class Trades:
         words = f"{plan.plan_id}: {headline}"
         desk_context.tell(Said(words, "bad" if plan.by_failure else "good", about.twin))
 
+    async def _unhedge(self, asked: Unhedge) -> None:
+        """Each plan is kept; the last is shown, the others are named."""
+        plans = await unhedged(self._desk_context.session, asked.token_id, asked.percent)
+        for plan, document in plans:
+            view = run_of_plan(plan, str(document.get("requestId", "")))
+            words = f"{plan.plan_id}: close {plan.quantity:g} {plan.coin} of #{plan.token_id}"
+            self._desk_context.tell(Said(words, "good", asked.twin))
+        await self._give_time()
+        self._opened(view)
+
     async def _approve(self, plan_id: str, twin: str) -> None:
         plan, _ = stored_trade(self._desk_context.session, plan_id)
-        async with open_trading(self._desk_context.session) as trading:
+        async with open_trading(self._desk_context.session, plan) as trading:
             waiting = await approve_trade(trading, plan)
         self._follow(plan_id, f"apply {plan_id}", ("Approved for ten minutes; nothing is sent.",))
         words = f"{waiting.plan.plan_id}: approved for ten minutes. To send it: apply"
@@ -221,7 +248,7 @@ class Trades:
 
     async def _ask(self, plan_id: str) -> None:
         plan, _ = stored_trade(self._desk_context.session, plan_id)
-        async with open_trading(self._desk_context.session) as trading:
+        async with open_trading(self._desk_context.session, plan) as trading:
             waiting = await waiting_trade(trading, plan, None)
             left = waiting.expires_at - trading.clock()
         view = _approval_view(waiting, left)
@@ -230,10 +257,12 @@ class Trades:
 
     async def _send(self, asked: _Waiting) -> None:
         try:
-            async with open_trading(self._desk_context.session) as trading:
+            async with open_trading(self._desk_context.session, asked.plan) as trading:
                 # A word takes its time, and the market does not wait for it.
                 waiting = await waiting_trade(trading, asked.plan, asked.hash)
-                sent = await apply_trade(trading, waiting, self._telling(asked.plan))
+                told: list[OrderNotice] = []
+                telling = self._telling(asked.plan)
+                sent = await apply_trade(trading, waiting, telling, on_notice=told.append)
         except asyncio.CancelledError:
             self._end(asked.hash, "It was ended. What was not sent by then is not sent any more.")
             raise
@@ -241,9 +270,14 @@ class Trades:
             self._end(asked.hash, fault_words(error))
             raise
         await self._decided()
-        lines = tuple(progress_words(one, asked.plan.coin) for one in sent)
+        lines = (
+            *(progress_words(one, asked.plan.coin) for one in sent),
+            *(notice.words for notice in told),
+        )
         self._follow(asked.plan.plan_id, "", (f"Sent to {waiting.approval.venue}.", *lines))
-        refused = any(one.state.value == "refused" for one in sent)
+        refused = any(one.state.value == "refused" for one in sent) or any(
+            notice.is_urgent for notice in told
+        )
         self._end(asked.hash, "; ".join(lines))
         _, document = stored_trade(self._desk_context.session, asked.plan.plan_id)
         await report_run(self._desk_context.session, asked.plan, document, lines)
@@ -342,4 +376,5 @@ def _approval_view(waiting: ApprovedTrade, left: float) -> TradeApprovalView:
 
 
 def _is_sliced(plan: TradePlan) -> bool:
-    return any(order.type == "sliced" for order in plan.orders)
+    """Whether sending takes its time: in slices, or until a resting order has its stop."""
+    return any(order.type in ("sliced", "maker") for order in plan.orders)

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
+from chain.exchange.public.surroundings import SOURCE as SIMULATED
 from zuno_tui.present.charts import Line, StyledText, bar
 from zuno_tui.present.output import cell_width
 
@@ -57,7 +58,7 @@ def verdict_lines(view: TradeRunView, width: int) -> list[Line]:
     lines = _words(f"{glyph} {told.headline}", width, tone, indent=2)
     lines += _words(_reason(told), width, tone if told.kind == "failed" else "plain", indent=2)
     for line in told.lines:
-        lines += _words(f"  {line}", width, indent=4)
+        lines += _words(f"  {line}", width, indent=4) if line else [(StyledText(""),)]
     for order in told.orders:
         lines += _words(f"  → {order}", width, indent=4)
     if told.against:
@@ -77,6 +78,8 @@ def _reason(told: TradeVerdict) -> str:
 def chip_lines(view: TradeRunView, width: int) -> list[Line]:
     """The regime with its budget, and what triage found."""
     regime = view.regime
+    if view.verdict is not None and regime is None and view.token_id is not None:
+        return []
     pending = "…" if view.verdict is None else "unknown"
     if regime is None:
         chips: list[StyledText] = [StyledText(f"[regime {pending}]", "dim")]
@@ -120,7 +123,7 @@ def _ladder_row(row: LadderRow, width: int, pending: str) -> Iterator[Line]:
     tone: Tone = "bad" if row.stopped else "warn" if row.took else "plain"
     mark = "✗" if row.stopped else "↓" if row.took else "✓"
     words = _cells((row.stage, row.decision, row.allocation, row.leverage, row.worth))
-    why = row.why or ("" if row.took else "as it was" if row.stage != "judge" else "")
+    why = row.why or ("" if row.took else "unchanged" if row.stage != "judge" else "")
     if width >= _WHY_BESIDE:
         yield StyledText(f"{words} {mark} ", tone), StyledText(why, "dim")
         return
@@ -210,7 +213,7 @@ def conflict_lines(view: TradeRunView, width: int) -> list[Line]:
         lines += _words(f"  {conflict.second}", width, indent=4)
         lines += _words(f"  tie: {conflict.tiebreaker}", width, "dim", indent=4)
     if not found.conflicts:
-        lines += _words("nobody contradicts anybody", width, "dim")
+        lines += _words("no conflicts between experts", width, "dim")
     return [*lines, *_words(f"? {found.question}", width, indent=2)]
 
 
@@ -226,16 +229,27 @@ class RunSection(NamedTuple):
 def sections(view: TradeRunView) -> tuple[RunSection, ...]:
     """All of it below the verdict and the chips."""
     fresh = sum(lamp.state == "fresh" for lamp in view.lamps)
+    if view.verdict is not None and view.regime is None and view.token_id is not None:
+        return ()  # closing a hedge is argued by nobody
+    ladder = RunSection(
+        "LADDER", "the decision after each stage", lambda width: ladder_lines(view, width)
+    )
     return (
-        RunSection("LADDER", "what each stage left", lambda width: ladder_lines(view, width)),
+        # How large a hedge is, no stage decides.
+        *((ladder,) if view.token_id is None else ()),
         RunSection(
             "SOURCES",
-            f"{fresh} of {len(view.lamps)} fresh; with their ages",
+            f"{fresh} of {len(view.lamps)} fresh; with their ages{_simulated(view)}",
             lambda width: lamp_lines(view, width),
         ),
         RunSection("EXPERTS", "", lambda width: expert_lines(view, width)),
         RunSection("CONFLICT MAP", "", lambda width: conflict_lines(view, width)),
     )
+
+
+def _simulated(view: TradeRunView) -> str:
+    count = sum(lamp.source == SIMULATED for lamp in view.lamps)
+    return f"; {count} are {SIMULATED}" if count else ""
 
 
 def _words(text: str, width: int, tone: Tone = "plain", indent: int = 0) -> list[Line]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from zuno_tui.catalog.feature import Attachment, DeskPart, Feature, PlanFlow, RunAgain
-from zuno_tui.features.trade.intents import Hedge, Trade
+from zuno_tui.features.trade.intents import Hedge, Trade, Unhedge
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -78,6 +78,14 @@ async def _attached(
     return Attachment(_HEDGES, hedge_result_lines(found), hedge_results_document(found))
 
 
+def _outlives(session: Session, token_id: int) -> tuple[str, ...]:
+    if not session.home.trades.exists():
+        return ()
+    from zuno_tui.features.trade.hedges import outliving_words
+
+    return outliving_words(session.home, session.network.chain_id, token_id)
+
+
 def _watched_hedges(home: Home, settings: Settings, network: Network) -> HedgeSource:
     from zuno_tui.features.trade.watched_hedges import HomeHedges
 
@@ -88,10 +96,11 @@ FEATURE = Feature(
     name="trade",
     flow="trade",
     plan_flow=_plan_flow,
-    intents=(Trade, Hedge),
+    intents=(Trade, Hedge, Unhedge),
     desk_part=_desk_part,
     screen_for=_screen_for,
     attachment=_HEDGES,
     attached=_attached,
+    outlives=_outlives,
     watched_hedges=_watched_hedges,
 )

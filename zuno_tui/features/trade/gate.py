@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.trade.concluding import desk_limits, guard_facts
-from agents.trade.facts import AccountFacts, DeskSettings, HeldContract, WaitingOrder
+from agents.trade.facts import (
+    AccountFacts,
+    DeskSettings,
+    HedgeFacts,
+    HeldContract,
+    VenueTerms,
+    WaitingOrder,
+)
 from agents.trade.leverage_guard import guard
 from agents.trade.risk_rules import RiskFacts, Sizing, judge_risk
-from agents.trade.terms import DeskLimits, TradeDecision, VenueKind
+from agents.trade.terms import DeskLimits, TradeDecision
 from chain.base.locks import locked
 from chain.base.strict_json import canonical, digest
+from chain.exchange.orders.engine import OrderNotice, send_orders
 from chain.exchange.orders.hedge import HedgeStart, TakenOver
-from chain.exchange.orders.journal import APPROVED_SECONDS, ApprovalUsedError, TradeApproval
+from chain.exchange.orders.journal import (
+    APPROVED_SECONDS,
+    ApprovalUsedError,
+    JournalState,
+    TradeApproval,
+)
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType, VenueOrder
-from chain.exchange.orders.venue import send_orders
+from zuno_tui.features.trade.hedges import hedging_coins, read_hedges
+from zuno_tui.features.trade.order_rules import order_fault
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
-    from agents.trade.plan import TradePlan
+    from agents.trade.plan import HedgePlan, TradePlan
     from chain.exchange.orders.journal import TradeJournal
-    from chain.exchange.orders.paper_venue import PaperFees
-    from chain.exchange.orders.venue import Venue
+    from chain.exchange.orders.venue import Venue, VenueAccount, VenueFees
+    from chain.exchange.public.abilities import VenueAbilities
     from chain.exchange.public.binance import BinancePublic
+    from zuno_tui.gate.approval_tag import ApprovalTags
 
 
 class Trading(Struct, frozen=True):
@@ -35,22 +51,29 @@ class Trading(Struct, frozen=True):
     market: BinancePublic
     venue: Venue
     journal: TradeJournal
-    fees: PaperFees
+    fees: VenueFees
     settings: DeskSettings
     clock: Callable[[], float]
     """The person's, by which plans and approvals grow old."""
     lock: Path
     """Held while orders are sent, so that nobody takes them for cut off."""
+    tags: ApprovalTags
+    """Vouches for approvals that were given here."""
+    position: Callable[[int, str], Awaitable[HedgeFacts | None]]
+    """What a position holds of a coin now, by its id; None where that is nothing any more."""
+    allow_withdrawing: bool = False
+    """Whether orders may be sent with a key that could move the money away."""
 
     async def account(self) -> AccountFacts:
         """Everything the person has on the venue, with marks of now."""
         seen = await self.venue.account()
+        hedges = await read_hedges(self.journal, self.venue)
         opening = [order for order in seen.open_orders if not order.order.reduce_only]
         symbols = {position.symbol for position in seen.positions} | {
             one.order.symbol for one in opening
         }
         marks = {
-            symbol: seen.marks.get(symbol) or (await self.market.funding(symbol)).mark
+            symbol: seen.marks.get(symbol) or (await self.venue.contracts.funding(symbol)).mark
             for symbol in sorted(symbols)
         }
         return AccountFacts(
@@ -64,6 +87,7 @@ class Trading(Struct, frozen=True):
                     quantity=position.quantity,
                     entry=position.entry,
                     mark=marks[position.symbol],
+                    hedge=hedging_coins(hedges, position),
                 )
                 for position in seen.positions
             ),
@@ -75,11 +99,19 @@ class Trading(Struct, frozen=True):
                 )
                 for one in opening
             ),
-            venue_kind=VenueKind.BINANCE if seen.krw_per_usd is None else VenueKind.UPBIT,
-            krw_per_usd=seen.krw_per_usd,
+            terms=venue_terms(self.venue.abilities, seen, self.settings.order_usd),
             maker_fee=self.fees.maker,
             taker_fee=self.fees.taker,
         )
+
+
+def venue_terms(can: VenueAbilities, seen: VenueAccount, order_usd: float) -> VenueTerms:
+    most: float | None = order_usd
+    if can.money != "USD":
+        most = can.most_order / seen.money_per_usd if seen.money_per_usd else None
+    return VenueTerms(
+        spot=can.spot, leverage=can.leverage, stops=can.stops, rests=can.rests, most_usd=most
+    )
 
 
 _NEW_PLAN = "Ask for a new plan: zuno trade {coin}"
@@ -89,6 +121,8 @@ class ApprovedTrade(Struct, frozen=True):
     plan: TradePlan
     approval: TradeApproval
     orders: tuple[VenueOrder, ...]
+    remarks: tuple[str, ...] = ()
+    """About the account, from its venue."""
 
     @property
     def expires_at(self) -> float:
@@ -109,6 +143,7 @@ def venue_orders(plan: TradePlan) -> tuple[VenueOrder, ...]:
             expires_seconds=order.expires_seconds,
             slices=order.slices,
             slice_seconds=order.slice_seconds,
+            finishes=order.finishes,
         )
         for place, order in enumerate(plan.orders)
     )
@@ -120,10 +155,29 @@ def approval_hash(plan: TradePlan, venue: str) -> str:
     return digest(canonical({"plan": content, "venue": venue}))
 
 
+async def check_account(trading: Trading, symbol: str) -> tuple[str, ...]:
+    """What is good to know about the account; refuses where it is not fit for an order."""
+    check = await trading.venue.check(symbol)
+    faults = list(check.faults)
+    if check.may_withdraw and not trading.allow_withdrawing:
+        faults.append(
+            "this key may withdraw. Make one that may only trade, "
+            "or set allow_withdrawing_key = true under [trade]"
+        )
+    if faults:
+        raise GateRefusedError(
+            f"{trading.venue.name} cannot take orders as it is: {'; '.join(faults)}. "
+            "Nothing was sent.",
+            RefusalCode.POLICY,
+        )
+    return check.remarks
+
+
 async def approve_trade(trading: Trading, plan: TradePlan) -> ApprovedTrade:
     """Write the approval down; nothing is sent."""
     now = trading.clock()
     _refuse_unfit(trading, plan, now)
+    remarks = await check_account(trading, plan.symbol)
     await _look_again(trading, plan)
     approval = TradeApproval(
         plan.plan_id, approval_hash(plan, trading.venue.name), trading.venue.name, now
@@ -135,7 +189,8 @@ async def approve_trade(trading: Trading, plan: TradePlan) -> ApprovedTrade:
             f"{plan.plan_id} was applied already. {_NEW_PLAN.format(coin=plan.coin)}",
             RefusalCode.ALREADY_APPLIED,
         ) from None
-    return ApprovedTrade(plan, approval, venue_orders(plan))
+    trading.tags.tag(approval.hash)
+    return ApprovedTrade(plan, approval, venue_orders(plan), remarks)
 
 
 async def waiting_trade(trading: Trading, plan: TradePlan, confirm: str | None) -> ApprovedTrade:
@@ -158,6 +213,7 @@ async def waiting_trade(trading: Trading, plan: TradePlan, confirm: str | None) 
             f"Look at it again: zuno approve {plan.plan_id}",
             RefusalCode.ANOTHER_HASH,
         )
+    trading.tags.refuse_untagged(approval.hash, plan.plan_id)
     now = trading.clock()
     if approval.is_over(now):
         raise GateRefusedError(
@@ -165,23 +221,25 @@ async def waiting_trade(trading: Trading, plan: TradePlan, confirm: str | None) 
             f"{_NEW_PLAN.format(coin=plan.coin)}"
         )
     _refuse_unfit(trading, plan, now)
+    remarks = await check_account(trading, plan.symbol)
     await _look_again(trading, plan)
-    return ApprovedTrade(plan, approval, venue_orders(plan))
+    return ApprovedTrade(plan, approval, venue_orders(plan), remarks)
 
 
 async def apply_trade(
     trading: Trading,
     waiting: ApprovedTrade,
     on_sent: Callable[[OrderProgress], None] = lambda _: None,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    on_notice: Callable[[OrderNotice], None] = lambda _: None,
 ) -> tuple[OrderProgress, ...]:
     """Cancel what still protects or waits for what is left, then send each order once."""
     if waiting.plan.decision is TradeDecision.CANCEL_AND_CLOSE:
-        account = await trading.venue.account()
-        own = _own_orders(trading, waiting.plan)
-        for order in account.open_orders:
-            name = order.order.client_id
-            if order.order.symbol == waiting.plan.symbol and (own is None or name in own):
-                await trading.venue.cancel(order.order)
+        for order in _own_orders(trading, waiting.plan):
+            ended = await trading.venue.cancel(order)
+            if ended is not None:
+                now = await trading.venue.now()
+                trading.journal.mark(order.client_id, JournalState.ACKNOWLEDGED, now, ended)
     try:
         with locked(trading.lock):
             return await send_orders(
@@ -190,7 +248,9 @@ async def apply_trade(
                 waiting.approval,
                 waiting.orders,
                 hedge_start(waiting.plan),
+                sleep=sleep,
                 on_sent=on_sent,
+                on_notice=on_notice,
             )
     except ApprovalUsedError as error:
         raise GateRefusedError(str(error), RefusalCode.ALREADY_APPLIED) from None
@@ -209,6 +269,9 @@ def hedge_start(plan: TradePlan) -> HedgeStart | None:
         symbol=plan.symbol,
         token=position.token,
         ratio=plan.hedge.ratio,
+        band=position.band,
+        rate=position.rate,
+        other_rate=position.other_rate,
         amount0=str(position.amount0),
         amount1=str(position.amount1),
         sqrt_price_x96=str(position.sqrt_price_x96),
@@ -219,15 +282,20 @@ def hedge_start(plan: TradePlan) -> HedgeStart | None:
     )
 
 
-def _own_orders(trading: Trading, plan: TradePlan) -> set[str] | None:
-    """A hedge's own orders: those of other positions stay. None for all of the contract."""
+def _own_orders(trading: Trading, plan: TradePlan) -> tuple[VenueOrder, ...]:
+    """Of this contract a hedge's own, or of a trade those that hedge nothing: others stay."""
     start = hedge_start(plan)
-    if start is None:
-        return None
     hedges = trading.journal.hedges(trading.venue.name)
-    plans = {plan_id for plan_id, one in hedges.items() if one.key == start.key}
-    entries = trading.journal.entries()
-    return {entry.order.client_id for entry in entries if entry.plan_id in plans}
+    return tuple(
+        entry.order
+        for entry in trading.journal.entries()
+        if entry.venue == trading.venue.name
+        and entry.order.symbol == plan.symbol
+        and entry.state is JournalState.ACKNOWLEDGED
+        and (entry.answer is None or entry.answer.is_open)
+        and (None if entry.plan_id not in hedges else hedges[entry.plan_id].key)
+        == (None if start is None else start.key)
+    )
 
 
 def _refuse_unfit(trading: Trading, plan: TradePlan, now: float) -> None:
@@ -246,37 +314,100 @@ def _refuse_unfit(trading: Trading, plan: TradePlan, now: float) -> None:
 
 
 async def _look_again(trading: Trading, plan: TradePlan) -> None:
-    """Mark, funding, account and guard as they are now; an exit only ever lowers exposure."""
+    """The orders themselves, held against the market, account and position as they are now."""
+    account = await trading.account()
+    fault = order_fault(plan, account)
+    if fault is not None:
+        raise GateRefusedError(f"{fault} Nothing was sent.", RefusalCode.POLICY)
     if plan.decision is TradeDecision.CANCEL_AND_CLOSE:
         return
+    new_plan = _NEW_PLAN.format(coin=plan.coin)
     limits = desk_limits(trading.settings)
-    funding = await trading.market.funding(plan.symbol)
+    funding = await trading.venue.contracts.funding(plan.symbol)
     if abs(funding.mark / plan.mark - 1) > limits.price_deviation:
         raise GateRefusedError(
             f"{plan.symbol} has moved from {plan.mark:,.2f} to {funding.mark:,.2f}. "
-            f"Nothing was sent. {_NEW_PLAN.format(coin=plan.coin)}",
+            f"Nothing was sent. {new_plan}",
             RefusalCode.DRIFT,
         )
-    account = await trading.account()
+    opening = plan.opening_usd(max(funding.mark, plan.mark))
+    if plan.hedge is not None:
+        await _refuse_changed_position(trading, plan.hedge)
+        # A hedge rests on the plan's mark; what the price did since is within the deviation.
+        most = _hedge_limit(trading.settings, plan.hedge, funding.mark)
+        short = plan.hedge.held * funding.mark + opening
+    else:
+        _refuse_by_rules(trading, plan, account, funding.rate_of_8_hours)
+        most, short = account.terms.most_usd or 0.0, opening
+    if short > most * (1 + limits.price_deviation):
+        setting = "order_usd" if plan.hedge is None else "hedge_usd"
+        raise GateRefusedError(
+            f"These orders come to ${short:,.0f}; {setting} under [trade] allows ${most:,.0f}. "
+            f"Nothing was sent. {new_plan}",
+            RefusalCode.POLICY,
+        )
+    allowed = guard(opening, guard_facts(account, 0.0), limits)
+    if allowed.notional < opening:
+        raise GateRefusedError(
+            f"The account's leverage guard refuses it by now: {allowed.reason}. Nothing was sent. "
+            f"{new_plan}",
+            RefusalCode.POLICY,
+        )
+
+
+def _hedge_limit(settings: DeskSettings, hedge: HedgePlan, mark: float) -> float:
+    position = hedge.position
+    worth = position.worth_usd + position.delta * (mark - position.price)
+    return worth if settings.hedge_usd is None else settings.hedge_usd
+
+
+def _refuse_by_rules(
+    trading: Trading, plan: TradePlan, account: AccountFacts, funding_rate: float
+) -> None:
     facts = RiskFacts(
         mode=plan.mode,
-        venue=account.venue_kind,
-        krw_per_usd=account.krw_per_usd,
+        venue=account.terms.limits,
         equity=max(account.equity or 0.0, 0.0),
-        funding_rate=funding.rate,
+        funding_rate=funding_rate,
     )
     last = plan.ladder[-1]
-    judged = judge_risk(Sizing(plan.decision, last.allocation_pct, last.leverage), facts, limits)
+    judged = judge_risk(
+        Sizing(plan.decision, last.allocation_pct, last.leverage),
+        facts,
+        desk_limits(trading.settings),
+    )
     if judged.after.decision is not plan.decision:
         raise GateRefusedError(
             f"The risk rules refuse it by now: {', '.join(judged.fired)}. Nothing was sent. "
             f"{_NEW_PLAN.format(coin=plan.coin)}",
             RefusalCode.POLICY,
         )
-    allowed = guard(plan.notional_usd, guard_facts(account, 0.0), limits)
-    if allowed.notional < plan.notional_usd:
+
+
+async def _refuse_changed_position(trading: Trading, hedge: HedgePlan) -> None:
+    """A hedge of coins that are no longer there is a bet."""
+    planned = hedge.position
+    again = f"Nothing was sent. Ask for a new plan: zuno hedge {planned.token_id}"
+    now = await trading.position(planned.token_id, planned.coin)
+    if now is None or now.chain_id != planned.chain_id or now.delta <= 0:
         raise GateRefusedError(
-            f"The account's leverage guard refuses it by now: {allowed.reason}. Nothing was sent. "
-            f"{_NEW_PLAN.format(coin=plan.coin)}",
+            f"#{planned.token_id} holds no {planned.coin} any more, so there is nothing to hedge. "
+            "Nothing was sent.",
+            RefusalCode.DRIFT,
+        )
+    if now.wallet != planned.wallet or now.token != planned.token:
+        raise GateRefusedError(
+            f"#{planned.token_id} is not what it was: its owner or its coin changed. {again}",
+            RefusalCode.DRIFT,
+        )
+    if abs(now.delta - planned.delta) > planned.band * planned.delta:
+        raise GateRefusedError(
+            f"#{planned.token_id} held {planned.delta:.4g} {planned.coin} and holds "
+            f"{now.delta:.4g} now: more than the band of {planned.band:.0%}. {again}",
+            RefusalCode.DRIFT,
+        )
+    if hedge.reached > now.delta * (1 + planned.band):
+        raise GateRefusedError(
+            f"The hedge would be larger than #{planned.token_id} itself. {again}",
             RefusalCode.POLICY,
         )

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import iso_time
 from chain.base.quantity import Unknown
+from chain.exchange.orders.closing import PlanOrders
+from chain.exchange.orders.engine import current_orders
 from chain.exchange.orders.hedge import (
     HedgeAccount,
     HedgeKey,
@@ -16,30 +21,46 @@ from chain.exchange.orders.hedge import (
     PositionHedge,
     position_hedges,
 )
-from chain.exchange.orders.venue import Venue, current_orders
+from chain.exchange.orders.journal import TradeJournal
 from chain.exchange.public.market import contract_symbol
 from chain.positions.batch_reader import BatchReader
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.read.block_reader import OneBlock
 from chain.tokens.pair import Pair, pair_of
+from zuno_tui.features.trade.coins import coin_of, is_dollar, is_rated
 from zuno_tui.present.words import dollar_gain
 
 if TYPE_CHECKING:
     from agents.trade.facts import HedgeFacts
-    from chain.contracts.networks import Address
+    from chain.base.home import Home
+    from chain.contracts.networks import Address, Network
     from chain.exchange.orders.hedge import PositionHedge
-    from chain.exchange.orders.journal import TradeJournal
+    from chain.exchange.orders.order import OrderProgress, PerpetualPosition
+    from chain.exchange.orders.venue import Venue, VenueAccount
     from chain.positions.circumstances import LiquidityChange
     from chain.positions.overview import Overview, Sources
     from chain.positions.snapshot import PositionSnapshot
     from chain.tokens import Token
     from zuno_tui.app.session import Session
     from zuno_tui.features.trade.gate import Trading
+    from zuno_tui.features.trade.intents import HedgedSubject
     from zuno_tui.features.trade.venue import OpenVenue
     from zuno_tui.present.output import Json
 
 
 _DUST = 1e-9
+
+
+_MAINTENANCE = 0.005
+"""Of what is held, the margin a venue wants at least; larger positions need more."""
+
+
+def rise_to_liquidation(account: VenueAccount, mark: float, short: float) -> float | None:
+    """By which share the price may rise before the account no longer carries this short."""
+    worth = short * mark
+    if worth <= 0 or account.equity is None:
+        return None
+    return (account.equity - _MAINTENANCE * worth) / (worth * (1 + _MAINTENANCE))
 
 
 class HedgedResult(Struct, frozen=True):
@@ -53,12 +74,26 @@ class HedgedResult(Struct, frozen=True):
     account: HedgeAccount
     hedge_usd: float | None
     unknown: str = ""
+    held: float = 0.0
+    """Coins the position holds."""
+    funding_usd_a_day: float = 0.0
+    """What the short pays at the rate of now; below 0 it is paid."""
+    margin_used: float | None = None
+    """What all that is held there is worth, over the account."""
+    to_liquidation: float | None = None
+    """By which share the coin may rise before the venue closes the short."""
+    other_usd: float | None = 0.0
+    """What the hedge of the position's other coin came to."""
+
+    @property
+    def net(self) -> float:
+        return self.held - self.short
 
     @property
     def together_usd(self) -> float | None:
-        if self.position_usd is None or self.hedge_usd is None:
+        if self.position_usd is None or self.hedge_usd is None or self.other_usd is None:
             return None
-        return self.position_usd + self.hedge_usd
+        return self.position_usd + self.hedge_usd + self.other_usd
 
 
 async def read_hedges(journal: TradeJournal, venue: Venue) -> dict[HedgeKey, PositionHedge]:
@@ -69,6 +104,53 @@ async def read_hedges(journal: TradeJournal, venue: Venue) -> dict[HedgeKey, Pos
     return position_hedges(starts, await current_orders(journal, venue, set(starts)))
 
 
+def hedges_by_position(
+    hedges: Mapping[HedgeKey, PositionHedge], chain_id: int
+) -> dict[int, tuple[PositionHedge, ...]]:
+    """By the position's id on one chain; a pool of two coins has a hedge of each."""
+    found: dict[int, tuple[PositionHedge, ...]] = {}
+    for key, hedge in hedges.items():
+        if key.chain_id == chain_id:
+            found[key.token_id] = (*found.get(key.token_id, ()), hedge)
+    return found
+
+
+class StandingHedge(NamedTuple):
+    venue: str
+    key: HedgeKey
+    hedge: PositionHedge
+
+
+def hedges_on_record(journal: TradeJournal) -> tuple[StandingHedge, ...]:
+    """What is short for positions by the journal alone: no venue is asked."""
+    found = []
+    for venue in journal.venues():
+        starts = journal.hedges(venue)
+        orders: dict[str, list[OrderProgress]] = {}
+        for entry in journal.entries():
+            if entry.answer is not None:
+                orders.setdefault(entry.plan_id, []).append(entry.answer)
+        plans = [PlanOrders(plan_id, tuple(answers)) for plan_id, answers in orders.items()]
+        for key, hedge in position_hedges(starts, plans).items():
+            if abs(standing_short(hedge)) > _DUST:
+                found.append(StandingHedge(venue, key, hedge))
+    return tuple(found)
+
+
+def outliving_words(home: Home, chain_id: int, token_id: int) -> tuple[str, ...]:
+    """The hedge that a position leaves behind when it is closed or moved, and what ends it."""
+    if not home.trades.exists():
+        return ()
+    with TradeJournal.open(home.trades) as journal:
+        standing = hedges_on_record(journal)
+    return tuple(
+        f"#{token_id} has a hedge: {standing_short(one.hedge):g} {one.hedge.first.coin} short on "
+        f"{one.venue}. It stays when the position goes. Then close it: zuno unhedge {token_id}"
+        for one in standing
+        if (one.key.chain_id, one.key.token_id) == (chain_id, token_id)
+    )
+
+
 def owned_short(
     hedges: Mapping[HedgeKey, PositionHedge],
     facts: HedgeFacts,
@@ -76,7 +158,7 @@ def owned_short(
     total_short: float,
 ) -> HedgeFacts:
     """The facts with what is short for the position; what the venue does not hold is no hedge."""
-    own = hedges.get(HedgeKey(facts.chain_id, facts.token_id))
+    own = hedges.get(HedgeKey(facts.chain_id, facts.token_id, facts.coin))
     left = [(key.token_id, hedges[key].short) for key in gone if hedges[key].short > _DUST]
     short = (0.0 if own is None else standing_short(own)) + sum(coins for _, coins in left)
     waiting = 0.0 if own is None else max(-own.waiting, 0.0)
@@ -86,6 +168,12 @@ def owned_short(
             "taken_over": tuple(left),
         }
     )
+
+
+def hedging_coins(hedges: Mapping[HedgeKey, PositionHedge], position: PerpetualPosition) -> float:
+    """Of what the venue holds, that which hedges positions: never more than there is."""
+    short = sum(one.short for one in hedges.values() if one.first.symbol == position.symbol)
+    return -max(min(short, -position.quantity), 0.0)
 
 
 def standing_short(hedge: PositionHedge) -> float:
@@ -130,7 +218,24 @@ async def gone_hedges(
     )
 
 
-async def hedged_result(
+async def hedged_results(
+    opened: OpenVenue,
+    sources: Sources,
+    snapshot: PositionSnapshot,
+    tokens: Mapping[Address, Token],
+    legs: Sequence[PositionHedge],
+) -> tuple[HedgedResult, ...]:
+    """Of each coin's hedge, all of them beside what the position itself came to."""
+    found = [await _hedged_result(opened, sources, snapshot, tokens, leg) for leg in legs]
+    if len(found) == 1:
+        return tuple(found)
+    return tuple(
+        replace(one, other_usd=other.hedge_usd)
+        for one, other in zip(found, reversed(found), strict=True)
+    )
+
+
+async def _hedged_result(
     opened: OpenVenue,
     sources: Sources,
     snapshot: PositionSnapshot,
@@ -139,10 +244,12 @@ async def hedged_result(
 ) -> HedgedResult:
     """What the position and its hedge came to since its first plan, at the prices of now."""
     start, symbol = hedge.first, hedge.first.symbol
-    mark = (await opened.market.funding(symbol)).mark
+    funding = await opened.venue.contracts.funding(symbol)
+    mark = funding.mark
     since = int(min([start.time, *(fill.time for fill in hedge.fills)]))
-    account = hedge.account(await opened.market.payments(symbol, since=since))
-    held = (await opened.venue.account()).held(symbol)
+    account = hedge.account(await opened.venue.contracts.payments(symbol, since=since))
+    seen = await opened.venue.account()
+    held = seen.held(symbol)
     hedge_usd, unknown = account.result(mark), ""
     if hedge_usd is None:
         unknown = "the venue does not tell at which price funding was paid"
@@ -157,10 +264,56 @@ async def hedged_result(
         tokens[snapshot.pool.key.currency1],
         snapshot.pool.sqrt_price_x96,
     )
-    position_usd = position_gain(pair, snapshot, changes, start) if changes else None
+    position_usd = None
+    if changes:
+        units = _quote_dollars(sources.network, pair, start, snapshot, mark)
+        position_usd = position_gain(pair, snapshot, changes, start, units)
     if position_usd is None:
         unknown = "what was put in or taken out since is not known"
-    return HedgedResult(start.time, hedge.short, mark, position_usd, account, hedge_usd, unknown)
+    whole = max(-held, hedge.short)
+    return HedgedResult(
+        start.time,
+        hedge.short,
+        mark,
+        position_usd,
+        account,
+        hedge_usd,
+        unknown,
+        held=_held_of(snapshot, hedge.last, tokens),
+        funding_usd_a_day=-funding.rate_a_day * hedge.short * mark,
+        margin_used=whole * mark / seen.equity if seen.equity > 0 else None,
+        to_liquidation=rise_to_liquidation(seen, mark, whole),
+    )
+
+
+def _held_of(
+    snapshot: PositionSnapshot, start: HedgeStart, tokens: Mapping[Address, Token]
+) -> float:
+    """What the position holds of the hedged coin, in what the contract is of."""
+    key = snapshot.pool.key
+    amounts = {key.currency0: snapshot.amount0, key.currency1: snapshot.amount1}
+    return sum(
+        amount
+        / float(10 ** (tokens[address].decimals or 0))
+        * (start.rate if address == start.token else start.other_rate)
+        for address, amount in amounts.items()
+    )
+
+
+def coins_held(
+    positions: Iterable[PositionSnapshot], tokens: Mapping[Address, Token], network: Network
+) -> dict[str, float]:
+    """By coin, as venues call it, what these positions hold; dollars are no coin, and what is
+    worth a share of another is left out."""
+    sums: dict[str, float] = {}
+    for one in positions:
+        key = one.pool.key
+        for address, amount in ((key.currency0, one.amount0), (key.currency1, one.amount1)):
+            token = tokens[address]
+            if amount and not is_dollar(network, token) and not is_rated(token):
+                coin = coin_of(network, token)
+                sums[coin] = sums.get(coin, 0.0) + amount / 10 ** (token.decimals or 0)
+    return sums
 
 
 def position_gain(
@@ -168,8 +321,12 @@ def position_gain(
     snapshot: PositionSnapshot,
     changes: Sequence[LiquidityChange],
     start: HedgeStart,
+    units: tuple[float, float] = (1.0, 1.0),
 ) -> float | None:
-    """Its worth and fees less those at the start; what moved meanwhile at the price of now."""
+    """Its worth and fees less those at the start; what moved meanwhile at the price of now.
+
+    The units are what the pair's second token was worth in dollars at the start, and is now.
+    """
     amount0, amount1 = snapshot.amount0 + snapshot.fees0, snapshot.amount1 + snapshot.fees1
     for change in changes:
         if change.place.block_number <= start.block:
@@ -181,7 +338,23 @@ def position_gain(
         amount1 += sign * change.amounts.value.amount1 + change.fees.value.amount1
     before = _dollars(pair, int(start.amount0), int(start.amount1), int(start.sqrt_price_x96))
     worth = _dollars(pair, amount0, amount1, snapshot.pool.sqrt_price_x96)
-    return None if worth is None or before is None else worth - before
+    return None if worth is None or before is None else worth * units[1] - before * units[0]
+
+
+def _quote_dollars(
+    network: Network, pair: Pair, start: HedgeStart, snapshot: PositionSnapshot, mark: float
+) -> tuple[float, float]:
+    """By the contract's mark, then and now: the pool tells what one coin is in the other."""
+    if is_dollar(network, pair.quote):
+        return 1.0, 1.0
+    worths = []
+    moments = (int(start.sqrt_price_x96), start.mark), (snapshot.pool.sqrt_price_x96, mark)
+    for sqrt_price_x96, at_mark in moments:
+        price = pair.price(sqrt_price_x96)
+        coin = at_mark * start.rate
+        apart = start.token == pair.base.address and price is not None
+        worths.append(coin / price.value if apart and price is not None else coin)
+    return worths[0], worths[1]
 
 
 def _dollars(pair: Pair, amount0: int, amount1: int, sqrt_price_x96: int) -> float | None:
@@ -193,8 +366,21 @@ def _dollars(pair: Pair, amount0: int, amount1: int, sqrt_price_x96: int) -> flo
     return float(coins * price.value + quote / 10 ** (pair.quote.decimals or 0))
 
 
+class CoinDelta(NamedTuple):
+    """What positions hold of a coin, and what is short of it for them."""
+
+    coin: str
+    held: float
+    short: float
+
+
 class HedgeResults(Struct, frozen=True):
     results: tuple[tuple[PositionHedge, HedgedResult], ...] = ()
+    left: tuple[PositionHedge, ...] = ()
+    """Of positions that are no more."""
+    deltas: tuple[CoinDelta, ...] = ()
+    wanted: tuple[str, ...] = ()
+    """Commands somebody typed while the venue did not answer."""
     trouble: str = ""
     """Why they are not known."""
 
@@ -205,7 +391,6 @@ async def read_hedge_results(
     """Of positions that are held and were ever hedged; without trades nothing is asked for."""
     if not session.home.trades.exists():
         return HedgeResults()
-    from chain.exchange.orders.hedge import HedgeKey
     from zuno_tui.features.trade.venue import (
         CLOSED_TO_LOOKERS,
         VenueUnreadError,
@@ -214,35 +399,59 @@ async def read_hedge_results(
     )
 
     chain_id = session.network.chain_id
-    results = []
+    held = {one.token_id: one for seen in overviews for one in seen.wallet.positions}
+    owners = {seen.wallet.owner for seen in overviews}
+    tokens = {address: token for seen in overviews for address, token in seen.tokens.items()}
+    results: list[tuple[PositionHedge, HedgedResult]] = []
+    left: list[PositionHedge] = []
     try:
         if not has_hedges(session.home):
             return HedgeResults()
         async with open_venue(session) as opened:
             hedges = await read_hedges(opened.journal, opened.venue)
-            for overview in overviews:
-                for snapshot in overview.wallet.positions:
-                    hedge = hedges.get(HedgeKey(chain_id, snapshot.token_id))
-                    if hedge is not None:
-                        result = await hedged_result(
-                            opened, sources, snapshot, overview.tokens, hedge
-                        )
-                        results.append((hedge, result))
+            for token_id, legs in hedges_by_position(hedges, chain_id).items():
+                snapshot = held.get(token_id)
+                if snapshot is not None:
+                    told = await hedged_results(opened, sources, snapshot, tokens, legs)
+                    results += zip(legs, told, strict=True)
+                else:
+                    left += [
+                        leg
+                        for leg in legs
+                        if leg.first.wallet in owners and standing_short(leg) > _DUST
+                    ]
     except (VenueUnreadError, *CLOSED_TO_LOOKERS) as error:
         return HedgeResults(trouble=str(error))
-    return HedgeResults(tuple(results))
+    short: dict[str, float] = {}
+    for hedge in (*(hedge for hedge, _ in results), *left):
+        short[hedge.first.coin] = short.get(hedge.first.coin, 0.0) + hedge.short
+    coins = coins_held(held.values(), tokens, session.network)
+    deltas = [CoinDelta(coin, coins.get(coin, 0.0), sold) for coin, sold in short.items()]
+    wanted = [f"zuno unhedge {one}{part}" for one, part in wanted_closings(session).items()]
+    return HedgeResults(tuple(results), tuple(left), tuple(deltas), tuple(wanted))
 
 
 def hedged_lines(hedge: PositionHedge, result: HedgedResult) -> tuple[str, ...]:
-    """Two lines: the sum, and what the hedge's part is made of."""
+    """The sum, what the hedge's part is made of, and how long the venue carries it."""
     start, account = hedge.first, result.account
     why = f" ({result.unknown})" if result.unknown else ""
     return (
         f"#{start.token_id} and its hedge since {iso_time(result.since)[:16].replace('T', ' ')}: "
         f"position {dollar_gain(result.position_usd)}, hedge {dollar_gain(result.hedge_usd)}, "
         f"together {dollar_gain(result.together_usd)}{why}",
-        f"  {result.short:g} {start.coin} short of {start.symbol} at {result.mark:,.2f}, "
-        f"fees ${account.fees:,.2f}, funding {dollar_gain(account.funding)}",
+        f"  long {result.held:.4g} {start.coin}, short {result.short:g} at {result.mark:,.2f}, net "
+        f"{result.net:+.4g}; fees ${account.fees:,.2f}, funding {dollar_gain(account.funding)} so "
+        f"far, {dollar_gain(-result.funding_usd_a_day)} a day",
+        *_margin_line(result, start.coin),
+    )
+
+
+def _margin_line(result: HedgedResult, coin: str) -> tuple[str, ...]:
+    if result.margin_used is None or result.to_liquidation is None or result.short <= _DUST:
+        return ()
+    return (
+        f"  the account carries {result.margin_used:.2f}× its worth there; {coin} may rise by "
+        f"about {max(result.to_liquidation, 0.0):.0%} before the venue closes the short",
     )
 
 
@@ -258,7 +467,12 @@ def hedged_document(hedge: PositionHedge, result: HedgedResult) -> dict[str, Jso
         "ratio": hedge.last.ratio,
         "short": result.short,
         "waiting": hedge.waiting,
+        "long": result.held,
+        "net": result.net,
         "mark": result.mark,
+        "fundingUsdADay": result.funding_usd_a_day,
+        "marginUsed": result.margin_used,
+        "riseToLiquidation": result.to_liquidation,
         "feesUsd": account.fees,
         "fundingUsd": account.funding,
         "positionUsd": result.position_usd,
@@ -273,6 +487,16 @@ def hedge_result_lines(found: HedgeResults) -> tuple[str, ...]:
     if found.trouble:
         return ("", f"Hedges are not known: {found.trouble}")
     lines = [line for hedge, result in found.results for line in hedged_lines(hedge, result)]
+    lines += [
+        f"#{hedge.first.token_id} is gone, and {standing_short(hedge):g} {hedge.first.coin} is "
+        f"still short for it. Close it: zuno unhedge {hedge.first.token_id}"
+        for hedge in found.left
+    ]
+    lines += [
+        f"{one.coin}: {one.held:.4g} held, {one.short:.4g} short, net {one.held - one.short:+.4g}"
+        for one in found.deltas
+    ]
+    lines += [f"Asked for while the venue was silent: {command}" for command in found.wanted]
     return ("", *lines) if lines else ()
 
 
@@ -280,4 +504,48 @@ def hedge_results_document(found: HedgeResults) -> Json:
     """None where they are not known."""
     if found.trouble:
         return None
-    return [hedged_document(hedge, result) for hedge, result in found.results]
+    held: list[Json] = [hedged_document(hedge, result) for hedge, result in found.results]
+    left: list[Json] = [
+        {
+            "tokenId": hedge.first.token_id,
+            "chainId": hedge.first.chain_id,
+            "coin": hedge.first.coin,
+            "symbol": hedge.first.symbol,
+            "short": hedge.short,
+            "waiting": hedge.waiting,
+            "gone": True,
+        }
+        for hedge in found.left
+    ]
+    return [*held, *left]
+
+
+_WANTED = "unhedge-wanted"
+"""Closings somebody asked for while the venue did not answer."""
+
+
+def note_wanted(session: Session, subject: HedgedSubject, percent: int | None) -> None:
+    with closing(session.open_store()) as store:
+        part = "" if percent is None else f" {percent}"
+        store.put(_WANTED, _wanted_key(session, subject), part, now=time.time())
+
+
+def forget_wanted(session: Session, subject: HedgedSubject) -> None:
+    with closing(session.open_store()) as store:
+        store.forget_key(_WANTED, _wanted_key(session, subject))
+
+
+def wanted_closings(session: Session) -> dict[str, str]:
+    """By position or "all", the part that was to be closed, as it is typed."""
+    with closing(session.open_store()) as store:
+        kept = store.items(_WANTED)
+    here = _wanted_key(session, "")
+    return {
+        key.removeprefix(here): str(part)
+        for key, part in sorted(kept.items())
+        if key.startswith(here)
+    }
+
+
+def _wanted_key(session: Session, subject: HedgedSubject | Literal[""]) -> str:
+    return f"{session.network.chain_id}:{subject}"

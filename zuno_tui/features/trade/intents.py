@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
-from zuno_tui.catalog.arguments import TOKEN_ID
+from zuno_tui.catalog.arguments import DETERMINISTIC, read_percent, read_token_id
 from zuno_tui.catalog.command import Argument, Intent
 
 ModeName = Literal["swing", "position"]
@@ -43,17 +43,96 @@ class Trade(Intent, frozen=True):
         ),
         MODE,
         EMERGENCY,
+        DETERMINISTIC,
     )
 
     subject: str
     mode: ModeName = "swing"
     emergency: bool = False
+    deterministic: bool = False
+
+
+HedgedSubject: TypeAlias = int | Literal["all"]
+"""A position by its number, or every one."""
+
+
+def read_hedged(text: str) -> HedgedSubject:
+    return "all" if text.lower() == "all" else read_token_id(text)
+
+
+NEUTRAL, BAND = 1.0, 0.2
+_SHARES = {"neutral": 1.0, "full": 1.0, "half": 0.5, "quarter": 0.25}
+
+
+def read_share(text: str) -> float:
+    """Above 0, at most 1."""
+    word = text.lower()
+    if word in _SHARES:
+        return _SHARES[word]
+    number = word.removesuffix("%")
+    try:
+        share = float(number) / (100 if word.endswith("%") else 1)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise ValueError(f"{text!r} is no share: neutral, 0.5 or 25%")
+    return share
+
+
+def write_share(share: float) -> str:
+    return f"{share * 100:g}%"
+
+
+_SUBJECT = Argument("token_id", "a position's number, or all", metavar="ID|all", read=read_hedged)
+_TARGET = Argument(
+    "--target",
+    "of its coins, what should be short: neutral, 0.5 or 25%",
+    metavar="SHARE",
+    read=read_share,
+    write=write_share,
+    default=NEUTRAL,
+)
+_BAND = Argument(
+    "--band",
+    "how far it may be off before you are told to adjust it",
+    metavar="SHARE",
+    read=read_share,
+    write=write_share,
+    default=BAND,
+)
 
 
 class Hedge(Intent, frozen=True):
     command: ClassVar = ("hedge",)
-    arguments: ClassVar = (TOKEN_ID, MODE, EMERGENCY)
+    arguments: ClassVar = (_SUBJECT, _TARGET, _BAND, MODE, EMERGENCY, DETERMINISTIC)
 
-    token_id: int
+    token_id: HedgedSubject
+    target: float = NEUTRAL
+    band: float = BAND
     mode: ModeName = "swing"
     emergency: bool = False
+    deterministic: bool = False
+
+
+def _read_part(text: str) -> int:
+    percent = read_percent(text)
+    if not 1 <= percent <= 100:
+        raise ValueError("a part is from 1 to 100 percent")
+    return percent
+
+
+class Unhedge(Intent, frozen=True):
+    command: ClassVar = ("unhedge",)
+    arguments: ClassVar = (
+        _SUBJECT,
+        Argument(
+            "percent",
+            "of the hedge; all of it where none is given",
+            metavar="PERCENT",
+            read=_read_part,
+            optional=True,
+        ),
+    )
+
+    token_id: HedgedSubject
+    percent: int | None = None

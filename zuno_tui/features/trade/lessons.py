@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanDocument
-from agents.memory.embedding import installed_embedder
 from agents.memory.lesson_writing import kind_records, worded
 from agents.memory.memory import EndedTrade, ExitKind, PostMortem, TradeMemory, TradeSetup, written
 from agents.trade.data_set import DataSet, DataSetRow, EndedRow, OrderRow, SentRow, run_row
 from agents.trade.facts import DeskRecord, Lesson, SetupRecord
 from chain.exchange.orders.closing import TradeClosing, closings
+from chain.exchange.orders.engine import current_orders
 from chain.exchange.orders.order import OrderProgress, OrderType
-from chain.exchange.orders.venue import current_orders
 from zuno_tui.features.trade.plans import stored_trade
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ _HOW: dict[OrderType, ExitKind] = {
 
 @contextmanager
 def trade_memory(session: Session) -> Iterator[TradeMemory]:
-    memory = TradeMemory(session.home.memory, installed_embedder())
+    memory = TradeMemory(session.home.memory)
     try:
         yield memory
     finally:
@@ -113,6 +112,7 @@ def setup_of(plan: TradePlan) -> TradeSetup:
         tuple(anomaly.value for anomaly in plan.anomalies),
         tuple(f"{finding.expert.value} {finding.bias.value}" for finding in plan.findings),
         None if plan.odds is None else plan.odds.win_pct,
+        None if plan.odds is None else plan.odds.fair_pct,
     )
 
 
@@ -144,14 +144,19 @@ def recalled(memory: TradeMemory, symbol: str, setup: str) -> tuple[Lesson, ...]
 
 
 def desk_record(ended: list[PostMortem]) -> DeskRecord:
-    """How often trades with odds won, and how far the odds were off."""
+    """How often trades won, how often chance would have, and how far the odds were off."""
     told = [
-        (one.win_pct / 100, one.won)
+        (one.win_pct / 100, one.fair_pct / 100, one.won)
         for one in ended
-        if one.win_pct is not None and one.won is not None
+        if one.win_pct is not None and one.fair_pct is not None and one.won is not None
     ]
-    brier = sum((odds - won) ** 2 for odds, won in told) / len(told) if told else None
-    return DeskRecord(resolved=len(told), won=sum(won for _, won in told), brier=brier)
+    brier = sum((odds - won) ** 2 for odds, _, won in told) / len(told) if told else None
+    return DeskRecord(
+        resolved=len(told),
+        won=sum(won for _, _, won in told),
+        fair_wins=sum(fair for _, fair, _ in told),
+        brier=brier,
+    )
 
 
 def _plan(session: Session, plan_id: str) -> TradePlan | None:

@@ -37,8 +37,8 @@ from zuno_tui.settings.schema import RoleModelTable
 if TYPE_CHECKING:
     from agents.bus.transport import BusLimits
     from agents.model.interface import Model
-    from agents.trade.services import ChartArtist
     from zuno_tui.app.session import Session
+    from zuno_tui.features.trade.chart import PngArtist
     from zuno_tui.settings.load import Settings
 
 
@@ -159,7 +159,7 @@ class OpenModels(Struct, frozen=True):
     chat: Model | None = None
     """Who answers questions from facts."""
 
-    def artist(self, record: Path, *, reported: bool) -> ChartArtist | None:
+    def artist(self, record: Path, *, reported: bool) -> PngArtist | None:
         """Who draws for the role that sees, and for a report that is sent; a picture that nobody
         looks at is not drawn."""
         if not (reported or GEOMETRY in self.names) or find_spec("matplotlib") is None:
@@ -176,8 +176,9 @@ async def open_models(
     """For as long as the block lasts."""
     chosen = desk_models(session.settings, os.environ)
     settings = debate_settings(session.settings, os.environ, profile=None, deterministic=False)
-    wanted = None if rules_only(session.settings, os.environ) else chosen.models
-    if wanted is None and chosen.narrative is None:
+    alone = session.flags.deterministic or rules_only(session.settings, os.environ)
+    wanted = chosen.models
+    if alone or (wanted is None and chosen.narrative is None):
         yield OpenModels()
         return
     from agents.model.abilities import AbilityMemory

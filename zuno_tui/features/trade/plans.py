@@ -20,13 +20,19 @@ def stored_trade(session: Session, plan_id: str | None) -> tuple[TradePlan, Plan
     return trade_plan_in(document), document
 
 
-def last_decision(session: Session, symbol: str) -> PastDecision | None:
-    """The newest plan on this contract, for consistency; one that cannot be read is none."""
+def last_plan(session: Session, symbol: str) -> TradePlan | None:
+    """The newest where it is on this contract; one that cannot be read is none."""
     try:
         plan, _ = stored_trade(session, None)
     except (DamagedPlanError, NoSuchPlanError):
         return None
-    if plan.symbol != symbol or plan.regime is None:
+    return plan if plan.symbol == symbol else None
+
+
+def last_decision(session: Session, symbol: str) -> PastDecision | None:
+    """What was decided last on this contract, for consistency."""
+    plan = last_plan(session, symbol)
+    if plan is None or plan.regime is None:
         return None
     return PastDecision(
         plan_id=plan.plan_id,

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from agents.monitor.deliver.channel import DELIVERY_LIMITS, Delivered
 from agents.monitor.deliver.delivery import unclickable
 from agents.monitor.deliver.telegram import BotConnection, ChatReply, TelegramSettings, send_reply
+from chain.base.clean_text import clean_text
 from chain.base.home import Home, write_atomically
 from chain.base.locks import locked
 from chain.base.units import DAY
@@ -78,7 +79,18 @@ def report_lines(
         if isinstance(turn, dict)
     ]
     view = replace(run_of_plan(plan, ""), progress=sent)
-    return [*run_lines(view, width), "", *said]
+    case = [wrapped(line, indent=2) for line in case_lines(plan)]
+    return [*run_lines(view, width), "", *case, *said]
+
+
+def case_lines(plan: TradePlan) -> tuple[str, ...]:
+    """What the judge drafted beside the decision itself."""
+    told = {
+        "meant to be held": plan.hold_duration,
+        "what it should bring": plan.ev_rationale,
+        "it rests on": ", ".join(plan.key_factors),
+    }
+    return tuple(f"{name}: {clean_text(words)}" for name, words in told.items() if words)
 
 
 def report_channel(session: Session) -> TelegramSettings | None:

@@ -23,19 +23,20 @@ from agents.trade.payloads import (
 )
 from agents.trade.terms import ExpertName, SectionName, SectionStatus, TradeDecision
 from chain.base.clean_text import clean_text
+from chain.base.units import age_text
 from zuno_tui.features.trade.drawing import chip_lines, sections, verdict_lines
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import plain
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.transcript import line_width
-from zuno_tui.present.words import age_text
+from zuno_tui.present.words import dollar_gain
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Payload
     from agents.bus.plan_store import PlanDocument
     from agents.trade.facts import ContextSection
     from agents.trade.findings import AnyFinding, ConflictMap, KeyLevels, RegimeCall
-    from agents.trade.plan import HedgePlan, LadderStep, PlannedOrder, TradeOdds, TradePlan
+    from agents.trade.plan import HedgeOutlook, LadderStep, PlannedOrder, TradeOdds, TradePlan
 
 
 LampState = Literal["waiting", "fresh", "stale", "missing"]
@@ -385,8 +386,8 @@ def _age(section: ContextSection, read_at: int | None) -> str:
 
 def regime_chip(regime: RegimeCall) -> RegimeChip:
     return RegimeChip(
-        regime.regime.value,
-        f"{regime.risk_budget_pct:g} %",
+        regime.regime.value.replace("_", " ").lower(),
+        f"{regime.risk_budget_pct:g}%",
         regime.risk_bias,
         clean_text(regime.rationale),
         clean_text(regime.trust_directive),
@@ -454,7 +455,7 @@ def _row(title: str, step: LadderStep, before: LadderStep | None) -> LadderRow:
         title,
         _change(last.decision.value, step.decision.value),
         _change(f"{last.allocation_pct:.3g} %", f"{step.allocation_pct:.3g} %"),
-        _change(f"{last.leverage:g}×", f"{step.leverage:g}×"),
+        _change(f"{last.leverage:.3g}×", f"{step.leverage:.3g}×"),
         _change(f"${last.notional_usd:,.0f}", f"${step.notional_usd:,.0f}"),
         ", ".join(note.replace("_", " ") for note in step.notes),
         took=(step.decision, step.allocation_pct, step.leverage)
@@ -473,9 +474,23 @@ def verdict(plan: TradePlan) -> TradeVerdict:
         "failed" if plan.by_failure else kind,
         decision_words(plan),
         clean_text(plan.reason),
-        (*_hedge_lines(plan.hedge), *_odds_lines(plan.odds, plan), *_account_line(plan)),
+        (*_hedge_lines(plan), *_odds_lines(plan.odds, plan), *_account_line(plan)),
         tuple(order_words(order, plan.coin) for order in plan.orders),
         "" if plan.reasoning is None else clean_text(plan.reasoning.counter_scenario),
+    )
+
+
+_SIDES = {"buy": "BUY", "sell": "SELL"}
+
+
+def orders_words(plan: TradePlan) -> str:
+    """What is traded, from the orders themselves."""
+    sums: dict[str, float] = {}
+    for order in plan.trading_orders:
+        sums[order.side] = sums.get(order.side, 0.0) + order.quantity
+    return ", ".join(
+        f"{_SIDES[side]} {coins:g} {plan.coin} (${coins * plan.mark:,.2f})"
+        for side, coins in sums.items()
     )
 
 
@@ -483,29 +498,75 @@ def decision_words(plan: TradePlan) -> str:
     """A HOLD that something missing brought about is told apart from one that was judged."""
     if plan.by_failure:
         return f"{plan.decision.value} BY FAILURE"
-    size = f" {plan.quantity:g} {plan.coin} (${plan.notional_usd:,.2f})" if plan.quantity else ""
-    words = f"{plan.decision.value}{size}"
-    if plan.missing:
+    words = " · ".join(filter(None, (_title(plan), orders_words(plan))))
+    if plan.missing and plan.hedge is None:
         return f"{words} (degraded: {len(plan.missing)}/{len(SOURCE_TITLES)} sources dark)"
     return words
 
 
-def _hedge_lines(hedge: HedgePlan | None) -> Iterator[str]:
+def _title(plan: TradePlan) -> str:
+    if plan.hedge is None or plan.decision is TradeDecision.HOLD:
+        return plan.decision.value
+    number = plan.hedge.position.token_id
+    closes = plan.decision is TradeDecision.CANCEL_AND_CLOSE
+    return f"{'CLOSE HEDGE' if closes else 'HEDGE'} #{number}"
+
+
+def _hedge_lines(plan: TradePlan) -> Iterator[str]:
+    hedge = plan.hedge
     if hedge is None:
         return
-    position = hedge.position
-    yield (
-        f"delta {position.delta:.4g} {position.coin}, gamma {position.gamma:.3g}, short "
-        f"{hedge.held:g} {position.coin} now"
+    position, coin = hedge.position, hedge.position.coin
+    yield ""
+    yield _columns("", "now", "after")
+    if position.delta:
+        yield _columns(f"{coin} held", f"{position.delta:.4g}", f"{position.delta:.4g}")
+    target = f"target {hedge.ratio:.0%}" if position.delta else ""
+    yield _columns(f"{coin} short", f"{hedge.held:.4g}", f"{hedge.reached:.4g}", target)
+    if position.delta:
+        moves = f"{position.gamma * 100:+.3g} {coin} a $100 rise".replace("-", "−")
+        before = f"{position.delta - hedge.held:.3g}"
+        yield _columns("net", before, f"{hedge.net_delta:.3g}", moves)
+    if plan.leverage_before is not None and plan.leverage_after is not None:
+        yield _columns(
+            "leverage",
+            f"{plan.leverage_before:.2f}×",
+            f"{plan.leverage_after:.2f}×",
+            f"of an account of ${plan.equity or 0:,.0f}",
+        )
+    if hedge.cost_usd_a_day is not None:
+        yield _columns("funding", "", f"{dollar_gain(-hedge.cost_usd_a_day)}", "a day")
+    if hedge.outlook is not None:
+        yield from _outlook_lines(hedge.outlook, position.band)
+    if position.unhedged_coin:
+        yield f"{position.unhedged_coin} in it stays unhedged: the venue has no contract of it"
+    if position.other_coin:
+        yield (
+            f"{position.other_coin} in it takes a plan of its own: zuno hedge {position.token_id}"
+        )
+    if hedge.argued is not None:
+        left = position.delta * (hedge.ratio - hedge.argued)
+        what = f"{hedge.argued:.0%} only" if hedge.argued else "nothing"
+        yield ""
+        yield f"the experts would hedge {what}: {left:.3g} {coin} would go on moving with the price"
+    yield ""
+
+
+def _outlook_lines(outlook: HedgeOutlook, band: float) -> Iterator[str]:
+    yield ""
+    yield _columns("a usual week", "moves it", "for")
+    yield _columns("not hedged", f"±${outlook.unhedged_usd:,.0f}", "")
+    yield _columns("left alone", f"±${outlook.once_usd:,.0f}", f"${outlook.once_cost_usd:,.2f}")
+    yield _columns(
+        f"adjusted ×{outlook.adjustments:.0f}",
+        f"±${outlook.adjusted_usd:,.0f}",
+        f"${outlook.adjusted_cost_usd:,.2f}",
+        f"by you: an alert at {band:.0%} off",
     )
-    cost = hedge.cost_usd_a_day
-    words = (
-        "unknown" if cost is None else f"{'costs' if cost > 0 else 'pays'} ${abs(cost):.2f} a day"
-    )
-    yield (
-        f"hedge {hedge.ratio:.0%}: {hedge.wanted:g} {position.coin} wanted, {hedge.reached:g} "
-        f"reached; net delta {hedge.net_delta:.4g} {position.coin}; funding {words}"
-    )
+
+
+def _columns(name: str, first: str, second: str, beside: str = "") -> str:
+    return f"{name:<14} {first:>10} {second:>10}  {beside}".rstrip()
 
 
 def _odds_lines(odds: TradeOdds | None, plan: TradePlan) -> Iterator[str]:
@@ -515,16 +576,22 @@ def _odds_lines(odds: TradeOdds | None, plan: TradePlan) -> Iterator[str]:
         yield (
             f"entry {plan.entry:,.2f}, stop {plan.stop:,.2f}, take profit {plan.take_profit:,.2f}"
         )
+    record = odds.record
+    past = (
+        f"{record.won} of {record.resolved} trades won, {record.fair_wins:.1f} by chance"
+        if record.resolved
+        else "no trade has ended yet"
+    )
     yield (
-        f"odds {odds.win_pct:.0f} % ({odds.record.resolved} of the desk's trades have ended; it "
-        f"claims {odds.claimed_pct:.0f} %), break-even {odds.break_even_pct:.0f} %, without drift "
-        f"{odds.fair_pct:.0f} %; +{odds.profit_pct:.2f} % or −{odds.loss_pct:.2f} %, "
+        f"odds {odds.win_pct:.0f} %: by chance {odds.fair_pct:.0f} %, {past}; break-even "
+        f"{odds.break_even_pct:.0f} %; +{odds.profit_pct:.2f} % or −{odds.loss_pct:.2f} %, "
         f"expected {odds.expected_pct:+.2f} % after costs"
     )
 
 
 def _account_line(plan: TradePlan) -> Iterator[str]:
-    if plan.leverage_before is None or plan.leverage_after is None or plan.equity is None:
+    known = plan.leverage_before, plan.leverage_after, plan.equity
+    if plan.hedge is not None or None in known:
         return
     yield (
         f"account ${plan.equity:,.2f}, leverage {plan.leverage_before:.2f}× before, "
@@ -535,10 +602,19 @@ def _account_line(plan: TradePlan) -> Iterator[str]:
 def order_words(order: PlannedOrder, coin: str) -> str:
     price = "at any price" if order.price is None else f"at {order.price:,.2f}"
     words = f"{order.purpose.replace('_', ' ')}: {order.side} {order.quantity:g} {coin} {price}"
+    if order.finishes:
+        return f"then: {order.side} at once what is left of it, at most {order.quantity:g} {coin}"
     if order.type == "maker":
-        words += f" or better, resting, for {(order.expires_seconds or 0) // 60} minutes"
+        words += f" or better, resting, for {_duration(order.expires_seconds or 0)}"
     if order.type == "sliced":
         words += f", {order.slices} parts {order.slice_seconds // 60} minutes apart"
     if order.type == "limit_taker":
         words += ", or better, at once"
     return f"{words}, reduce-only" if order.reduce_only else words
+
+
+def _duration(seconds: int) -> str:
+    return f"{seconds} seconds" if seconds < _MINUTES else f"{seconds // 60} minutes"
+
+
+_MINUTES = 120

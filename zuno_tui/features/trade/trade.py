@@ -4,34 +4,37 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agents.trade.facts import HedgeFacts
-from agents.trade.opinions import RangeExposure
 from agents.trade.terms import TradeMode
-from chain.contracts.networks import NATIVE, Network
-from chain.exchange.orders.hedge import HedgeKey
-from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.overview import OnePosition, Sources, read_one
-from chain.tokens.pair import pair_of
-from chain.tokens.token import TokenClass, listed_token
+from chain.exchange.orders.venue import AccountCheck
+from chain.exchange.public.market import contract_symbol
+from chain.positions.overview import OnePosition, Sources, read_overview
+from chain.prices.market_http import MarketError
 from zuno_tui.app.confirming import may_have_sent, require_typed
-from zuno_tui.app.inspect import MissingPositionError
 from zuno_tui.app.session import Session, say
-from zuno_tui.features.trade.gate import ApprovedTrade, apply_trade, approve_trade, waiting_trade
+from zuno_tui.features.trade.gate import (
+    ApprovedTrade,
+    apply_trade,
+    approve_trade,
+    waiting_trade,
+)
+from zuno_tui.features.trade.hedged_position import hedge_legs, in_contracts, read_position
 from zuno_tui.features.trade.hedges import (
     hedged_document,
     hedged_lines,
-    hedged_result,
+    hedged_results,
+    hedges_by_position,
     owned_facts,
     read_hedges,
 )
 from zuno_tui.features.trade.lessons import keep_run, keep_sent, learn, trade_memory
 from zuno_tui.features.trade.plans import stored_trade
-from zuno_tui.features.trade.report import report_files, report_lines, report_run
-from zuno_tui.features.trade.run_view import order_words, trade_answer
+from zuno_tui.features.trade.report import case_lines, report_files, report_lines, report_run
+from zuno_tui.features.trade.run_view import order_words, orders_words, trade_answer
 from zuno_tui.features.trade.trading import ArguedTrade, argue_trade, open_trading
 from zuno_tui.features.trade.venue import OpenVenue
 from zuno_tui.gate.refusal import GateRefusedError
@@ -43,72 +46,15 @@ from zuno_tui.present.words import dollar_gain
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from agents.trade.facts import HedgeFacts
     from agents.trade.plan import TradePlan
+    from chain.exchange.orders.engine import OrderNotice
+    from chain.exchange.orders.hedge import PositionHedge
     from chain.exchange.orders.order import OrderProgress, PerpetualPosition
-    from chain.tokens import Token
     from zuno_tui.features.trade.gate import Trading
+    from zuno_tui.features.trade.hedges import HedgedResult
+    from zuno_tui.features.trade.intents import Hedge, HedgedSubject
     from zuno_tui.present.output import Json
-
-_WRAPPED = {"WBTC": "BTC", "CBBTC": "BTC"}
-
-
-def hedge_facts(network: Network, one: OnePosition) -> HedgeFacts:
-    """Refuses what has no dollar side: what it moves with is no one coin's price."""
-    position, pool = one.snapshot, one.snapshot.pool
-    tokens = one.tokens[pool.key.currency0], one.tokens[pool.key.currency1]
-    pair = pair_of(network, *tokens, pool.sqrt_price_x96)
-    dollars = [_is_dollar(network, token) for token in (pair.base, pair.quote)]
-    price = pair.price(pool.sqrt_price_x96)
-    if dollars != [False, True] or price is None:
-        raise GateRefusedError(
-            f"#{position.token_id} holds {pair.name}: a hedge needs one coin against a dollar. "
-            "See what each position holds: zuno positions"
-        )
-    identity = position.identity
-    ticks = (identity.tick_upper, identity.tick_lower)
-    bounds = [
-        pair.price(sqrt_price_at_tick(tick)) for tick in (ticks if pair.inverted else ticks[::-1])
-    ]
-    lower, upper = (0.0 if bound is None else bound.value for bound in bounds)
-    decimals = [token.decimals or 0 for token in tokens]
-    exposure = RangeExposure(position.liquidity / float(10 ** (sum(decimals) / 2)), lower, upper)
-    amounts = (position.amount0, position.amount1)
-    if pair.inverted:
-        amounts = amounts[::-1]
-    coins = amounts[0] / 10 ** (pair.base.decimals or 0)
-    quoted = amounts[1] / 10 ** (pair.quote.decimals or 0)
-    return HedgeFacts(
-        token_id=position.token_id,
-        chain_id=network.chain_id,
-        network=network.name,
-        block=position.block.number,
-        pair=pair.name,
-        coin=coin_of(network, pair.base),
-        delta=coins,
-        gamma=exposure.gamma(price.value),
-        lower=lower,
-        upper=upper,
-        worth_usd=coins * price.value + quoted,
-        price=price.value,
-        amount0=position.amount0 + position.fees0,
-        amount1=position.amount1 + position.fees1,
-        sqrt_price_x96=pool.sqrt_price_x96,
-        wallet=position.owner,
-        token=pair.base.address,
-    )
-
-
-def coin_of(network: Network, token: Token) -> str:
-    """What venues call it: wrapped coins trade under their own name."""
-    if token.address in (NATIVE, network.wrapped_native):
-        return network.native_symbol
-    return _WRAPPED.get(token.label.upper(), token.label.upper())
-
-
-def _is_dollar(network: Network, token: Token) -> bool:
-    listed = listed_token(network, token.address)
-    return listed is not None and listed.kind is TokenClass.DOLLAR
-
 
 TRADE_WORD = "trade"
 _PAGE_WIDTH = 110
@@ -134,52 +80,95 @@ async def _argued_answer(session: Session, done: ArguedTrade) -> CommandAnswer:
     return trade_answer(done.ended.plan, done.document)
 
 
-async def hedged(
-    session: Session, token_id: int, mode: str, *, emergency: bool = False
+async def hedged(session: Session, asked: Hedge) -> CommandAnswer:
+    """What each position and its hedge have come to, and a plan that brings it to its target."""
+    async with session.sources() as sources, open_trading(session) as trading:
+        answers = [
+            answer
+            for token_id in await _meant(session, sources, asked.token_id)
+            for answer in await _hedged(session, sources, trading, asked, token_id)
+        ]
+    if len(answers) == 1:
+        return answers[0]
+    return CommandAnswer(
+        lines=tuple(line for answer in answers for line in (*answer.lines, "")),
+        document=[answer.document for answer in answers],
+        remarks=tuple(remark for answer in answers for remark in answer.remarks),
+        code=max((answer.code for answer in answers), default=DONE),
+    )
+
+
+async def _meant(session: Session, sources: Sources, subject: HedgedSubject) -> tuple[int, ...]:
+    """Of all, those that hold a coin."""
+    if subject != "all":
+        return (subject,)
+    overview = await read_overview(sources, session.address, session.settings.unit)
+    found = []
+    for snapshot in overview.wallet.positions:
+        with suppress(GateRefusedError):
+            if any(leg.delta for leg in hedge_legs(session.network, snapshot, overview.tokens)):
+                found.append(snapshot.token_id)
+    if not found:
+        raise GateRefusedError("No position here holds a coin. See them: zuno positions")
+    return tuple(found)
+
+
+async def _hedged(
+    session: Session, sources: Sources, trading: Trading, asked: Hedge, token_id: int
+) -> tuple[CommandAnswer, ...]:
+    """A plan for each coin it holds; before the first, what its hedges have come to."""
+    one = await read_position(session, sources, token_id)
+    chain_id = session.network.chain_id
+    hedges = await read_hedges(trading.journal, trading.venue)
+    own = hedges_by_position(hedges, chain_id).get(token_id, ())
+    opened = OpenVenue(trading.market, trading.venue, trading.journal, trading.fees)
+    results = await hedged_results(opened, sources, one.snapshot, one.tokens, own)
+    answers = []
+    for facts in await _legs(session, sources, trading, asked, one):
+        done = await argue_trade(
+            session, trading, facts.coin, TradeMode(asked.mode), facts, emergency=asked.emergency
+        )
+        answers.append(await _argued_answer(session, done))
+    told = tuple(zip(own, results, strict=True))
+    return (_with_results(answers[0], told), *answers[1:]) if told else tuple(answers)
+
+
+def _with_results(
+    answer: CommandAnswer, told: tuple[tuple[PositionHedge, HedgedResult], ...]
 ) -> CommandAnswer:
-    """What the position and its hedge have come to, and what the desk makes of it now."""
-    async with session.sources() as sources:
-        one = await _read_position(session, sources, token_id)
-        async with open_trading(session) as trading:
-            hedges = await read_hedges(trading.journal, trading.venue)
-            facts = await owned_facts(trading, sources, hedges, hedge_facts(session.network, one))
-            own = hedges.get(HedgeKey(facts.chain_id, facts.token_id))
-            opened = OpenVenue(trading.market, trading.venue, trading.journal, trading.fees)
-            result = (
-                None
-                if own is None
-                else await hedged_result(opened, sources, one.snapshot, one.tokens, own)
-            )
-            done = await argue_trade(
-                session, trading, facts.coin, TradeMode(mode), facts, emergency=emergency
-            )
-    answer = await _argued_answer(session, done)
-    if result is None or own is None:
-        return answer
     document = dict(answer.document) if isinstance(answer.document, dict) else {}
+    documents: list[Json] = [hedged_document(hedge, result) for hedge, result in told]
     return replace(
         answer,
-        lines=(*hedged_lines(own, result), *answer.lines),
-        document={**document, "result": hedged_document(own, result)},
+        lines=(*(line for one in told for line in hedged_lines(*one)), *answer.lines),
+        document={**document, "result": documents[0] if len(documents) == 1 else documents},
+    )
+
+
+async def _legs(
+    session: Session, sources: Sources, trading: Trading, asked: Hedge, one: OnePosition
+) -> tuple[HedgeFacts, ...]:
+    hedges = await read_hedges(trading.journal, trading.venue)
+    found = hedge_legs(session.network, one.snapshot, one.tokens)
+    legs = await in_contracts(found, trading.market)
+    wanted = {"target": asked.target, "band": asked.band}
+    return tuple(
+        [
+            (await owned_facts(trading, sources, hedges, leg)).model_copy(update=wanted)
+            for leg in legs
+        ]
     )
 
 
 async def read_hedged(
-    session: Session, sources: Sources, trading: Trading, token_id: int
+    session: Session, sources: Sources, trading: Trading, asked: Hedge
 ) -> HedgeFacts:
-    """The position whose coins are to be hedged, with what is short for it, as it is now."""
-    one = await _read_position(session, sources, token_id)
-    hedges = await read_hedges(trading.journal, trading.venue)
-    return await owned_facts(trading, sources, hedges, hedge_facts(session.network, one))
-
-
-async def _read_position(session: Session, sources: Sources, token_id: int) -> OnePosition:
-    one = await read_one(sources, token_id, session.settings.unit)
-    if one is None:
-        raise MissingPositionError(
-            f"{session.network.title} has no position #{token_id}, or it was burned."
-        )
-    return one
+    """The coin of the position whose hedge is off by most, with what is short for it now."""
+    if not isinstance(asked.token_id, int):
+        raise GateRefusedError("At the desk one position is hedged at a time. Name one: hedge 28")
+    one = await read_position(session, sources, asked.token_id)
+    legs = await _legs(session, sources, trading, asked, one)
+    return max(legs, key=lambda leg: leg.off_usd)
 
 
 def shown(session: Session, plan_id: str | None) -> CommandAnswer:
@@ -188,7 +177,7 @@ def shown(session: Session, plan_id: str | None) -> CommandAnswer:
 
 async def approved(session: Session, plan_id: str | None) -> CommandAnswer:
     plan, _ = stored_trade(session, plan_id)
-    async with open_trading(session) as trading:
+    async with open_trading(session, plan) as trading:
         waiting = await approve_trade(trading, plan)
     return CommandAnswer(
         lines=tuple(waiting_lines(waiting)),
@@ -205,7 +194,7 @@ def apply_run(session: Session, arguments: Namespace) -> int:
 
 async def _applied(session: Session, arguments: Namespace) -> int:
     plan, document = stored_trade(session, arguments.plan_id)
-    async with open_trading(session) as trading:
+    async with open_trading(session, plan) as trading:
         waiting = await waiting_trade(trading, plan, arguments.confirm)
         for line in waiting_lines(waiting):
             say(line)
@@ -216,9 +205,14 @@ async def _applied(session: Session, arguments: Namespace) -> int:
             # A word takes its time, and the market does not wait for it.
             waiting = await waiting_trade(trading, plan, None)
         with may_have_sent():
-            sent = await apply_trade(trading, waiting, _telling(plan))
-    refused = [one for one in sent if one.state.value == "refused"]
-    lines = tuple(progress_words(one, plan.coin) for one in sent)
+            told: list[OrderNotice] = []
+            sent = await apply_trade(trading, waiting, _telling(plan), on_notice=told.append)
+    refused = any(one.state.value == "refused" for one in sent)
+    refused = refused or any(notice.is_urgent for notice in told)
+    lines = (
+        *(progress_words(one, plan.coin) for one in sent),
+        *(notice.words for notice in told),
+    )
     await report_run(session, plan, document, lines)
     keep_sent(session, plan.plan_id, sent)
     answer = CommandAnswer(
@@ -236,7 +230,7 @@ def _dollars(amount: float | None) -> str:
 
 def _telling(plan: TradePlan) -> Callable[[OrderProgress], None]:
     """Says how each part stands where sending them takes its time."""
-    if not any(order.type == "sliced" for order in plan.orders):
+    if not any(order.type in ("sliced", "maker") for order in plan.orders):
         return lambda _: None
     return lambda one: say(f"  {progress_words(one, plan.coin)}")
 
@@ -249,6 +243,10 @@ async def status(session: Session) -> CommandAnswer:
     async with open_trading(session) as trading:
         account = await trading.venue.account()
         seen = await trading.account()
+        check = AccountCheck()
+        with suppress(MarketError):
+            held = [position.symbol for position in account.positions]
+            check = await trading.venue.check((held or [contract_symbol("ETH")])[0])
     marks = {position.symbol: position.mark for position in seen.positions}
     lines = [
         f"{account.venue}: ${account.equity:,.2f}, fees {_dollars(account.fees)}, "
@@ -264,6 +262,7 @@ async def status(session: Session) -> CommandAnswer:
     ]
     if len(lines) == 1:
         lines.append("  nothing is held, nothing waits")
+    lines += [f"  {words}" for words in (*check.faults, *check.remarks)]
     return CommandAnswer(
         lines=tuple(lines),
         document={
@@ -271,6 +270,7 @@ async def status(session: Session) -> CommandAnswer:
             "equity": account.equity,
             "fees": account.fees,
             "funding": account.funding,
+            "remarks": [*check.faults, *check.remarks],
             "positions": [
                 {
                     "symbol": position.symbol,
@@ -341,6 +341,12 @@ def why(session: Session) -> CommandAnswer:
         parts = reasoning.model_dump(mode="json", by_alias=True)
         lines += [wrapped(f"{name}: {words}", indent=2) for name, words in parts.items() if words]
         document["reasoning"] = parts
+        lines += [wrapped(line, indent=2) for line in case_lines(plan)]
+        document |= {
+            "holdDuration": plan.hold_duration,
+            "evRationale": plan.ev_rationale,
+            "keyFactors": list(plan.key_factors),
+        }
     if conflicts is not None:
         lines += [
             wrapped(
@@ -357,12 +363,12 @@ def why(session: Session) -> CommandAnswer:
 def waiting_lines(waiting: ApprovedTrade) -> tuple[str, ...]:
     plan: TradePlan = waiting.plan
     return (
-        f"{plan.plan_id} · {plan.decision.value} {plan.quantity:g} {plan.coin} "
-        f"(${plan.notional_usd:,.2f}) on {waiting.approval.venue}",
+        f"{plan.plan_id} · {orders_words(plan)} on {waiting.approval.venue}",
         *(
             f"  {order_words(planned, plan.coin)} · {order.client_id}"
             for planned, order in zip(plan.orders, waiting.orders, strict=True)
         ),
+        *(f"  {remark}" for remark in waiting.remarks),
         f"  hash {waiting.approval.hash}",
     )
 

@@ -6,7 +6,8 @@ import os
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -15,41 +16,49 @@ from agents.bus.plan_store import PlanDocument, PlanStore
 from agents.bus.record import FileSink, RecordWriter, running_versions
 from agents.bus.transport import Ambient
 from agents.memory.lesson_writing import feedback, kind_records
-from agents.trade.facts import DeskQuestion, DeskSettings, HedgeFacts
+from agents.trade.facts import AccountFacts, DeskQuestion, DeskSettings, HedgeFacts, SpotAccount
 from agents.trade.flow import TRADE_FLOW, hold_desk
 from agents.trade.observe.news import MemoryIngestion, NarrativeReader, NewsReader
 from agents.trade.observe.observer import MarketObserver
 from agents.trade.observe.sections import (
+    SIMULATED,
     FearGreedReader,
     LiquidationsReader,
     MacroReader,
     OptionsReader,
     SectionReader,
+    SimulatedReader,
 )
 from agents.trade.plan_document import trade_document
 from agents.trade.terms import DeskLimits, Objective, SectionName, TradeMode
+from agents.trade.triage import TriageInput, anomalies
 from chain.base.locks import locked_if_free
 from chain.base.redaction import Redactor
 from chain.exchange.orders.ccxt_client import VenuePackageError
-from chain.exchange.orders.venue import reconcile
+from chain.exchange.orders.engine import tend_orders
 from chain.exchange.public.binance import BASE_URL, BinancePublic
 from chain.exchange.public.book_stream import BookStream
 from chain.exchange.public.deribit import DeribitPublic
 from chain.exchange.public.fear_greed import FearGreedIndex
 from chain.exchange.public.fred import Fred
-from chain.exchange.public.market import contract_symbol
+from chain.exchange.public.market import closed_candles, contract_symbol
 from chain.exchange.public.okx import OkxPublic
-from zuno_tui.features.trade.gate import Trading
+from chain.exchange.public.surroundings import DemoSurroundings
+from chain.prices.market_http import MarketError
+from zuno_tui.features.trade.gate import Trading, venue_terms
+from zuno_tui.features.trade.hedged_position import position_now
 from zuno_tui.features.trade.lessons import (
     desk_record,
     learn,
     recalled,
+    setup_of,
     setup_records,
     trade_memory,
 )
 from zuno_tui.features.trade.models import OpenModels, open_models
-from zuno_tui.features.trade.plans import last_decision
+from zuno_tui.features.trade.plans import last_decision, last_plan
 from zuno_tui.features.trade.venue import exchange_address, open_venue
+from zuno_tui.gate.approval_tag import ApprovalTags
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role
@@ -65,7 +74,7 @@ if TYPE_CHECKING:
 async def outside_readers(
     session: Session, narrative: Model | None = None, *, emergency: bool = False
 ) -> AsyncIterator[dict[SectionName, SectionReader]]:
-    """The embedded chain's world has none of its own, and asks only whom the person has set."""
+    """The embedded chain's world has some of its own, simulated; else whom the person has set."""
     table = session.settings.trade
     async with AsyncExitStack() as closing:
         readers: dict[SectionName, SectionReader] = {}
@@ -75,6 +84,10 @@ async def outside_readers(
             readers[SectionName.NEWS] = news
         if narrative is not None:
             readers[SectionName.NARRATIVE] = NarrativeReader(narrative, time.time)
+        if session.network.clock == "head" and session.settings.trade.url is None:
+            world = DemoSurroundings(exchange_address(session).base_url)
+            closing.push_async_callback(world.close)
+            readers |= {name: SimulatedReader(name, world) for name in SIMULATED}
         if session.network.clock != "head":
             options, fear, okx = DeribitPublic(), FearGreedIndex(), OkxPublic()
             for one in (options, fear, okx):
@@ -129,31 +142,37 @@ def sample_seconds(session: Session) -> float:
 def desk_settings(session: Session) -> DeskSettings:
     limits, table = DeskLimits(), session.settings.trade
     return DeskSettings(
-        binance_usd=table.order_usd or limits.binance_usd,
+        order_usd=table.order_usd or limits.order_usd,
+        hedge_usd=table.hedge_usd,
+        hedge_seconds=table.hedge_seconds,
         account_leverage=table.account_leverage or limits.account_leverage,
     )
 
 
 @asynccontextmanager
-async def open_trading(session: Session) -> AsyncIterator[Trading]:
-    """Opens the venue, and asks it first about everything that was left between."""
-    async with open_venue(session) as opened:
+async def open_trading(session: Session, plan: TradePlan | None = None) -> AsyncIterator[Trading]:
+    """Opens the venue, or a plan's own, and first brings to its end what was left between."""
+    table = session.settings.trade
+    spot = plan is not None and plan.venue.partition(":")[0] == table.spot_venue
+    async with open_venue(session, table.spot_venue if spot else None) as opened:
         # Whoever is sending right now knows best what has become of it.
         with locked_if_free(session.home.trades_lock) as nobody_sends:
-            left = await reconcile(opened.journal, opened.venue) if nobody_sends else ()
-        for entry in left:
-            session.narrate(
-                f"Order {entry.order.client_id} was cut off: it is {entry.state.value}."
+            left = await tend_orders(opened.journal, opened.venue) if nobody_sends else ()
+        for notice in left:
+            session.narrate(notice.words)
+        with closing(session.open_store()) as store:
+            yield Trading(
+                opened.market,
+                opened.venue,
+                opened.journal,
+                opened.fees,
+                desk_settings(session),
+                time.time,
+                session.home.trades_lock,
+                ApprovalTags(store, time.time),
+                partial(position_now, session, opened.market),
+                session.settings.trade.allow_withdrawing_key,
             )
-        yield Trading(
-            opened.market,
-            opened.venue,
-            opened.journal,
-            opened.fees,
-            desk_settings(session),
-            time.time,
-            session.home.trades_lock,
-        )
 
 
 class ArguedTrade(Struct, frozen=True):
@@ -193,6 +212,7 @@ async def argue_trade(
                 Redactor((*_secrets(session), *models.secrets)),
                 flow=TRADE_FLOW.name,
             )
+            artist = models.artist(path, reported=_is_sent(session))
             try:
                 ended = await hold_desk(
                     question,
@@ -209,7 +229,7 @@ async def argue_trade(
                     request_id=request_id,
                     model=models.model,
                     names=models.names,
-                    artist=models.artist(path, reported=_is_sent(session)),
+                    artist=artist,
                     limits=models.limits,
                     tokens=models.tokens,
                     listener=listener,
@@ -219,6 +239,8 @@ async def argue_trade(
                 record.close()
     if ended.plan is None:
         return ArguedTrade(ended, None)
+    if artist is not None:
+        await artist.finish(ended.plan)
     document = trade_document(ended, record.last_hash)
     PlanStore(session.home.plans).keep(document)
     return ArguedTrade(ended, document)
@@ -243,7 +265,6 @@ async def _question(
     symbol = contract_symbol(about.coin)
     previous = last_decision(session, symbol)
     objective = Objective.TRADE if about.hedge is None else Objective.HEDGE
-    regime = "" if previous is None else previous.regime.value
     past = memory.all()
     return DeskQuestion(
         asked_at=int(time.time()),
@@ -251,16 +272,53 @@ async def _question(
         coin=symbol.removesuffix("USDT"),
         mode=about.mode,
         objective=objective,
-        account=await trading.account(),
+        account=await _account(session, trading, about),
         settings=trading.settings,
         hedge=about.hedge,
         emergency=about.emergency,
         previous=previous,
-        lessons=recalled(memory, symbol, f"{symbol} {about.mode.value} {objective.value} {regime}"),
+        lessons=recalled(memory, symbol, await _situation(session, trading, about, symbol)),
         record=desk_record(past),
         kinds=setup_records(past),
         feedback=await feedback(kind_records(past), models.feedback),
     )
+
+
+async def _account(session: Session, trading: Trading, about: _Subject) -> AccountFacts:
+    """With the second venue, where one is set and a trade is asked for."""
+    account, name = await trading.account(), session.settings.trade.spot_venue
+    if name is None or about.hedge is not None:
+        return account
+    async with open_venue(session, name) as opened:
+        seen = await opened.venue.account()
+        held = (one.quantity * seen.marks.get(one.symbol, one.entry) for one in seen.positions)
+        cash = max(seen.equity - sum(held), 0.0)
+        spot = SpotAccount(
+            venue=opened.venue.name,
+            terms=venue_terms(opened.venue.abilities, seen, trading.settings.order_usd),
+            cash=cash,
+            maker_fee=opened.fees.maker,
+            taker_fee=opened.fees.taker,
+        )
+    return account.model_copy(update={"spot": spot})
+
+
+async def _situation(session: Session, trading: Trading, about: _Subject, symbol: str) -> str:
+    """In the words that post-mortems have: mode, aim, regime, and what is unusual right now."""
+    objective = Objective.TRADE if about.hedge is None else Objective.HEDGE
+    words = [symbol, about.mode.value, objective.value]
+    last = last_plan(session, symbol)
+    if last is not None:
+        words.append(setup_of(last).words)
+    with suppress(MarketError):
+        limits, now = DeskLimits(), await trading.market.time()
+        hours = await trading.market.candles(symbol, "1h", count=limits.atr_hours + 24)
+        points = await trading.market.open_interest(symbol, hours=3)
+        change = points[-1].coins / points[-2].coins - 1 if len(points) > 1 else None
+        closed = closed_candles(hours, 3600, now)
+        seen = TriageInput(hours=closed, interest_change=change)
+        words += [anomaly.value for anomaly in anomalies(seen, limits)]
+    return " ".join(words)
 
 
 def _secrets(session: Session) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,9 +12,11 @@ from msgspec import Struct
 
 from chain.base.errors import Failure, ZunoError
 from chain.devnet.defaults import control_url
-from chain.exchange.orders.ccxt_client import VenueKeys, VenuePackageError
+from chain.exchange.orders.ccxt_client import VenuePackageError
+from chain.exchange.orders.engine import OrderNotice, bare_trades, needs_care
 from chain.exchange.orders.journal import TradeJournal
-from chain.exchange.orders.paper_venue import PaperFees, PaperTerms, PaperVenue
+from chain.exchange.orders.venue import VenueEntry, VenueFees, VenueKeys, VenueOpening
+from chain.exchange.orders.venues import venue_entries
 from chain.exchange.public.binance import BASE_URL, SOURCE, BinancePublic, ExchangeAddress
 from chain.prices.market_http import MarketError
 from chain.wallet.errors import KeyringUnusableError, WalletError
@@ -28,19 +30,14 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from chain.base.home import Home
-    from chain.exchange.orders.binance_venue import BinanceVenue
-    from chain.exchange.orders.upbit_venue import UpbitVenue
     from chain.exchange.orders.venue import Venue
+    from chain.wallet.keyring_store import Keyring
 
 
 CLOSED_TO_LOOKERS = (VenuePackageError, WalletError, sqlite3.Error)
 """What keeps somebody who only looks from a venue, beside what the venue itself says."""
 
-UPBIT_FEES = PaperFees(maker=0.0005, taker=0.0005)
-"""What Upbit charges for trades in won."""
 EMBEDDED = "the demo's exchange"
-DEMO_URL = "https://demo-fapi.binance.com"
-DEMO_SOURCE = "Binance's demo trading"
 
 
 class VenueUnreadError(ZunoError):
@@ -61,7 +58,7 @@ class OpenVenue(Struct, frozen=True):
     market: BinancePublic
     venue: Venue
     journal: TradeJournal
-    fees: PaperFees
+    fees: VenueFees
 
 
 def exchange_address(session: Session) -> ExchangeAddress:
@@ -70,31 +67,34 @@ def exchange_address(session: Session) -> ExchangeAddress:
         return ExchangeAddress(session.settings.trade.url.strip(), "the exchange that is set")
     if session.network.clock == "head":
         return ExchangeAddress(control_url(session.endpoints[0]), EMBEDDED)
-    if session.settings.trade.venue == "demo":
-        return ExchangeAddress(DEMO_URL, DEMO_SOURCE)
-    return ExchangeAddress(BASE_URL, SOURCE)
+    return ExchangeAddress(*(venue_entry(session).address or (BASE_URL, SOURCE)))
+
+
+def venue_entry(session: Session, name: str | None = None) -> VenueEntry:
+    """By its name, or the one that is set."""
+    name = name or session.settings.trade.venue
+    found = venue_entries().get(name)
+    if found is None:
+        raise SettingsError(f"No venue is called {name}. There are: {', '.join(venue_entries())}")
+    return found
 
 
 @asynccontextmanager
-async def open_venue(session: Session) -> AsyncIterator[OpenVenue]:
+async def open_venue(session: Session, name: str | None = None) -> AsyncIterator[OpenVenue]:
     """To look alone: what a crash left between stays as it is."""
     session.home.prepare()
-    table = session.settings.trade
+    entry = venue_entry(session, name)
     address = exchange_address(session)
     # Asked for before anything is opened: without keys there is nothing to open.
-    keys = None if table.venue == "paper" else venue_keys(table.venue)
-    if keys is not None:
+    keys = VenueKeys("", "") if entry.prompts is None else venue_keys(entry)
+    if entry.prompts is not None:
         refuse_plain(address.base_url, "trade.url", "the account's key")
-    terms = PaperTerms(start_usd=table.paper_usd or PaperTerms().start_usd)
     async with BinancePublic(address) as market:
-        venue: PaperVenue | BinanceVenue | UpbitVenue
-        if keys is None:
-            venue = PaperVenue(session.home.paper, market, terms)
-        else:
-            venue = _account(table.venue, market, keys, address)
+        paper, start = session.home.paper, session.settings.trade.paper_usd
+        venue = entry.open(VenueOpening(market, address.base_url, keys, paper, start))
         try:
             with TradeJournal.open(session.home.trades) as journal:
-                yield OpenVenue(market, venue, journal, _fees(table.venue, terms))
+                yield OpenVenue(market, venue, journal, entry.fees)
         except MarketError as error:
             raise VenueUnreadError(
                 f"The market cannot be read: {error}. Try again, or name another server of "
@@ -102,10 +102,6 @@ async def open_venue(session: Session) -> AsyncIterator[OpenVenue]:
             ) from None
         finally:
             await venue.close()
-
-
-def _fees(mode: str, terms: PaperTerms) -> PaperFees:
-    return UPBIT_FEES if mode == "upbit" else terms.fees
 
 
 def has_hedges(home: Home) -> bool:
@@ -116,96 +112,160 @@ def has_hedges(home: Home) -> bool:
         return journal.has_hedges()
 
 
-def venue_keys(mode: str) -> VenueKeys:
+def has_unfinished(home: Home) -> bool:
+    """Whether any order may still change, by the journal alone."""
+    with TradeJournal.open(home.trades) as journal:
+        return needs_care(journal.entries())
+
+
+def unasked(home: Home, reason: str) -> tuple[OrderNotice, ...]:
+    """Trades without a stop by the journal alone; none where that cannot be read either."""
+    with suppress(sqlite3.Error), TradeJournal.open(home.trades) as journal:
+        return bare_trades(journal.entries(), reason)
+    return ()
+
+
+def venue_keys(entry: VenueEntry) -> VenueKeys:
     """From the keyring alone; refuses where there are none."""
     from chain.wallet.keyring_store import find_keyring
 
-    kept = find_keyring().text_of(keyring_name(mode))
+    kept = find_keyring().text_of(entry.keyring)
     if kept is None:
         raise VenueKeysError(
-            f"No keys are kept for {mode} trading. Keep them: zuno venue {mode}. "
+            f"No keys are kept for {entry.name} trading. Keep them: zuno venue {entry.name}. "
             'Or trade with made-up money: venue = "paper" under [trade].'
         )
     return msgspec.json.decode(kept, type=VenueKeys)
 
 
-def keyring_name(mode: str) -> str:
-    return "venue:upbit:live" if mode == "upbit" else f"venue:binance:{mode}"
-
-
-def _account(
-    mode: str, market: BinancePublic, keys: VenueKeys, address: ExchangeAddress
-) -> BinanceVenue | UpbitVenue:
-    if mode == "upbit":
-        from chain.exchange.orders.upbit_venue import UpbitVenue
-
-        return UpbitVenue(f"upbit:{market.name}", market, keys)
-    from chain.exchange.orders.binance_venue import BinanceVenue
-
-    return BinanceVenue(f"{mode}:{market.name}", market, keys, base_url=address.base_url)
-
-
-_MODES = ("demo", "live", "upbit")
+def _with_keys() -> dict[str, VenueEntry]:
+    return {name: entry for name, entry in venue_entries().items() if entry.prompts is not None}
 
 
 def run(arguments: Namespace) -> int:
     session = Session.start(arguments)
+    if arguments.remove:
+        return _removed(session, arguments.mode, anyway=arguments.anyway)
     return _shown(session) if arguments.mode is None else _kept(session, arguments.mode)
+
+
+def _removed(session: Session, mode: str | None, *, anyway: bool) -> int:
+    """Without its keys nobody here can close what is held there: that is asked about first."""
+    from chain.wallet.keyring_store import find_keyring
+
+    if mode is None:
+        raise SettingsError(f"Whose keys? Name one: zuno venue {'|'.join(_with_keys())} --remove")
+    name = _keyed(session, mode).keyring
+    held = held_by_journal(session.home, mode)
+    if held and not anyway:
+        coins = ", ".join(f"{coins:+g} {symbol}" for symbol, coins in sorted(held.items()))
+        raise VenueKeysError(
+            f"By the journal {mode} still holds {coins}. Without its keys zuno cannot close it. "
+            f"Close it first (zuno unhedge all), or: zuno venue {mode} --remove --anyway"
+        )
+    keyring = find_keyring()
+    kept = keyring.text_of(name)
+    if kept is not None:
+        with suppress(msgspec.DecodeError):  # what cannot be read can be removed all the same
+            _give_up(keyring, _keyed(session, mode), msgspec.json.decode(kept, type=VenueKeys))
+    keyring.forget(name)
+    if session.as_json:
+        print_json({"removed": name, "from": keyring.title})
+    say(f"{keyring.title} no longer keeps keys for {mode}. Revoke them at the venue, too.")
+    return DONE
+
+
+def held_by_journal(home: Home, mode: str) -> dict[str, float]:
+    """By contract, what was bought less what was sold there; no venue is asked."""
+    if not home.trades.exists():
+        return {}
+    sums: dict[str, float] = {}
+    with TradeJournal.open(home.trades) as journal:
+        for entry in journal.entries():
+            if entry.answer is not None and entry.venue.partition(":")[0] == mode:
+                filled = entry.answer.filled * entry.order.side.sign
+                sums[entry.order.symbol] = sums.get(entry.order.symbol, 0.0) + filled
+    return {symbol: coins for symbol, coins in sums.items() if abs(coins) > _DUST}
+
+
+_DUST = 1e-9
 
 
 def _shown(session: Session) -> int:
     """What is set, without a word of any key."""
-    mode = session.settings.trade.venue
-    kept = {mode: _has_keys(mode) for mode in _MODES}
+    entry = venue_entry(session)
+    kept = {name: _has_keys(one) for name, one in _with_keys().items()}
     if session.as_json:
-        print_json({"venue": mode, "keys": kept})
+        print_json({"venue": entry.name, "keys": kept})
         return DONE
-    lines = [f"Orders go to {mode}: {_WHAT[mode]}."]
-    lines += [f"  keys for {one}: {_WORDS[has]}" for one, has in kept.items()]
+    lines = [f"Orders go to {entry.name}: {entry.what}."]
+    lines += [f"  keys for {name}: {_WORDS[has]}" for name, has in kept.items()]
     print_lines(lines)
-    say(
-        'Set another: venue = "paper", "demo", "live" or "upbit" under [trade] in '
-        f"{session.home.settings}"
-    )
+    names = ", ".join(f'"{name}"' for name in venue_entries())
+    say(f"Set another under [trade] in {session.home.settings}: venue = one of {names}")
     return DONE
 
 
-_WHAT = {
-    "paper": "made-up money on the market that is read",
-    "demo": "Binance's demo trading",
-    "live": "your account at Binance, with real money",
-    "upbit": "your account at Upbit, spot alone, with real money",
-}
-_WHOSE = {"demo": "Binance, demo", "live": "Binance, live", "upbit": "Upbit"}
 _WORDS = {True: "kept", False: "none", None: "unknown, the keyring does not answer"}
 
 
-def _has_keys(mode: str) -> bool | None:
+def _keyed(session: Session, name: str) -> VenueEntry:
+    entry = venue_entry(session, name)
+    if entry.prompts is None:
+        raise SettingsError(f"{entry.name} needs no keys. Those that do: {', '.join(_with_keys())}")
+    return entry
+
+
+def _has_keys(entry: VenueEntry) -> bool | None:
     from chain.wallet.keyring_store import find_keyring
 
     try:
-        return find_keyring().text_of(keyring_name(mode)) is not None
+        return find_keyring().text_of(entry.keyring) is not None
     except KeyringUnusableError:
         return None
 
 
-def _kept(session: Session, mode: str) -> int:
+def _kept(session: Session, name: str) -> int:
     from chain.wallet.keyring_store import find_keyring
     from zuno_tui.app.wallet_secrets import ask_model_key
 
+    entry = _keyed(session, name)
     keyring = find_keyring()
     keys = VenueKeys(
-        _checked(ask_model_key(f"{_WHOSE[mode]}: the API key")),
-        _checked(ask_model_key(f"{_WHOSE[mode]}: the secret")),
+        *(_checked(ask_model_key(f"{entry.title}: {words}")) for words in entry.prompts or ())
     )
-    keyring.keep_text(keyring_name(mode), msgspec.json.encode(keys).decode())
+    fault = entry.check_keys(keys) or _reused(keyring, entry, keys)
+    if fault is not None:
+        raise SettingsError(f"{fault} Nothing was kept.")
+    keyring.keep_text(entry.keyring, msgspec.json.encode(keys).decode())
     if session.as_json:
-        print_json({"kept": keyring_name(mode), "in": keyring.title})
+        print_json({"kept": entry.keyring, "in": keyring.title})
     say(
-        f"{keyring.title} keeps the keys. A key that may trade and nothing else is enough. "
-        f'To use it: venue = "{mode}" under [trade] in {session.home.settings}'
+        f"{keyring.title} keeps the keys. {entry.advice} "
+        f'To use it: venue = "{name}" under [trade] in {session.home.settings}'
     )
     return DONE
+
+
+def _reused(keyring: Keyring, entry: VenueEntry, keys: VenueKeys) -> str | None:
+    """A venue may forget what an identity signed that was given up: it could be sent again."""
+    signer, before = entry.identity(keys), keyring.text_of(entry.keyring)
+    given_up = (keyring.text_of(_given_up(entry)) or "").split()
+    if signer in given_up:
+        return f"{signer} was used here before and given up. Make a new one."
+    if before is not None:
+        _give_up(keyring, entry, msgspec.json.decode(before, type=VenueKeys), but=signer)
+    return None
+
+
+def _give_up(keyring: Keyring, entry: VenueEntry, keys: VenueKeys, but: str | None = None) -> None:
+    signer, name = entry.identity(keys), _given_up(entry)
+    if signer is not None and signer != but:
+        keyring.keep_text(name, f"{keyring.text_of(name) or ''} {signer}".strip())
+
+
+def _given_up(entry: VenueEntry) -> str:
+    return f"{entry.keyring}:given-up"
 
 
 def _checked(text: str) -> str:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from agents.monitor.rules.risks import HeldHedge
 
 if TYPE_CHECKING:
     from chain.base.home import Home
     from chain.contracts.networks import Network
+    from chain.exchange.orders.hedge import PositionHedge
+    from zuno_tui.features.trade.venue import OpenVenue
     from zuno_tui.settings import Settings
 
 
@@ -24,12 +28,41 @@ class HomeHedges:
         self._settings = settings
         self._network = network
 
+    async def tend_trades(self) -> dict[str, str] | None:
+        """What was sent and not brought to its end, unless somebody is sending right now."""
+        if not self._home.trades.exists():
+            return {}
+        from chain.base.locks import locked_if_free
+        from chain.exchange.orders.engine import tend_orders
+        from zuno_tui.app.session import Session
+        from zuno_tui.features.trade.venue import (
+            CLOSED_TO_LOOKERS,
+            VenueUnreadError,
+            has_unfinished,
+            open_venue,
+            unasked,
+        )
+
+        session = Session(self._home, self._settings, self._network, as_json=True)
+        try:
+            if not has_unfinished(self._home):
+                return {}
+            with locked_if_free(self._home.trades_lock) as nobody_sends:
+                if not nobody_sends:
+                    return None
+                async with open_venue(session) as opened:
+                    notices = await tend_orders(opened.journal, opened.venue)
+        except (VenueUnreadError, *CLOSED_TO_LOOKERS) as error:
+            bare = {one.plan_id: one.words for one in unasked(self._home, str(error))}
+            return bare or None
+        return {one.plan_id: one.words for one in notices if one.is_urgent}
+
     async def held_hedges(self) -> dict[int, HeldHedge] | None:
         """By position; None where the venue or the journal cannot be read now."""
         if not self._home.trades.exists():
             return {}
         from zuno_tui.app.session import Session
-        from zuno_tui.features.trade.hedges import read_hedges, standing_short
+        from zuno_tui.features.trade.hedges import hedges_by_position, read_hedges, wanted_closings
         from zuno_tui.features.trade.venue import (
             CLOSED_TO_LOOKERS,
             VenueUnreadError,
@@ -43,15 +76,47 @@ class HomeHedges:
                 return {}
             async with open_venue(session) as opened:
                 found = await read_hedges(opened.journal, opened.venue)
-            return {
-                key.token_id: HeldHedge(
-                    one.first.wallet,
-                    one.first.coin,
-                    one.first.token,
-                    one.last.ratio,
-                    standing_short(one),
-                )
-                for key, one in found.items()
-                if key.chain_id == self._network.chain_id
-            }
+                wanted = wanted_closings(session)
+                held = {}
+                legs = hedges_by_position(found, self._network.chain_id)
+                for token_id, (first, *rest) in legs.items():
+                    held[token_id] = replace(
+                        await _held(opened, first),
+                        others=tuple([await _held(opened, one) for one in rest]),
+                        wanted=wanted.get(str(token_id), wanted.get("all")),
+                    )
+                return held
         return None
+
+
+async def _held(opened: OpenVenue, hedge: PositionHedge) -> HeldHedge:
+    """With margin and funding where something is short."""
+    from zuno_tui.features.trade.hedges import (
+        rise_to_liquidation,
+        standing_short,
+    )
+    from zuno_tui.features.trade.intents import BAND
+
+    short, start = standing_short(hedge), hedge.last
+    # Without a band of its own it follows the threshold that is set for all.
+    band = 0.0 if start.band == BAND else start.band
+    held = HeldHedge(
+        start.wallet,
+        start.coin,
+        start.token,
+        start.ratio,
+        short,
+        start.rate,
+        band,
+        other_rate=start.other_rate,
+    )
+    if hedge.short <= 0:
+        return held
+    account = await opened.venue.account()
+    funding = await opened.venue.contracts.funding(start.symbol)
+    whole = max(-account.held(start.symbol), hedge.short)
+    return replace(
+        held,
+        to_liquidation=rise_to_liquidation(account, funding.mark, whole),
+        funding_a_day=-funding.rate_a_day,
+    )

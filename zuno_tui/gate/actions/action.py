@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from zuno_tui.gate.worth import micro_dollars
 
 if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolKey
+    from chain.contracts.signed_delegation import SignedDelegation
     from chain.execution.build.requests import Request
     from chain.positions.overview import Sources
     from chain.positions.snapshot import PositionSnapshot
@@ -41,6 +42,10 @@ class Action(Struct, frozen=True):
     """The tokens whose decimals turned an amount that was typed into units."""
     disputes: tuple[str, ...] = ()
     """What is said of prices that its dollars rest on and sources disagree about."""
+    cancels: tuple[SignedDelegation, ...] = ()
+    """Orders that are ended with it."""
+    left_behind: tuple[str, ...] = ()
+    """What hangs on its position and stays, in words."""
 
     @property
     def worth(self) -> dict[Address, Fraction]:
@@ -62,9 +67,22 @@ async def owned_position(
     sources: Sources, token_id: int, owner: Address, at: BlockRef
 ) -> PositionSnapshot:
     """The position at a block, refused when it is not there or not the wallet's."""
+    (snapshot,) = await owned_positions(sources, [token_id], owner, at)
+    return snapshot
+
+
+async def owned_positions(
+    sources: Sources, token_ids: Sequence[int], owner: Address, at: BlockRef
+) -> tuple[PositionSnapshot, ...]:
+    """All of them at one block, refused when any is not there or not the wallet's."""
     fresh = sources.without_memory()
-    found = await read_positions(fresh.client, fresh.network, fresh.memory, [token_id], at=at)
-    snapshot = found.get(token_id)
+    found = await read_positions(fresh.client, fresh.network, fresh.memory, token_ids, at=at)
+    return tuple(_owned(sources, token_id, found.get(token_id), owner) for token_id in token_ids)
+
+
+def _owned(
+    sources: Sources, token_id: int, snapshot: PositionSnapshot | None, owner: Address
+) -> PositionSnapshot:
     if snapshot is None:
         raise GateRefusedError(
             f"There is no position #{token_id} on {sources.network.title}. "

@@ -17,7 +17,7 @@ from chain.pools.state import PoolState, pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock, read_slots
 from chain.survey.discovery import SurveyedPool, discover_pools
 from zuno_tui.gate.actions.action import Action, owned_position, pair_of, spendable_tokens
-from zuno_tui.gate.actions.range_prices import range_prices
+from zuno_tui.gate.actions.range_prices import pool_name, range_prices
 from zuno_tui.gate.actions.swap import (
     SwapQuotes,
     ask_quoter,
@@ -59,7 +59,7 @@ async def action_to_open(
     worth = await read_worth(sources, tokens, block)
     return Action(
         plan.plan_id,
-        f"Open a position at {range_prices(sources, pool, span)}",
+        f"Open {pool_name(sources, pool)} at {range_prices(sources, pool, span)}",
         CreateRequest(pool, span, capital, swap),
         ActionTarget(block, pool),
         tokens,
@@ -180,7 +180,7 @@ async def _action_to_change(
     worth = await read_worth(sources, pair_of(key), block)
     action = Action(
         plan.plan_id,
-        f"Leave position #{token_id}",
+        f"Close position #{token_id}",
         CloseRequest(facts),
         subject_of(snapshot),
         pair_of(key),

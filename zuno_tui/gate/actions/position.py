@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
@@ -15,13 +16,20 @@ from chain.execution.build.requests import (
     DecreaseRequest,
     IncreaseRequest,
     PositionRequest,
+    SeveralRequest,
 )
-from chain.execution.build.sizing import drift_band, most_taken
+from chain.execution.build.sizing import buys_liquidity, drift_band, most_taken
 from chain.math.liquidity import Amounts, LiquidityError, liquidity_for_amounts
+from chain.positions.discovery import Discovery
 from chain.read.block_reader import OneBlock
 from chain.tokens.reading import balance_call, balance_of
 from chain.tokens.token import amount_text
-from zuno_tui.gate.actions.action import Action, owned_position, spendable_tokens
+from zuno_tui.gate.actions.action import (
+    Action,
+    owned_position,
+    owned_positions,
+    spendable_tokens,
+)
 from zuno_tui.gate.actions.target import subject_of
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import ActionWorth, read_worth
@@ -35,6 +43,7 @@ if TYPE_CHECKING:
 _PLENTY = 2**127 - 1
 _SOME_LIQUIDITY = 2**64
 _ALL = 100
+_MOST_NAMED = 8
 
 
 class HeldPosition(Struct, frozen=True):
@@ -63,21 +72,81 @@ class HeldPosition(Struct, frozen=True):
         )
 
 
-async def action_to_close(sources: Sources, token_id: int, owner: Address) -> Action:
-    mine = await _owned(sources, token_id, owner)
-    return mine.action("close", f"Leave position #{token_id}", CloseRequest(mine.facts))
+Together = Literal["close", "collect", "compound"]
+"""What can be done with several positions at once."""
+_HEADLINES: dict[Together, str] = {
+    "close": "Close",
+    "collect": "Collect the fees of",
+    "compound": "Compound the fees of",
+}
 
 
-async def action_to_collect(sources: Sources, token_id: int, owner: Address) -> Action:
-    mine = await _owned(sources, token_id, owner)
-    headline = f"Collect the fees of position #{token_id}"
-    return mine.action("collect", headline, CollectRequest(mine.facts))
+async def action_for(
+    sources: Sources, verb: Together, token_ids: Sequence[int], owner: Address
+) -> Action:
+    """Of one position or of several; without a number of all that have something to give.
+
+    Those that have nothing are named: nothing is left out silently.
+    """
+    if len(token_ids) == 1:
+        mine = await _held(sources, token_ids[0], owner)
+        headline = f"{_HEADLINES[verb]} position #{mine.token_id}"
+        return mine.action(verb, headline, _request(verb, mine.facts))
+    missing = None
+    if not token_ids:
+        wallet = await Discovery(sources.client, sources.network, sources.memory).read(owner)
+        token_ids, missing = [one.token_id for one in wallet.positions], wallet.missing
+    snapshots = await owned_positions(sources, token_ids, owner, "latest")
+    idle = [one for one in snapshots if not _gives(verb, position_facts(one))]
+    taken = [one for one in snapshots if one not in idle]
+    if not taken:
+        raise GateRefusedError(f"None of these positions has anything to {verb}.")
+    pairs = (spendable_tokens(sources.network, one.pool.key)[:2] for one in taken)
+    tokens = tuple(dict.fromkeys(token for pair in pairs for token in pair))
+    worth = await read_worth(sources, tokens, taken[0].block)
+    parts = tuple(_request(verb, position_facts(one)) for one in taken)
+    count = f"{len(taken)} positions" if len(taken) > 1 else f"position #{taken[0].token_id}"
+    named = "_".join(str(one.token_id) for one in taken[:_MOST_NAMED])
+    return Action(
+        f"{verb}_{named}_{taken[0].block.number}",
+        f"{_HEADLINES[verb]} {count}",
+        SeveralRequest(parts),
+        subject_of(*taken),
+        tokens,
+        worth.usd_per_unit,
+        worth.usd_per_wei,
+        scaled_by=worth.tokens,
+        disputes=worth.disputes,
+        left_behind=(*_left_out(verb, idle), *(() if missing is None else (missing,))),
+    )
 
 
-async def action_to_compound(sources: Sources, token_id: int, owner: Address) -> Action:
-    mine = await _owned(sources, token_id, owner)
-    headline = f"Put the fees of position #{token_id} back into its range"
-    return mine.action("compound", headline, CompoundRequest(mine.facts))
+def _request(
+    verb: Together, facts: PositionFacts
+) -> CloseRequest | CollectRequest | CompoundRequest:
+    match verb:
+        case "close":
+            return CloseRequest(facts)
+        case "collect":
+            return CollectRequest(facts)
+        case "compound":
+            return CompoundRequest(facts)
+
+
+def _gives(verb: Together, facts: PositionFacts) -> bool:
+    if verb == "collect":
+        return bool(facts.liquidity) and any(facts.fees)
+    if verb == "compound":
+        price = facts.pool.sqrt_price_x96
+        return bool(facts.liquidity) and buys_liquidity(facts.span, price, facts.fees)
+    return True
+
+
+def _left_out(verb: Together, idle: Sequence[PositionSnapshot]) -> Iterator[str]:
+    if idle:
+        names = ", ".join(f"#{one.token_id}" for one in idle)
+        why = "no fees to collect" if verb == "collect" else "no fees that its range takes now"
+        yield f"Left out: {names} ({why})."
 
 
 async def action_to_decrease(
@@ -86,14 +155,14 @@ async def action_to_decrease(
     if percent >= _ALL:
         raise GateRefusedError(
             f"{percent} % is all of position #{token_id}, or more. "
-            f"To leave it: zuno close {token_id}"
+            f"To close it: zuno close {token_id}"
         )
     if percent < 1:
         raise GateRefusedError(
             f"{percent} % cannot be taken out of position #{token_id}. Name a part from 1 to 99."
         )
-    mine = await _owned(sources, token_id, owner)
-    headline = f"Take {percent} % out of position #{token_id}"
+    mine = await _held(sources, token_id, owner)
+    headline = f"Remove {percent}% of position #{token_id}"
     return mine.action("decrease", headline, DecreaseRequest(mine.facts, percent))
 
 
@@ -101,18 +170,20 @@ async def action_to_increase(
     sources: Sources, token_id: int, owner: Address, amount: Numeral, symbol: str
 ) -> Action:
     """At most this much of the one token, and of the other what the range takes beside it."""
-    mine = await _owned(sources, token_id, owner, spending=True)
+    mine = await _held(sources, token_id, owner, spending=True)
     place = _place_of(mine, symbol)
     token = mine.worth.tokens[mine.tokens[place]]
     units = None if token.decimals is None else amount.scaled(token.decimals)
     if units is None or not 0 < units <= _PLENTY:
         raise GateRefusedError(f"{amount.text} is no amount of {token.label} that can be added.")
     budget = await _budget(sources, mine, owner, place, units)
-    headline = f"Add {amount_text(units, token)} and what it takes beside to position #{token_id}"
+    headline = (
+        f"Add {amount_text(units, token)} and the other token it needs to position #{token_id}"
+    )
     return mine.action("increase", headline, IncreaseRequest(mine.facts, budget))
 
 
-async def _owned(
+async def _held(
     sources: Sources, token_id: int, owner: Address, *, spending: bool = False
 ) -> HeldPosition:
     snapshot = await owned_position(sources, token_id, owner, "latest")

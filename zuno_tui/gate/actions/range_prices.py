@@ -1,4 +1,4 @@
-"""A range as an action's headline names it: in prices, as its pool's pair is read."""
+"""A pool and a range as an action's headline names them: pair, fee tier and prices."""
 
 from __future__ import annotations
 
@@ -10,6 +10,17 @@ from chain.tokens.pair import pair_of
 if TYPE_CHECKING:
     from chain.execution.build.facts import PoolFacts, Span
     from chain.positions.overview import Sources
+
+
+def pool_name(sources: Sources, pool: PoolFacts) -> str:
+    """`WETH/USDC 0.3%`; by its id where a token is not known yet."""
+    key = pool.key
+    known = ask_tokens(sources.network, (key.currency0, key.currency1), sources.store).known
+    if not {key.currency0, key.currency1} <= known.keys():
+        return f"a position in pool {key.pool_id[:10]}…"
+    tokens = known[key.currency0], known[key.currency1]
+    pair = pair_of(sources.network, *tokens, pool.sqrt_price_x96)
+    return f"{pair.name} {pool.lp_fee / 10_000:g}%{' dynamic' if key.has_dynamic_fee else ''}"
 
 
 def range_prices(sources: Sources, pool: PoolFacts, span: Span) -> str:

@@ -24,8 +24,16 @@ class TargetKind(Struct, frozen=True, rename="camel"):
 
     token_id: int | None = None
     pool: PoolKey | None = None
+    others: tuple[int, ...] = ()
+    """Further positions, where an action is about several."""
+
+    @property
+    def token_ids(self) -> tuple[int, ...]:
+        return () if self.token_id is None else (self.token_id, *self.others)
 
     def __str__(self) -> str:
+        if self.others:
+            return f"positions {', '.join(f'#{token_id}' for token_id in self.token_ids)}"
         if self.token_id is not None:
             return f"position #{self.token_id}"
         return "wallet" if self.pool is None else f"pool {self.pool.pool_id}"
@@ -35,24 +43,36 @@ class ActionTarget(Struct, frozen=True):
     block: Block
     pool: PoolFacts | None = None
     position: PositionSnapshot | None = None
+    others: tuple[PositionSnapshot, ...] = ()
+    """Further positions of the same block, where an action is about several."""
+
+    @property
+    def snapshots(self) -> tuple[PositionSnapshot, ...]:
+        return () if self.position is None else (self.position, *self.others)
 
     @property
     def positions(self) -> dict[int, PositionFacts]:
-        """The position by its id, as building and judging know it; empty where there is none."""
-        one = self.position
-        return {} if one is None else {one.token_id: position_facts(one)}
+        """By their ids, as building and judging know them; empty where there is none."""
+        return {one.token_id: position_facts(one) for one in self.snapshots}
+
+    @property
+    def pools(self) -> tuple[PoolFacts, ...]:
+        """Of the positions, or the one that is entered."""
+        held = {facts.pool.key: facts.pool for facts in self.positions.values()}
+        return tuple(held.values()) or (() if self.pool is None else (self.pool,))
 
     @property
     def about(self) -> TargetKind:
         if self.position is not None:
-            return TargetKind(token_id=self.position.token_id)
+            others = tuple(one.token_id for one in self.others)
+            return TargetKind(token_id=self.position.token_id, others=others)
         return TargetKind(pool=None if self.pool is None else self.pool.key)
 
 
-def subject_of(position: PositionSnapshot) -> ActionTarget:
+def subject_of(position: PositionSnapshot, *others: PositionSnapshot) -> ActionTarget:
     pool = position.pool
     facts = PoolFacts(pool.key, pool.sqrt_price_x96, pool.lp_fee)
-    return ActionTarget(position.block, facts, position)
+    return ActionTarget(position.block, facts, position, others)
 
 
 async def read_subject(
@@ -61,10 +81,11 @@ async def read_subject(
     """The same at the newest block or another; None when it is not there."""
     if about.token_id is not None:
         found = await read_positions(
-            sources.client, sources.network, sources.memory, [about.token_id], at=at
+            sources.client, sources.network, sources.memory, about.token_ids, at=at
         )
-        position = found.get(about.token_id)
-        return None if position is None else subject_of(position)
+        if not found.keys() >= set(about.token_ids):
+            return None
+        return subject_of(*(found[token_id] for token_id in about.token_ids))
     if about.pool is not None:
         return await _read_pool(sources, about.pool, at)
     return await read_wallet(sources, at)
@@ -72,6 +93,8 @@ async def read_subject(
 
 async def read_wallet(sources: Sources, at: BlockRef = "latest") -> ActionTarget:
     """Nothing but a block, where the wallet itself is what an action is about."""
+    if at == "latest":
+        return ActionTarget(await sources.client.head())
     head = await sources.client.ask(requests.block(at))
     if head is None:
         raise FactsUnknownError("The block to build on is unknown.")

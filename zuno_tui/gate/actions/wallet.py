@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from chain.contracts.delegation import NOBODY, delegate_in
 from chain.contracts.networks import NATIVE
-from chain.execution.build.requests import Allowance, RevokeRequest, UnwrapRequest, WrapRequest
+from chain.execution.build.requests import (
+    Allowance,
+    DelegateRequest,
+    RevokeRequest,
+    UnwrapRequest,
+    WrapRequest,
+)
+from chain.rpc import requests
 from chain.tokens.token import amount_text
 from zuno_tui.gate.actions.action import Action
 from zuno_tui.gate.actions.target import read_wallet
@@ -15,6 +23,7 @@ from zuno_tui.gate.worth import read_worth
 
 if TYPE_CHECKING:
     from chain.base.units import Numeral
+    from chain.contracts.networks import Address
     from chain.positions.overview import Sources
     from zuno_tui.gate.allowances import GivenAllowance
 
@@ -44,6 +53,43 @@ async def action_to_revoke(sources: Sources, given: Sequence[GivenAllowance]) ->
         RevokeRequest(allowances),
         subject,
         tokens,
+        usd_per_wei=worth.usd_per_wei,
+        disputes=worth.disputes,
+    )
+
+
+async def action_to_delegate(sources: Sources, wallet: Address, *, back: bool) -> Action:
+    """Lend the account to the code that carries out batches, or take it back."""
+    network = sources.network
+    delegate = network.contracts.delegate
+    if delegate is None:
+        raise GateRefusedError(f"No code that carries out batches is known on {network.title}.")
+    subject = await read_wallet(sources)
+    code = await sources.client.ask(requests.code(wallet, subject.block.hash))
+    now = delegate_in(code)
+    if back and now is None:
+        raise GateRefusedError("This account is not delegated: there is nothing to undo.")
+    if not back and code:
+        if now == delegate:
+            raise GateRefusedError(
+                "Plans go as one transaction already. To undo it: zuno wallet undelegate"
+            )
+        raise GateRefusedError(
+            "This is a contract wallet: it has code of its own, and sends several transactions."
+            if now is None
+            else "This account runs other code already, which zuno leaves alone. To take it back: "
+            "zuno wallet undelegate"
+        )
+    worth = await read_worth(sources, (NATIVE,), subject.block)
+    verb = "undelegate" if back else "delegate"
+    return Action(
+        f"{verb}_{subject.block.number}",
+        "Send plans as several transactions again" if back else "Send plans as one transaction",
+        DelegateRequest(NOBODY, cancels_orders=now == delegate)
+        if back
+        else DelegateRequest(delegate),
+        subject,
+        (),
         usd_per_wei=worth.usd_per_wei,
         disputes=worth.disputes,
     )

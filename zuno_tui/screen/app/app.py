@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from weakref import WeakKeyDictionary
 
 from rich.cells import cell_len
 from rich.segment import Segment, Segments
@@ -19,6 +20,7 @@ from rich.style import Style
 from rich.text import Text
 from textual.app import App
 from textual.command import CommandPalette, Provider
+from textual.events import Key
 from textual.filter import LineFilter, NoColor
 from textual.message import Message
 from textual.reactive import Reactive
@@ -26,18 +28,31 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 
 from chain.base.clean_text import DROP, clean_text
 from chain.base.errors import error_kind
-from zuno_tui.desk.events import AlertRaised, Event, QuitAsked
+from zuno_tui.desk.events import (
+    AlertRaised,
+    ConfirmationAsked,
+    ConfirmationEnded,
+    DetailReady,
+    Event,
+    PageReady,
+    QuitAsked,
+    Said,
+)
 from zuno_tui.screen.last_seen import LastSeen
 from zuno_tui.screen.screens.desk import DeskScreen
 from zuno_tui.screen.screens.routes import screen_for
 from zuno_tui.screen.themes import COLOURLESS, DEFAULT, SIXTEEN, THEMES, fitting_theme
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from textual.binding import Binding
     from textual.color import Color
+    from textual.events import Event as TextualEvent
+    from textual.screen import Screen
     from textual.theme import Theme
 
+    from chain.wallet.secrets import Passphrase
+    from zuno_tui.catalog.command import Intent
     from zuno_tui.desk.thread import DeskLink
     from zuno_tui.present.views import AlertRow
     from zuno_tui.screen.graphics.picture import PictureWay
@@ -189,6 +204,50 @@ class Hearing(Protocol):
         """Whether the event found its place here, so that no screen need open for it."""
 
 
+class _NotedLink:
+    """The desk, and when it was last asked for something."""
+
+    def __init__(self, link: DeskLink, asked: Callable[[], None]) -> None:
+        self._link = link
+        self._asked = asked
+
+    def ask(self, intent: Intent) -> None:
+        self._asked()
+        self._link.ask(intent)
+
+    def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
+        self._link.confirm(approval_hash, word, passphrase)
+
+    def close(self) -> None:
+        self._link.close()
+
+
+class _OpenedPage:
+    """The keys typed before a page was painted were not for it."""
+
+    def __init__(self, event: Event, *, asked_for_now: bool) -> None:
+        self.event = event
+        self.asked_for_now = asked_for_now
+        """Whether a key opened it just now; else it came by itself."""
+        self.painted_at: float | None = None
+
+    def is_meant_by(self, key: Key) -> bool:
+        return self.painted_at is not None and self.painted_at <= key.time
+
+
+def page_name(event: Event) -> str:
+    """What a page that waits is called in the line that offers it."""
+    match event:
+        case PageReady(title):
+            return title
+        case DetailReady(view):
+            return f"Position #{view.token_id}"
+        case ConfirmationAsked(approval):
+            return f"The page that signs ({approval.headline})"
+        case _:
+            return type(event).__name__.removesuffix("Ready").removesuffix("Changed")
+
+
 _KEY_NAMES = {"enter": "enter", "space": "space", "tab": "tab", "escape": "esc"}
 
 
@@ -223,8 +282,12 @@ class ZunoApp(SafeApp[None]):
         chosen = fitting_theme(theme, os.environ)
         # Textual asks for its filters while it is being made: later is black on black.
         super().__init__(ansi_color=True if chosen in (COLOURLESS, SIXTEEN) else None)
-        self.link = link
+        self.link: DeskLink = _NotedLink(link, self._note_asked)
         self.told = LastSeen()
+        self.waiting_page: Event | None = None
+        """What was read for a page that did not open, as something was typed meanwhile."""
+        self._typed_since_asked = False
+        self._pages: WeakKeyDictionary[Screen[Any], _OpenedPage] = WeakKeyDictionary()
         self._early: list[Event] | None = []
         """What was told before there was a pane to draw it."""
         self._bell = bell
@@ -291,11 +354,66 @@ class ZunoApp(SafeApp[None]):
                 return
             case AlertRaised(row):
                 self._call_out(row)
+            case ConfirmationEnded(ended):
+                waiting = self.waiting_page
+                if isinstance(waiting, ConfirmationAsked) and waiting.approval.hash == ended:
+                    self.waiting_page = None
+            case DetailReady(view, opens=False):
+                waiting = self.waiting_page
+                if isinstance(waiting, DetailReady) and waiting.view.token_id == view.token_id:
+                    self.waiting_page = DetailReady(view)
             case _:
                 pass
         taken = [screen.hear(event) for screen in self.screen_stack if isinstance(screen, Hearing)]
         if not any(taken) and (screen := screen_for(event, self.link, self._clock)) is not None:
+            self._arrived(event, screen)
+
+    def _note_asked(self) -> None:
+        self._typed_since_asked = False
+
+    def _arrived(self, event: Event, screen: Screen[None]) -> None:
+        """A page opens where nothing was typed since it was asked for; else a line offers it."""
+        if self._typed_since_asked or (self._desk is not None and self._desk.is_typing):
+            self._offer_page(event)
+        else:
+            self._pages[screen] = _OpenedPage(event, asked_for_now=False)
             self.push_screen(screen)
+
+    @property
+    def _desk(self) -> DeskScreen | None:
+        return next((one for one in self.screen_stack if isinstance(one, DeskScreen)), None)
+
+    def _offer_page(self, event: Event) -> None:
+        self.waiting_page = event
+        if self._desk is not None:
+            self._desk.say(Said(f"{page_name(event)} is ready: ctrl+o opens it.", "good"))
+            self._desk.show_keys()
+
+    def open_waiting_page(self) -> None:
+        event, self.waiting_page = self.waiting_page, None
+        if event is not None and (screen := screen_for(event, self.link, self._clock)) is not None:
+            self._pages[screen] = _OpenedPage(event, asked_for_now=True)
+            self.push_screen(screen)
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        super()._display(screen, renderable)
+        page = self._pages.get(screen)
+        if page is not None and page.painted_at is None:
+            page.painted_at = time.monotonic()
+
+    async def on_event(self, event: TextualEvent) -> None:
+        """A key reaches only what was on the screen when it was typed."""
+        if isinstance(event, Key):
+            while self.screen_stack and (page := self._pages.get(self.screen)):
+                if page.is_meant_by(event):
+                    break
+                if page.asked_for_now:
+                    return
+                self.pop_screen()
+                self._offer_page(page.event)
+            if not event.is_forwarded:
+                self._typed_since_asked = True
+        await super().on_event(event)
 
     def _call_out(self, row: AlertRow) -> None:
         """A bell and the terminal's own notification, for what cannot wait."""

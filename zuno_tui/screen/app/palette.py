@@ -52,7 +52,7 @@ class DeskCommands(Provider):
                 yield Possible(
                     f"theme {theme}", "Other colours", partial(setattr, self.app, "theme", theme)
                 )
-        yield Possible("quit", "Leave the desk", desk.action_leave)
+        yield Possible("quit", "Quit zuno", desk.action_leave)
 
 
 def _suggested(desk: DeskScreen, suggestion: Suggestion, does: str, key: str) -> Possible:

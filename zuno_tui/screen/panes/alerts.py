@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.message import Message
 
 from zuno_tui.present.views import AlertRow, AlertsView
-from zuno_tui.present.words import round_usd
+from zuno_tui.present.words import round_usd, screen_words
 from zuno_tui.screen.keys import ALERTS
 from zuno_tui.screen.panes.frame import ago, coarse_age, frame, joined, literal, pane_title
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
@@ -27,6 +27,7 @@ _COLUMNS = (
 )
 _FEES = "fees"
 """The key of the row that stands for every alert about fees."""
+_OVER = "over"
 _NEW_SECONDS = 300
 _SEVERITIES = {
     "critical": ("✗ critical", "bad"),
@@ -36,12 +37,17 @@ _SEVERITIES = {
 _WATCHERS = {
     "desk": "monitor: this desk",
     "daemon": "monitor: running",
-    "nobody": "monitor: nobody watches",
+    "nobody": "monitor: not running",
 }
 
 
 class AlertsPane(RowTable):
     BINDINGS: ClassVar[list[BindingType]] = [*ALERTS]
+
+    class Opened(Message):
+        def __init__(self, alert_id: str) -> None:
+            self.alert_id = alert_id
+            super().__init__()
 
     class Acknowledged(Message):
         def __init__(self, alert_id: str) -> None:
@@ -101,6 +107,10 @@ class AlertsPane(RowTable):
         row = self.selected
         return "" if row is None else row.message
 
+    def action_open(self) -> None:
+        for alert_id in self._meant[:1]:
+            self.post_message(self.Opened(alert_id))
+
     def action_acknowledge(self) -> None:
         for alert_id in self._meant:
             self.post_message(self.Acknowledged(alert_id))
@@ -127,10 +137,16 @@ def alert_cells(row: AlertRow, now: float) -> Row:
         Cell(state, tone if waiting else "dim"),
         Cell("" if row.token_id is None else f"#{row.token_id}", "strong" if waiting else "dim"),
         Cell(_message(row), "plain" if waiting else "dim"),
-        Cell(row.next_command, "good" if waiting else "dim"),
+        Cell(_next(row), "good" if waiting else "dim"),
         Cell(_age(now - row.since), "dim"),
     )
     return Row(row.alert_id, cells)
+
+
+def _next(row: AlertRow) -> str:
+    """What to type; of many positions only the verb, since the key types them all."""
+    verb, _, named = row.next_command.partition(" ")
+    return f"{verb} these" if row.members and " " in named else row.next_command
 
 
 def open_rows(rows: Sequence[AlertRow], now: float) -> int:
@@ -139,7 +155,23 @@ def open_rows(rows: Sequence[AlertRow], now: float) -> int:
 
 
 def gathered(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
-    """Those about fees in one row, in the place of the first; every other as it is."""
+    """Those about fees in one row, in the place of the first; those that are over in the last."""
+    over = [row for row in rows if row.state == "resolved"]
+    if len(over) > 1:
+        about = dict.fromkeys(f"#{row.token_id}" for row in over if row.token_id is not None)
+        folded = AlertRow(
+            alert_id=_OVER,
+            severity="info",
+            state="resolved",
+            token_id=None,
+            since=max(row.since for row in over),
+            message=f"{len(over)} resolved: {', '.join(about)}"
+            if about
+            else f"{len(over)} resolved",
+            next_command="",
+            members=tuple(row.alert_id for row in over),
+        )
+        rows = (*(row for row in rows if row.state != "resolved"), folded)
     waiting = [row for row in rows if _waits_for_fees(row, now)]
     if len(waiting) < 2:
         return tuple(rows)
@@ -152,7 +184,7 @@ def gathered(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
         token_id=None,
         since=min(row.since for row in waiting),
         message=words,
-        next_command="collect all",
+        next_command=f"collect {' '.join(str(row.token_id) for row in waiting)}",
         members=tuple(row.alert_id for row in waiting),
     )
     first = waiting[0]
@@ -178,6 +210,7 @@ def _message(row: AlertRow) -> str:
             words = words.removeprefix(verb)
         words = f"{words[0].upper()}{words[1:]}"
     words = words.partition(". ")[0].removesuffix(".").replace("Out of range for ", "Out for ")
+    words = screen_words(words)
     return f"{row.place}: {words}" if row.place else words
 
 

@@ -525,9 +525,9 @@ class DebatePane(VerticalScroll, can_focus=True):
         view = self._view
         if view is None:
             return
-        reading = "decided, shown as fast as one reads" if self._pace.waiting else "ended"
+        reading = "decided · showing at reading speed" if self._pace.waiting else "ended"
         state = "speaking" if view.ended is None else reading
-        more = f"{self._pace.waiting} more · space shows them" if self._pace.waiting else ""
+        more = f"{self._pace.waiting} more · space shows all" if self._pace.waiting else ""
         frame(
             self,
             pane_title("3 Debate", view.subject, state),

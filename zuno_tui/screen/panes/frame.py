@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.geometry import Region
 
 from chain.base.clean_text import DROP
-from zuno_tui.present.words import age_text
+from chain.base.units import age_text
 
 if TYPE_CHECKING:
     from textual.widget import Widget

@@ -78,7 +78,7 @@ _PERCENT = 6
 _GUTTER = 3
 """Cells before a bar, so that it is seen whose it is."""
 _RANGE = " – "
-BRIEF = ("net in 7 d", "cost", "earned back")
+BRIEF = ("pool", "net in 7 d", "cost", "earned back", "judged")
 """What is told of an option at first, beside its range and how likely it is kept."""
 
 
@@ -235,7 +235,7 @@ def next_step(plan: PlanView) -> str:
             else "approved, but nothing here can sign"
         )
     if any(option.recommended and option.candidate is None for option in plan.options):
-        return "leave it: nothing to sign"
+        return "keep it: nothing to sign"
     return "a: approve it" if plan.options else ""
 
 
@@ -256,16 +256,16 @@ def _approval(
         yield from receipt_lines(approval, width)
         return
     if approval.can_sign:
-        yield literal("Nothing is signed yet. Type apply to sign it.", "bold $accent")
+        yield literal("Nothing is signed yet. Type apply to review and sign.", "bold $accent")
     yield Content("")
     yield from receipt_lines(approval, width)
     yield Content("")
     yield from step_lines(approval, (), width)
     ends = datetime.fromtimestamp(approval.expires_at, UTC)
-    yield literal(f"until {ends:%H:%M:%S} UTC by the network's clock", "$quiet")
+    yield literal(f"approval ends {ends:%H:%M:%S} UTC (network time)", "$quiet")
 
 
-_NOTHING = "No plan yet. Press r on a position: it comes of what the agents argue."
+_NOTHING = "No plan yet. Press r on a position."
 
 
 class PlanPane(VerticalScroll, can_focus=True):
@@ -414,6 +414,9 @@ class PlanPane(VerticalScroll, can_focus=True):
                 break
         if self._whole and len(lines) > size.height:
             return self._lines(view, size.width, figures=True, why=True, reasons_first=True)
+        room = size.height - len(lines)
+        if self._whole is None and not (figures or why) and view.options and room > 0:
+            lines[-1:-1] = _first_reasons(view, size.width, room)
         return _denser(lines, size.height)
 
     def _lines(
@@ -443,11 +446,28 @@ def elsewhere(plan: PlanView | None, selected: int | None) -> str:
         return ""
     if plan.result is not None and plan.result.new_token_id == selected:
         return ""
-    return f"This is for #{plan.token_id}; the cursor is on #{selected}. r asks about that."
+    return f"Plan for #{plan.token_id}. You are on #{selected}: press r for its own plan."
+
+
+def _first_reasons(view: PlanView, width: int, room: int) -> list[Content]:
+    """As many whole reasons as there is room for under their heading; nothing for less than two."""
+    told: list[Content] = []
+    count = 0
+    for reason in view.reasons:
+        wrapped = list(bulleted(reason, width))
+        if len(told) + len(wrapped) + _ABOVE_REASONS > room:
+            break
+        told += wrapped
+        count += 1
+    return [heading("WHY"), *told, Content("")] if count > 1 else []
+
+
+_ABOVE_REASONS = 2
+"""The heading, and the blank line before what follows."""
 
 
 def _more(view: PlanView, *, why: bool) -> Content:
-    figures = len(view.options[0].figures) - len(BRIEF)
+    figures = sum(name not in BRIEF for name in view.options[0].figures)
     untold = bool(view.reasons) and not why
     told = f"why, {figures} more figures" if untold else f"{figures} more figures"
     return Content.assemble(("w", "bold $primary"), (f" {told}", "$quiet"))

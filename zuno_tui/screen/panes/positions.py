@@ -11,7 +11,7 @@ from textual.message import Message
 
 from zuno_tui.present.charts import WIDTH as GAUGE_WIDTH
 from zuno_tui.present.charts import range_gauge, sparkline
-from zuno_tui.present.views import PositionRow, PositionsView, Standing
+from zuno_tui.present.views import GlanceView, PositionRow, PositionsView, Standing
 from zuno_tui.present.words import UNKNOWN
 from zuno_tui.screen.keys import POSITIONS
 from zuno_tui.screen.panes.frame import ago, frame, joined, literal, pane_title
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _TREND = 8
 _LONG_GAUGE = 26
 _LONG_GAUGE_FROM = 170
+_SAME_AGE_SECONDS = 60.0
 """Cells of the pane from which on there is room for it."""
 _COLUMNS = (
     TableColumn("ID", 0, 9),
@@ -32,9 +33,9 @@ _COLUMNS = (
     TableColumn("RANGE", 3, _LONG_GAUGE),
     TableColumn("VALUE", 4, 13, right=True),
     TableColumn("FEES", 5, 11, right=True),
-    TableColumn("APR", 7, 8, right=True),
+    TableColumn("APR 24H", 7, 8, right=True),
     TableColumn("VS HOLD", 6, 12, right=True),
-    TableColumn("NET/DAY", 8, 11, right=True),
+    TableColumn("NET 24H", 8, 11, right=True),
     TableColumn("24 H", 9, _TREND, least=_TREND),
     TableColumn("PRICE", 11, 12, right=True),
     TableColumn("FROM – TO", 12, 27),
@@ -66,6 +67,7 @@ class PositionsPane(RowTable):
 
     def __init__(self) -> None:
         super().__init__(_COLUMNS, id="positions", classes="pane -front")
+        self._drawn_rows: dict[int, tuple[PositionRow, int, bool, Row]] = {}
         self._view: PositionsView | None = None
         self._order = _NAMES[0]
         self._filter = ""
@@ -110,7 +112,17 @@ class PositionsPane(RowTable):
         rows = shown_rows(view.rows, self._order, self._filter, hides_empty=self._hides_empty)
         nothing = _nothing(view) if not view.rows else ("No position fits: escape in / ends that.",)
         gauge = _LONG_GAUGE if self.size.width >= _LONG_GAUGE_FROM else GAUGE_WIDTH
-        self.fill([_row(row, gauge, stale=stale) for row in rows], empty=nothing)
+        self.fill([self._drawn(row, gauge, stale=stale) for row in rows], empty=nothing)
+
+    def _drawn(self, row: PositionRow, gauge: int, *, stale: bool) -> Row:
+        """As it was drawn last, where nothing of it changed: most of many rows stay from read
+        to read."""
+        known = self._drawn_rows.get(row.token_id)
+        if known is not None and known[:3] == (row, gauge, stale):
+            return known[3]
+        drawn = _row(row, gauge, stale=stale)
+        self._drawn_rows[row.token_id] = (row, gauge, stale, drawn)
+        return drawn
 
     def _manner(self) -> str:
         """How the rows are chosen and sorted, where it is not as they are."""
@@ -139,6 +151,7 @@ class PositionsPane(RowTable):
                 "" if view.glance is not None else view.total,
                 self._counted(view),
                 f"remembered, {age}" if view.remembered else age,
+                _older_results(view, now),
                 self._manner(),
             ),
             _below(view, self.selected),
@@ -150,10 +163,23 @@ class PositionsPane(RowTable):
         return "" if row is None else f"#{row.token_id} {row.pair} {row.fee} {row.value}"
 
     @property
+    def glance(self) -> GlanceView | None:
+        return None if self._view is None else self._view.glance
+
+    @property
     def selected(self) -> PositionRow | None:
         if self._view is None or self.key is None:
             return None
         return next(row for row in self._view.rows if str(row.token_id) == self.key)
+
+
+def _older_results(view: PositionsView, now: float) -> str:
+    """The age of results, where it is another than that of worth and fees."""
+    if view.results_at is None or view.read_at is None or view.remembered:
+        return ""
+    if view.read_at - view.results_at < _SAME_AGE_SECONDS:
+        return ""
+    return f"APR, VS HOLD, NET {ago(now - view.results_at)}"
 
 
 def shown_rows(
@@ -188,7 +214,7 @@ def _row(row: PositionRow, gauge: int, *, stale: bool) -> Row:
         Cell(range_gauge(row.progress, gauge), tone),
         Cell(row.value),
         Cell(row.fees),
-        Cell(_known(row.fee_apr)),
+        Cell(_known(row.fee_apr), "dim" if row.standing == "out of range" else "plain"),
         Cell(_known(row.against_holding), row.against_holding_tone),
         Cell(_known(row.net_a_day), _tone_of(row.net_a_day)),
         Cell(_trend(row.chart.prices) if row.chart else "…", "dim"),
@@ -220,7 +246,7 @@ def _tone_of(gain: str) -> str:
 def _below(view: PositionsView, selected: PositionRow | None) -> Content:
     if view.stale is None:
         return _outlined(selected)
-    return literal("▲ not read anew", "$warning") if view.rows else Content("")
+    return literal("▲ not updated", "$warning") if view.rows else Content("")
 
 
 def _outlined(row: PositionRow | None) -> Content:
@@ -237,7 +263,7 @@ def _outlined(row: PositionRow | None) -> Content:
 
 def _nothing(view: PositionsView) -> tuple[str, ...]:
     if view.stale is not None:
-        return ("No position could be read.",)
+        return ("Positions could not be read.",)
     if view.read_at is None:
         return ("Reading the positions…",)
     return ("This wallet holds no position here.", "Type: create 0.5 WETH with USDC")

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from zuno_tui.prompt.completion import PhraseCompletion
 
-_PLACEHOLDER = "type what you want · help tells what there is"
-_WITH_EXAMPLE = "type what you want, like recommend {token_id} · help tells the rest"
-_ONE_LINE = "Only the first line of the paste was taken, and nothing was asked yet."
+_PLACEHOLDER = "type a command or a question · ? for help"
+_WITH_EXAMPLE = "type a command or a question, like recommend {token_id} · ? for help"
+_ONE_LINE = "Only the first line was pasted. Nothing has run."
 
 
 def _completions(text: str, context: PhraseContext) -> Sequence[PhraseCompletion]:

@@ -8,17 +8,26 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content
 
 from chain.base.clean_text import DROP
 from zuno_tui.present.charts import wide_gauge
+from zuno_tui.present.views import ReceiptLine
 from zuno_tui.screen.panes.frame import heading, literal
 
 if TYPE_CHECKING:
     from zuno_tui.present.views import ApprovalView, ReceiptView, StepProgress, StepView
 
-_PARTS = {"give": "you give", "get": "you get", "swap": "", "wallet": "wallet", "pay": "it costs"}
+_PARTS = {
+    "pool": "pool",
+    "give": "you give",
+    "get": "you get",
+    "wallet": "wallet",
+    "pay": "it costs",
+    "bound": "guaranteed",
+}
 LABEL = 11
 """The cells of the words on the left that name what is beside them."""
 _GAP = 2
@@ -39,8 +48,11 @@ class _StepRow(NamedTuple):
     beside: str
 
 
-def receipt_lines(approval: ApprovalView, width: int) -> Iterator[Content]:
-    """In the order one asks: what leaves, what comes, what it costs; warnings before it all."""
+def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) -> Iterator[Content]:
+    """In the order one asks: what leaves, what comes, what it costs; warnings before it all.
+
+    What is guaranteed is told in dollars alone where it has to be brief.
+    """
     for line in approval.outcome:
         if line.startswith("!"):
             yield from wrapped(line, width, "", "bold $warning")
@@ -49,6 +61,14 @@ def receipt_lines(approval: ApprovalView, width: int) -> Iterator[Content]:
         for line in approval.outcome:
             yield from wrapped(line, width, "")
         return
+    if brief:
+        receipt = replace(
+            receipt,
+            lines=(
+                *(line for line in receipt.lines if line.part != "bound"),
+                ReceiptLine("bound", " · ".join(_in_dollars(receipt))),
+            ),
+        )
     room = min(width, _ledger_width(receipt))
     yield from _ledger(receipt, room)
     if receipt.range is not None:
@@ -59,13 +79,23 @@ def receipt_lines(approval: ApprovalView, width: int) -> Iterator[Content]:
         )
 
 
+def _in_dollars(receipt: ReceiptView) -> Iterator[str]:
+    for line in receipt.lines:
+        if line.part == "bound":
+            what = re.split(r" at (?:least|most) ", line.words)[0]
+            yield f"{what} {line.dollars}" if line.dollars else line.words
+
+
 def step_lines(
     approval: ApprovalView, progress: Sequence[StepProgress], width: int
 ) -> Iterator[Content]:
     """Every step with what it allows or does, and right of it how far it has come."""
     count = len(approval.steps)
+    if approval.as_one:
+        # What becomes of the one transaction becomes of every step in it.
+        progress = [one for one in progress[:1] for _ in approval.steps]
     done = sum(step.state == "done" for step in progress)
-    yield heading(f"{done} OF {count} DONE" if progress else _steps_words(count))
+    yield heading(f"{done} OF {count} DONE" if progress else _steps_words(approval))
     rows = [
         _step_row(place, step, came)
         for place, (step, came) in enumerate(zip_longest(approval.steps, progress[:count]), 1)
@@ -79,6 +109,9 @@ def step_lines(
         beside = " " * max(1, pad) + row.beside
         yield Content.assemble(first, (beside, "$quiet")) if row.beside else first
         yield from rest
+    if approval.could_be_one and not progress:
+        once = "As one transaction, all or nothing: delegate first, at the prompt"
+        yield from wrapped(once, width, "  ")
 
 
 def detail_lines(approval: ApprovalView, width: int) -> Iterator[Content]:
@@ -131,7 +164,10 @@ def _rows(text: str, width: int, under: int = 0) -> list[str]:
     return [row.replace("\u00a0", " ") for row in rows]
 
 
-def _steps_words(count: int) -> str:
+def _steps_words(approval: ApprovalView) -> str:
+    count = len(approval.steps)
+    if approval.as_one:
+        return f"1 TRANSACTION, {count} STEPS, ALL OR NOTHING"
     return "1 STEP" if count == 1 else f"{count} STEPS, IN THIS ORDER"
 
 
@@ -170,6 +206,9 @@ def _ledger(receipt: ReceiptView, width: int) -> Iterator[Content]:
             pad = max(1, width - LABEL - cell_len(row) - cell_len(dollars))
             yield Content.assemble(
                 (f"{label if place == 0 else '':<{LABEL}}", "$quiet"),
-                (row, "$quiet" if line.part == "swap" else ""),
-                (" " * pad + dollars if last and dollars else "", "bold"),
+                (row, "$quiet" if line.part == "bound" else ""),
+                (
+                    " " * pad + dollars if last and dollars else "",
+                    "$quiet" if line.part == "bound" else "bold",
+                ),
             )

@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content
 
@@ -38,7 +37,7 @@ def applied_lines(
     """
     for line in result.lines:
         words = line.strip()
-        yield from wrapped(words, width, "", "$quiet" if words.startswith("TOKEN ") else "")
+        yield from wrapped(words, width, "", "$quiet" if words.startswith("WALLET ") else "")
     if not result.done and plan.progress:
         yield Content("")
         if plan.approval is not None:
@@ -52,17 +51,7 @@ def applied_lines(
         told = f"{count} OF {count} DONE" if result.done else "IN A BLOCK"
         yield heading(told, _blocks(result.sent))
         mark = f"{PROGRESS_MARKS['done']} " if result.done else ""
-        sent = _named_as_signed(plan, result)
-        yield from _sent(sent, width, mark, links=links, whole=whole)
-
-
-def _named_as_signed(plan: PlanView, result: ResultView) -> tuple[SentTransaction, ...]:
-    """Each in the words that stood on the page when it was signed, where all of them were sent."""
-    steps = () if plan.approval is None else plan.approval.steps
-    if len(steps) != len(result.sent):
-        return result.sent
-    both = zip(result.sent, steps, strict=True)
-    return tuple(replace(sent, step=step.brief or sent.step) for sent, step in both)
+        yield from _sent(result.sent, width, mark, links=links, whole=whole)
 
 
 def _sent(

@@ -200,11 +200,14 @@ class RowTable(ScrollView, can_focus=True):
         """Show these rows; the cursor stays with its key if it `stays`, else with its place."""
         before, key = self._rows, self.key
         self._rows, self._empty = tuple(rows), tuple(empty)
-        widths = self._widen(keep=any(row.key == key for row in self._rows))
+        keep = any(row.key == key for row in self._rows)
+        # What was measured before is not measured again: of many rows few change at once.
+        known = set(map(id, before)) if keep and any(self._widths) else set()
+        widths = self._widen([row for row in self._rows if id(row) not in known], keep=keep)
         same = before and [row.key for row in before] == [row.key for row in self._rows]
         if same and widths == self._widths:
             for place in self._in_sight:
-                if before[place] != self._rows[place]:
+                if before[place] is not self._rows[place] and before[place] != self._rows[place]:
                     self._refresh_changed(place, before[place])
             return
         places = {row.key: place for place, row in enumerate(self._rows)}
@@ -344,11 +347,11 @@ class RowTable(ScrollView, can_focus=True):
                 self.refresh(Region(x, y, each.width, 1))
             x += each.width + gap
 
-    def _widen(self, *, keep: bool) -> list[int]:
+    def _widen(self, rows: Sequence[Row], *, keep: bool) -> list[int]:
         """The columns' widths by their words; while the rows go on they grow and never shrink."""
         widths = []
         for place, column in enumerate(self._columns):
-            texts = [row.cells[place].text for row in self._rows]
+            texts = [row.cells[place].text for row in rows]
             size = len if "".join(texts).isascii() else cell_len
             longest = max(map(size, texts), default=0)
             fit = min(column.most, max(longest, len(column.title), column.least))

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from textual.containers import VerticalScroll
 from textual.content import Content
 
-from zuno_tui.present.charts import price_chart, wide_gauge
-from zuno_tui.screen.panes.frame import frame, literal, pane_title
+from zuno_tui.present.charts import book_chart, price_chart, wide_gauge
+from zuno_tui.screen.panes.frame import frame, heading, literal, pane_title
 from zuno_tui.screen.panes.text import PlainText, drawn
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.geometry import Size
 
-    from zuno_tui.present.views import PositionRow
+    from zuno_tui.present.views import GlanceView, PositionRow
 
 _FACT = 22
 _LABEL = 11
 _SHORTEST_CHART = 6
+_SHORTEST_BOOK = 9
+_BOOK_FROM = 90
+"""Cells of width from which there is room for a second picture."""
 _STANDING = {
     "in range": "$success",
     "near edge": "$warning",
@@ -28,10 +31,10 @@ _STANDING = {
     "empty": "$quiet",
 }
 _NEXT = {
-    "out of range": "No fees until the price is back. r: what the agents advise.",
-    "near edge": "No fees once the price leaves. r: what the agents advise.",
-    "in range": "r: is there anything better?  enter: all that is known of it.",
-    "empty": "Nothing is in it. h hides empty positions.",
+    "out of range": "No fees until the price returns. r: ask for advice",
+    "near edge": "Fees stop outside the range. r: ask for advice",
+    "in range": "Earning fees. r: ask for advice · enter: details",
+    "empty": "Empty. h hides empty positions.",
 }
 
 
@@ -41,14 +44,16 @@ class SelectedPane(VerticalScroll, can_focus=False):
     def __init__(self) -> None:
         super().__init__(id="selected", classes="pane")
         self._row: PositionRow | None = None
+        self._by_hour: tuple[tuple[float, float, float], ...] = ()
 
     def compose(self) -> ComposeResult:
         yield PlainText("", id="selected-words")
 
-    def show(self, row: PositionRow | None) -> None:
-        if row == self._row:
+    def show(self, row: PositionRow | None, glance: GlanceView | None) -> None:
+        by_hour = () if glance is None else glance.by_hour
+        if (row, by_hour) == (self._row, self._by_hour):
             return
-        self._row = row
+        self._row, self._by_hour = row, by_hour
         self._draw()
 
     def on_resize(self) -> None:
@@ -62,11 +67,16 @@ class SelectedPane(VerticalScroll, can_focus=False):
             words.update("")
             return
         frame(self, pane_title(f"#{row.token_id} {row.pair}", row.fee, row.standing))
-        words.update(Content("\n").join(selected_lines(row, size)))
+        words.update(Content("\n").join(selected_lines(row, size, self._by_hour)))
 
 
-def selected_lines(row: PositionRow, size: Size) -> Iterator[Content]:
-    """The range, the facts, the next step, and the price of the day in what room is left."""
+def selected_lines(
+    row: PositionRow, size: Size, by_hour: Sequence[tuple[float, float, float]] = ()
+) -> Iterator[Content]:
+    """The range, the facts, the next step, and the price of the day in what room is left.
+
+    Where there is much of it, what the whole book gained in that day stands below.
+    """
     style = _STANDING[row.standing]
     above = [
         literal(wide_gauge(row.progress, row.low, row.high, size.width), style),
@@ -77,9 +87,16 @@ def selected_lines(row: PositionRow, size: Size) -> Iterator[Content]:
     ]
     yield from above
     height = size.height - len(above) - 1
-    if row.chart is not None and height >= _SHORTEST_CHART:
+    book = 0
+    if len(by_hour) > 1 and size.width >= _BOOK_FROM and height >= 2 * _SHORTEST_BOOK:
+        book = max(_SHORTEST_BOOK, height * 2 // 5)
+    if row.chart is not None and height - book >= _SHORTEST_CHART:
         yield Content("")
-        yield drawn(price_chart(row.chart, size.width, height))
+        yield drawn(price_chart(row.chart, size.width, height - book))
+    if book:
+        yield Content("")
+        yield heading("ALL POSITIONS", "gained in closed hours, fees below")
+        yield drawn(book_chart(by_hour, size.width, book - 2))
 
 
 def _facts(row: PositionRow, width: int) -> Iterator[Content]:
@@ -89,9 +106,9 @@ def _facts(row: PositionRow, width: int) -> Iterator[Content]:
         for label, value in (
             ("value", row.value),
             ("fees", row.fees),
-            ("fee APR", row.fee_apr),
+            ("APR 24 h", row.fee_apr),
             ("vs holding", row.against_holding),
-            ("net a day", row.net_a_day),
+            ("net 24 h", row.net_a_day),
             ("share", row.share),
             ("notes", ", ".join(row.notes)),
         )

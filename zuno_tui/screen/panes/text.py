@@ -142,8 +142,9 @@ class GlanceLine(TextLine):
         change = "$error" if view.ether_change.startswith("▼") else "$success"
         parts = [
             literal(view.worth, "bold"),
+            literal(view.beside),
             literal(view.day, _TONE_COLOURS[view.day_tone]),
-            literal(f"fees {view.fees}") if view.fees else Content(""),
+            literal(f"to collect {view.fees}") if view.fees else Content(""),
             literal(view.in_range, "$success" if view.all_in else "$warning"),
             Content.assemble(
                 literal(view.ether),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from textual.screen import Screen
 from textual.widgets import Input
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.thread import DeskLink
     from zuno_tui.present.views import OptionView, ViewName
     from zuno_tui.prompt.context import PhraseContext
+    from zuno_tui.screen.app.app import ZunoApp
     from zuno_tui.screen.last_seen import LastSeen
     from zuno_tui.screen.panes.plan import PlanPane
     from zuno_tui.screen.panes.row_table import RowTable
@@ -66,6 +67,10 @@ class Asking(Screen[None]):
     link: DeskLink
     told: LastSeen
     context: PhraseContext
+    _filled = ""
+    """The line that was put in the prompt for the person."""
+    _still_to_do: tuple[str, ...] = ()
+    """What follows it, where several were meant at once."""
 
     def say(self, said: Said) -> None:
         self.query_one(MessageLine).say(said)
@@ -92,7 +97,10 @@ class Asking(Screen[None]):
         from zuno_tui.prompt.interpret import FilledLine, understand
 
         meant = understand(event.text, self.context, registry())
+        if event.text != self._filled:
+            self._still_to_do = ()
         if isinstance(meant, FilledLine):
+            self._filled, self._still_to_do = meant.line, meant.others
             self.offer(meant.line)
             self.say(Said(meant.note))
         elif isinstance(meant, Misunderstood):
@@ -103,7 +111,21 @@ class Asking(Screen[None]):
             if meant.offer and not (meant.answered or meant.missing or meant.understood):
                 self._ask_model(event.text)
         else:
+            self.focus_front()
             self.ask(meant)
+
+    def go_on(self) -> None:
+        """What was meant with what is done now: nothing of it is forgotten silently."""
+        if self._still_to_do:
+            self._filled, *rest = self._still_to_do
+            self._still_to_do = tuple(rest)
+            after = f" Then {len(rest)} more." if rest else " It is the last."
+            self.offer(self._filled)
+            self.say(Said(f"Next: {self._filled}. Press Enter to run.{after}"))
+
+    def focus_front(self) -> None:
+        """Back to the pane in front: what was typed is done."""
+        raise NotImplementedError
 
     def _ask_model(self, phrase: str) -> None:
         from zuno_tui.catalog.intents import SayPhrase
@@ -118,7 +140,7 @@ class Asking(Screen[None]):
         line = proposed_line(event.phrase, self.context, registry())
         if line is not None and self.awaiting(event.typed):
             self.offer(line)
-            self.say(Said("A model takes that for this. Nothing is done before Enter."))
+            self.say(Said("The model suggests this. Enter runs it."))
 
     def awaiting(self, phrase: str) -> bool:
         """Whether the prompt holds nothing but what was not understood."""
@@ -134,9 +156,14 @@ class Asking(Screen[None]):
                 if alerts.selected.next_command:
                     self.offer(alerts.selected.next_command)
                 else:
-                    self.say(Said("That one is over: there is nothing to do about it."))
+                    self.say(Said("This alert is resolved: nothing to do."))
             case _:
                 pass
+
+    def on_alerts_pane_opened(self, event: AlertsPane.Opened) -> None:
+        from zuno_tui.catalog.intents import ShowAlert
+
+        self.ask(ShowAlert(event.alert_id))
 
     def on_alerts_pane_acknowledged(self, event: AlertsPane.Acknowledged) -> None:
         from zuno_tui.catalog.intents import Acknowledge
@@ -195,15 +222,24 @@ class Asking(Screen[None]):
     def _offer_approval(self, phrase: str, option: OptionView) -> None:
         """The phrase in the prompt, and in words what it would approve."""
         if option.candidate is None:
-            self.say(Said(f"There is nothing to approve: {option.does}"))
+            self.say(Said(f"Nothing to sign: {option.does}"))
             return
         self.offer(phrase)
-        self.say(Said(f"Enter builds and tries this, and signs nothing: {option.does}"))
+        self.say(Said(f"Enter simulates this; nothing is signed: {option.does}"))
 
     def action_show(self, view: ViewName) -> None:
         from zuno_tui.catalog.intents import Show
 
         self.ask(Show(view))
+
+    def action_line(self, line: str) -> None:
+        """Ask for what this line at the prompt asks for."""
+        from zuno_tui.catalog.registry import registry
+        from zuno_tui.prompt.interpret import FilledLine, understand
+
+        meant = understand(line, self.context, registry())
+        if not isinstance(meant, FilledLine | Misunderstood):
+            self.ask(meant)
 
     def action_refresh_views(self) -> None:
         from zuno_tui.catalog.intents import Refresh
@@ -219,6 +255,17 @@ class Asking(Screen[None]):
         from zuno_tui.catalog.intents import Cancel
 
         self.ask(Cancel())
+
+    def action_cancel_pages(self) -> None:
+        """Pages under way; a debate or an approval is ended by a key of its own."""
+        from zuno_tui.catalog.intents import Cancel
+
+        for job in self.told.status.jobs:
+            if job.opens_page:
+                self.ask(Cancel(job.name))
+
+    def action_open_page(self) -> None:
+        cast("ZunoApp", self.app).open_waiting_page()
 
     def action_help(self) -> None:
         self.open_help(None)
@@ -249,17 +296,23 @@ class Asking(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what is possible now is shown and done."""
+        plan, jobs = self.told.plan, self.told.status.jobs
         match action:
             case "prompt":
-                return not isinstance(self.focused, Input)
+                possible = not isinstance(self.focused, Input)
             case "recommend" | "collect" | "range":
-                return self.context.selected is not None
+                possible = self.context.selected is not None
             case "approve":
-                plan = self.told.plan
-                return plan is not None and plan.result is None and bool(plan.options)
+                options = () if plan is None or plan.result is not None else plan.options
+                possible = any(one.recommended and one.candidate is not None for one in options)
             case "market":
-                return self.told.status.market is not None
+                possible = self.told.status.market is not None
+            case "open_page":
+                possible = cast("ZunoApp", self.app).waiting_page is not None
+            case "cancel_pages":
+                possible = any(job.opens_page for job in jobs)
             case "cancel_work":
-                return any(job.cancellable for job in self.told.status.jobs)
+                possible = any(job.cancellable for job in jobs)
             case _:
                 return super().check_action(action, parameters)
+        return possible

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from zuno_tui.present.views import ApprovalView, PlanView
 
 _APPROVAL_SECONDS = 600.0
-_LEAVES = "escape leaves, and nothing is signed"
+_LEAVES = "escape goes back, nothing is signed"
 _BACK = "escape goes back to the desk"
 _NARROWEST, _WIDEST = 80, 110
 _BESIDE_TEXT = 5
@@ -180,13 +180,16 @@ class ConfirmScreen(Screen[None]):
         if self.has_class("-details"):
             return [Content(""), *detail_lines(approval, width)]
         progress = () if plan is None else plan.progress
-        body = [
-            Content(""),
-            *receipt_lines(approval, width),
-            Content(""),
-            *step_lines(approval, progress, width),
-        ]
-        terms = [Content(""), heading("WHAT THE BYTES NAME"), *term_lines(approval, width)]
+        for brief in (False, True):
+            body = [
+                Content(""),
+                *receipt_lines(approval, width, brief=brief),
+                Content(""),
+                *step_lines(approval, progress, width),
+            ]
+            if len(body) < room:
+                break
+        terms = [Content(""), heading("CONTRACTS AND DEADLINES"), *term_lines(approval, width)]
         return [*body, *terms] if approval.terms and len(body) + len(terms) < room else body
 
     def _frame(self) -> None:

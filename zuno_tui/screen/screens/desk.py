@@ -111,6 +111,7 @@ class DeskScreen(Asking):
         self._after_reading: PaneName | None = None
         """What comes to the front once the debate that hides it could be read."""
         self._pointed_at: int | None = None
+        self._plan_done = ""
         self._rows_shared = ""
 
     def compose(self) -> ComposeResult:
@@ -144,7 +145,7 @@ class DeskScreen(Asking):
         taken = self._tell_panes(event, now) or self._tell_lines(event, now)
         self._arrange()
         self._show_tabs()
-        self._show_keys()
+        self.show_keys()
         return taken
 
     def _tell_panes(self, event: Event, now: float) -> bool:
@@ -152,7 +153,9 @@ class DeskScreen(Asking):
             case PositionsChanged(view):
                 self.query_one(PositionsPane).show(view, now)
                 self.query_one(GlanceLine).show(view.glance)
-                self.query_one(SelectedPane).show(self.query_one(PositionsPane).selected)
+                self.query_one(SelectedPane).show(
+                    self.query_one(PositionsPane).selected, view.glance
+                )
                 self._point_at_the_new()
             case AlertsChanged(view):
                 self.query_one(AlertsPane).show(view, now)
@@ -177,7 +180,11 @@ class DeskScreen(Asking):
         """Whoever watched the debate sees what came of it, however long it took."""
         pane = self.query_one(PlanPane)
         known = pane.plan_id
+        done = self._plan_done
         pane.show(view, now)
+        self._plan_done = view.plan_id if view and view.result and view.result.done else ""
+        if self._plan_done and self._plan_done != done:
+            self.go_on()
         if view is not None and view.plan_id != known and self.front == "debate":
             self._come_forward("plan")
 
@@ -244,7 +251,7 @@ class DeskScreen(Asking):
         name = None if self.focused is None else self.focused.id
         if name in PANES:
             self._mark_front(name)
-        self._show_keys()
+        self.show_keys()
 
     def on_row_table_pointed(self, event: RowTable.Pointed) -> None:
         match event.table:
@@ -253,9 +260,10 @@ class DeskScreen(Asking):
                 self.context = replace(self.context, selected=selected)
                 self.query_one(PromptPane).exemplify(selected)
                 self.query_one(PlanPane).follow(selected)
-                self.query_one(SelectedPane).show(positions.selected)
+                self.query_one(SelectedPane).show(positions.selected, positions.glance)
+                self._arrange()
                 positions.show_age(self._clock())
-                self._show_keys()
+                self.show_keys()
             case AlertsPane() as alerts:
                 row = alerts.selected
                 alone = None if row is None or row.members else row.alert_id
@@ -284,12 +292,21 @@ class DeskScreen(Asking):
 
     def on_prompt_pane_left(self) -> None:
         self._bring_to_front(self.front)
+        self.action_cancel_pages()
+
+    @property
+    def is_typing(self) -> bool:
+        prompt = self.query_one(PromptPane)
+        return prompt.has_focus and bool(prompt.value)
+
+    def focus_front(self) -> None:
+        self._bring_to_front(self.front)
 
     def on_prompt_pane_noticed(self, event: PromptPane.Noticed) -> None:
         self.say(Said(event.words, "warn"))
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._show_keys)
+        self.call_after_refresh(self.show_keys)
         self.call_after_refresh(self._arrange)
         self.call_after_refresh(lambda: self.query_one(GlanceLine).show(self.told.positions.glance))
 
@@ -329,7 +346,7 @@ class DeskScreen(Asking):
 
     def _arrange(self) -> None:
         """Plan and debate take room once there is one; until then the selected position has it."""
-        planned = self.told.plan is not None or self.front == "plan"
+        planned = self._has_plan or self.front == "plan"
         argued = self.told.debate is not None or self.front == "debate"
         self.set_class(planned, "-planned")
         self.set_class(argued, "-argued")
@@ -337,6 +354,14 @@ class DeskScreen(Asking):
         heard = self.has_class("-speaking") or self.front == "debate"
         self.set_class(argued and (heard or not planned) and self.front != "plan", "-debate-first")
         self._share_rows(argued)
+
+    @property
+    def _has_plan(self) -> bool:
+        """One that is done gives way once the cursor is on another position."""
+        plan, selected = self.told.plan, self.context.selected
+        if plan is None or plan.result is None or not plan.result.done:
+            return plan is not None
+        return selected in (None, plan.token_id, plan.result.new_token_id)
 
     def _share_rows(self, argued: bool) -> None:
         """Tables have as many lines as they need, and half of the room there is at most.
@@ -385,7 +410,7 @@ class DeskScreen(Asking):
     def _show_tabs(self) -> None:
         self.query_one(TabLine).show(self.told, self.front, self._clock())
 
-    def _show_keys(self) -> None:
+    def show_keys(self) -> None:
         self.query_one(KeyLine).show(
             (told.key, told.label) for told in active_keys(self) if told.label
         )

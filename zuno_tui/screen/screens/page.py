@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from zuno_tui.present.views import JobView
 
 
-_NOTHING = "It printed nothing."
+_NOTHING = "No output."
 
 
 class PageScreen(Screen[None]):
@@ -92,8 +92,8 @@ class LeavingScreen(ModalScreen[bool]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="sheet question") as sheet:
-            sheet.border_title = Content("Leave the desk?")
-            sheet.border_subtitle = Content("enter leaves · escape stays")
+            sheet.border_title = Content("Quit zuno?")
+            sheet.border_subtitle = Content("enter quits · escape stays")
             yield PlainText(Content("\n").join(self._lines()))
 
     def action_answer(self, leave: bool) -> None:
@@ -101,9 +101,9 @@ class LeavingScreen(ModalScreen[bool]):
 
     def _lines(self) -> list[Content]:
         if not self._jobs:
-            return [literal("Nothing is under way. Your positions stay as they are.")]
+            return [literal("Nothing is running. Your positions stay as they are.")]
         named = ", ".join(job.name for job in self._jobs)
         return [
-            literal(f"Still under way: {named}.", "bold $warning"),
-            literal("What was sent goes on without the desk; the outbox knows it next time."),
+            literal(f"Still running: {named}.", "bold $warning"),
+            literal("Sent transactions continue without zuno; see outbox next time."),
         ]

@@ -30,9 +30,9 @@ _COLUMNS = (
     TableColumn("TODAY", 5, 10, right=True),
     TableColumn("7 D", 2, 11, right=True),
     TableColumn("30 D", 4, 11, right=True),
-    TableColumn("ENTRY", 6, 11, right=True),
+    TableColumn("ALL FEES", 6, 11, right=True),
     TableColumn("VS HOLD", 1, 11, right=True),
-    TableColumn("THROUGH TIME", 8, _TREND),
+    TableColumn("TREND", 8, _TREND),
     TableColumn("NOTE", 7, 60, grows=True),
 )
 _FEES = range(2, 6)
@@ -148,7 +148,7 @@ class PortfolioScreen(SubScreen):
         row = self._selected
         picture = self.query_one("#portfolio-chart", PlainText)
         width, height = picture.content_size
-        title = heading("AGAINST HOLDING", f"{row.name.strip()}, fees included")
+        title = heading("VS HOLDING", f"{row.name.strip()}, fees and gas included")
         line = row.line
         if not width:
             return

@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 
+from chain.base.units import DAY
 from zuno_tui.catalog.intents import ChooseRange, Recommend
 from zuno_tui.desk.events import DetailReady, Event
-from zuno_tui.present.charts import day_bars, depth_picture, plain, price_chart, wide_gauge
+from zuno_tui.present.charts import (
+    day_bars,
+    depth_picture,
+    plain,
+    price_chart,
+    wide_gauge,
+    windowed,
+)
 from zuno_tui.screen.keys import DETAIL
 from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
@@ -22,7 +30,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from zuno_tui.desk.thread import DeskLink
-    from zuno_tui.present.position import DetailView
+    from zuno_tui.present.position import DetailView, KeyFigure
 
 _WITH_CHART, _WITH_BOTH = 1, 3
 """Headings, and the blank line between the pictures."""
@@ -33,6 +41,13 @@ _LABEL = 13
 _GAP = 3
 _WIDEST_GAUGE = 72
 _NARROWEST = 30
+_WINDOWS: tuple[tuple[str, float | None], ...] = (
+    ("1 d", DAY),
+    ("7 d", 7 * DAY),
+    ("30 d", 30 * DAY),
+    ("since entry", None),
+)
+_WEEK = 1
 _FIGURE_STYLES = {
     "plain": "bold",
     "good": "bold $success",
@@ -55,6 +70,7 @@ class PositionScreen(SubScreen):
     def __init__(self, link: DeskLink, view: DetailView) -> None:
         super().__init__(link)
         self._view = view
+        self._window = _WEEK
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="detail", classes="visit", can_focus=False) as page:
@@ -72,13 +88,23 @@ class PositionScreen(SubScreen):
     def hear(self, event: Event) -> bool:
         """The same position read again, or another one asked for from here."""
         match event:
-            case DetailReady(view):
+            case DetailReady(view, opens) if opens or view.token_id == self._view.token_id:
                 self._view = view
                 self.query_one("#detail").border_title = literal(view.title)
                 self._draw()
                 return True
             case _:
                 return False
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Of somebody else's position there is nothing to do."""
+        if self._view.owned_by and action in ("recommend", "range", "offer"):
+            return False
+        return super().check_action(action, parameters)
+
+    def action_window(self) -> None:
+        self._window = (self._window + 1) % len(_WINDOWS)
+        self._draw()
 
     def action_recommend(self) -> None:
         self.leave_asking(Recommend(self._view.token_id))
@@ -108,24 +134,16 @@ class PositionScreen(SubScreen):
         if facts.region.y > pictures.region.y:
             room -= len(words) + 1
         figures.update(_stacked(top))
-        pictures.update(_stacked(_pictures(self._view, width, room)))
+        pictures.update(_stacked(_pictures(self._view, self._window, width, room)))
         facts.update(_stacked(words))
 
 
 def _figures(view: DetailView, width: int) -> Iterator[Content]:
     """What one looks for first, in as few lines as it needs; then the range."""
-    line: list[Content] = []
-    taken = 0
-    for figure in view.figures:
-        tone = _FIGURE_STYLES[figure.tone]
-        told = Content.assemble(literal(f"{figure.label} ", "$quiet"), literal(figure.words, tone))
-        if line and taken + _GAP + told.cell_length > width:
-            yield Content(" " * _GAP).join(line)
-            line, taken = [], 0
-        taken += told.cell_length + (_GAP if line else 0)
-        line.append(told)
-    if line:
-        yield Content(" " * _GAP).join(line)
+    if view.owned_by:
+        yield literal(f"Not yours: {view.owned_by} owns it.", "bold $warning")
+    for figures in (view.figures, view.profit):
+        yield from _figure_lines(figures, width)
     if (at := view.standing) is not None:
         room = min(_WIDEST_GAUGE, width - len(at.state) - len(at.unit) - 2 * _GAP)
         yield Content(" " * _GAP).join(
@@ -137,7 +155,22 @@ def _figures(view: DetailView, width: int) -> Iterator[Content]:
         )
 
 
-def _pictures(view: DetailView, width: int, height: int) -> Iterator[Content]:
+def _figure_lines(figures: Sequence[KeyFigure], width: int) -> Iterator[Content]:
+    line: list[Content] = []
+    taken = 0
+    for figure in figures:
+        tone = _FIGURE_STYLES[figure.tone]
+        told = Content.assemble(literal(f"{figure.label} ", "$quiet"), literal(figure.words, tone))
+        if line and taken + _GAP + told.cell_length > width:
+            yield Content(" " * _GAP).join(line)
+            line, taken = [], 0
+        taken += told.cell_length + (_GAP if line else 0)
+        line.append(told)
+    if line:
+        yield Content(" " * _GAP).join(line)
+
+
+def _pictures(view: DetailView, window: int, width: int, height: int) -> Iterator[Content]:
     """As high as there is room for all of them, and never so low that nothing can be seen."""
     room = height - (_WITH_BOTH if view.liquidity else _WITH_CHART)
     deep = min(_TALLEST_DEPTH, max(_SHORTEST_DEPTH, room // _PART_OF_DEPTH))
@@ -147,8 +180,10 @@ def _pictures(view: DetailView, width: int, height: int) -> Iterator[Content]:
         yield heading("PRICE")
         yield literal("No swap of this pool is known yet.", "$quiet")
     else:
-        yield heading("PRICE", "between the two lines it earns")
-        yield drawn(price_chart(chart, width, tall))
+        name, seconds = _WINDOWS[window]
+        after, _ = _WINDOWS[(window + 1) % len(_WINDOWS)]
+        yield heading("PRICE", f"{name}, w: {after} · between the two lines it earns")
+        yield drawn(price_chart(windowed(chart, seconds), width, tall))
     if chart is not None and chart.prices and view.liquidity:
         yield Content("")
         yield heading("LIQUIDITY", "around the price; the line below is the range")

@@ -58,10 +58,10 @@ def _page(event: PageReady, _link: DeskLink, _clock: Clock) -> Screen[None]:
 
 
 @screen_for.register(DetailReady)
-def _position(event: DetailReady, link: DeskLink, _clock: Clock) -> Screen[None]:
+def _position(event: DetailReady, link: DeskLink, _clock: Clock) -> Screen[None] | None:
     from zuno_tui.screen.screens.position import PositionScreen
 
-    return PositionScreen(link, event.view)
+    return PositionScreen(link, event.view) if event.opens else None
 
 
 @screen_for.register(PoolsReady)

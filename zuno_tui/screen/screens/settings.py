@@ -204,7 +204,7 @@ def _about(row: SettingRow) -> str:
 def _overruled(row: SettingRow) -> str:
     if not row.overruled:
         return ""
-    return f" A change in the file does not count while {row.origin} goes before it."
+    return f" {row.origin} overrides the settings file."
 
 
 def _group_of(row: SettingRow) -> str:

@@ -52,7 +52,7 @@ WETH = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2"
 USDC = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"
 KEY = PoolKey(USDC, WETH, 3000, 60, NO_HOOK)
 BLOCK = Block(900, "0x" + "aa" * 32, "0x" + "bb" * 32, NOW, 1, 0, 30_000_000)
-OFF = MarketCloses(Unknown("market data is switched off"), Unknown("market data is switched off"))
+OFF = MarketCloses(*(Unknown("market data is switched off"),) * 3)
 
 
 def path(ticks: list[int], *, until: int = NOW) -> PricePath:

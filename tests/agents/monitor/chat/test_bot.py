@@ -190,3 +190,5 @@ def test_what_is_too_long_for_a_message_is_cut_at_a_line() -> None:
     assert text_units(cut) <= MOST_UNITS
     assert text.startswith(cut.rpartition("\n")[0])
     assert text_units(shortened("😀" * 5000, MOST_UNITS)) <= MOST_UNITS
+    # One line that is too long is cut inside, and something of it is told.
+    assert shortened("x" * 5000, 100).startswith("x" * 40)

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zuno_tui.present.charts import day_bars, depth_picture, figure, plain, price_chart
+from zuno_tui.present.charts import (
+    book_chart,
+    day_bars,
+    depth_picture,
+    figure,
+    plain,
+    price_chart,
+    windowed,
+)
 from zuno_tui.present.views import ChartView
 
 if TYPE_CHECKING:
@@ -124,3 +132,66 @@ def test_days_show_what_is_left() -> None:
     assert len({len(line) for line in lines}) == 1
     (_, little) = _text(day_bars([("Nov 12", 0.004, 0.0)], 70))
     assert little.split()[-3:] == ["<0.01", "0.00", "+<0.01"]
+
+
+def test_a_price_stands_where_its_time_is_however_many_swaps_there_were() -> None:
+    """Nine points in the last tenth of the time are drawn in the last tenth of the width."""
+    late = tuple(90.0 + step for step in range(9))
+    chart = ChartView((0.0, *late, 100.0), (1.0, *[2.0] * 9, 2.0), 0.5, 3.0)
+    rows = [line for line in _text(price_chart(chart, 60, 14))[:-1] if "⠁" <= max(line) <= "⣿"]
+    width = max(len(row.rstrip("0123456789. now")) for row in rows)
+    up = next(place for place, char in enumerate(rows[0]) if "⠁" <= char <= "⣿")
+    assert 0.85 < up / width < 0.95
+
+
+def test_a_window_shows_its_time_alone_with_the_price_that_stood_before() -> None:
+    day = 86_400.0
+    chart = ChartView(
+        times=(0.0, day, 9 * day),
+        prices=(1.0, 2.0, 3.0),
+        low=0.5,
+        high=4.0,
+        fees=((day, 7.0), (8.5 * day, 5.0)),
+        changes=((day / 2, 1), (8.6 * day, -1)),
+    )
+    last = windowed(chart, day)
+    assert (last.times, last.prices) == ((8 * day, 9 * day), (2.0, 3.0))
+    assert last.fees == ((8.5 * day, 5.0),)
+    assert last.changes == ((8.6 * day, -1),)
+
+    whole = windowed(chart, None)
+    assert (whole.times[0], whole.prices[0]) == (day / 2, 1.0)
+    assert windowed(chart, 30 * day).times == chart.times
+    # Nobody swapped in the window: the price is a line.
+    assert windowed(chart, 1.0).prices == (2.0, 3.0)
+
+
+def test_the_book_adds_up_what_hours_gained_and_shows_their_fees() -> None:
+    hours = [(hour * 3_600.0, 2.0 if hour < 12 else -1.0, 0.5) for hour in range(24)]
+    lines = [plain(line) for line in book_chart(hours, 80, 9)]
+
+    assert len(lines) == 9
+    assert any(line.endswith("+12 now") for line in lines)
+    assert lines[-2].endswith("12.00 fees")
+    assert max(map(len, lines)) <= 80
+
+
+def test_fees_and_changes_stand_under_their_time() -> None:
+    chart = ChartView(
+        times=(0.0, 36_000.0),
+        prices=(1.0, 1.1),
+        low=0.5,
+        high=4.0,
+        fees=((0.0, 4.0), (32_400.0, 8.0)),
+        changes=((0.0, 1), (36_000.0, -1)),
+    )
+    lines = [plain(line) for line in price_chart(chart, 32, 8)]
+    assert len(lines) == 8
+    changes, fees = lines[-3], lines[-2]
+    columns = len(lines[-1])
+    assert (changes[0], changes[columns - 1]) == ("▲", "▼")
+    bars = {place: bar for place, bar in enumerate(fees[:columns]) if bar != " "}
+    assert sorted(bars.values()) == ["▄", "█"]
+    assert min(bars) < columns // 5
+    assert max(bars) > columns * 4 // 5
+    assert fees.rstrip().endswith("12.00 fees")

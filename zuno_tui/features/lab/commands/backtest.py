@@ -113,10 +113,10 @@ class RunBacktest(Intent, frozen=True):
         Argument(
             "--window",
             "each window starts afresh",
-            metavar="7d",
+            metavar="28d",
             read=read_hours,
             write=write_hours,
-            default=168,
+            default=672,
         ),
         PROFILE,
         Argument(
@@ -140,7 +140,7 @@ class RunBacktest(Intent, frozen=True):
     gas_usd: float = 0.05
     slippage_bp: float = 5.0
     every: int = 4
-    window: int = 168
+    window: int = 672
     profile: str | None = None
     token1_usd: float | None = None
     ablate: bool = False

@@ -1,36 +1,49 @@
-"""`zuno hedge ID`: the trade desk argues how much of a position's coins to sell short."""
+"""`zuno hedge ID|all`: sell short what a position holds of a coin, or a share of it."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from zuno_tui.catalog.command import Command, Group, Verb
 from zuno_tui.catalog.possible import of_selected, with_positions
 from zuno_tui.features.trade.commands.trade import EMERGENCIES
-from zuno_tui.features.trade.intents import Hedge
+from zuno_tui.features.trade.intents import NEUTRAL, Hedge, HedgedSubject, read_share
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 
+_SHARE = re.compile(r"[0-9]{1,3}(?:\.[0-9]+)?%|0?\.[0-9]+|neutral|full|half|quarter", re.IGNORECASE)
+_ALL: dict[str, HedgedSubject] = dict.fromkeys(("all", "everything", "them"), "all")
+
+
+def read_subject(said: Remaining) -> HedgedSubject:
+    """All of them where that is said, else a position."""
+    return said.one_of(_ALL) or said.position()
+
 
 async def _answer(session: Session, intent: Hedge) -> CommandAnswer:
     from zuno_tui.features.trade.trade import hedged
 
-    return await hedged(session, intent.token_id, intent.mode, emergency=intent.emergency)
+    return await hedged(session, intent)
 
 
 def _read(said: Remaining) -> Hedge:
-    emergency = said.one_of(EMERGENCIES)
-    token_id = said.position()
-    said.end("position", "delta", "of", "the", "my", "against", "from", "a", "fall", "losses")
-    return Hedge(token_id, emergency=bool(emergency))
+    emergency, share = said.one_of(EMERGENCIES), said.matching(_SHARE)
+    subject = read_subject(said)
+    said.end(
+        "position", "positions", "delta", "of", "the", "my", "against", "from", "a", "fall",
+        "losses", "at", "to",
+    )  # fmt: skip
+    target = NEUTRAL if share is None else read_share(share)
+    return Hedge(subject, target, emergency=bool(emergency))
 
 
 COMMAND = Command(
     name="hedge",
-    does="let the trade desk argue how much of a position to hedge",
+    does="sell short what a position holds, so that the price no longer matters",
     group=Group.POSITION,
     intent=Hedge,
     answer=_answer,
@@ -38,7 +51,7 @@ COMMAND = Command(
         Verb(
             "hedge",
             _read,
-            "hedge ID",
+            "hedge ID|all [25%]",
             spoken=("should i hedge", "how much should i hedge of", "protect"),
             names="positions",
             possible=with_positions,

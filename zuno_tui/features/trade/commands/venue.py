@@ -1,4 +1,4 @@
-"""`zuno venue`: where the trade desk's orders go, and keeping the keys of an account there."""
+"""`zuno venue`: where the trade desk's orders go; keeping or forgetting the keys of an account."""
 
 from __future__ import annotations
 
@@ -15,13 +15,18 @@ class KeepVenueKeys(Intent, frozen=True):
     arguments: ClassVar = (
         Argument(
             "mode",
-            "keep the keys for demo, live or Upbit trading in the keyring",
-            choices=("demo", "live", "upbit"),
+            "keep the keys of that venue in the keyring, by the name that `zuno venue` lists",
             optional=True,
+        ),
+        Argument("--remove", "forget the keys of that account", switch=True, default=False),
+        Argument(
+            "--anyway", "even where something is still held there", switch=True, default=False
         ),
     )
 
     mode: str | None = None
+    remove: bool = False
+    anyway: bool = False
 
 
 def _run(arguments: Namespace) -> int:
@@ -32,7 +37,7 @@ def _run(arguments: Namespace) -> int:
 
 COMMAND = Command(
     name="venue",
-    does="where the trade desk's orders go, and keeping the keys of an account there",
+    does="where the trade desk's orders go, and keeping or forgetting the keys of an account",
     group=Group.HOUSE,
     intent=KeepVenueKeys,
     reaches_network=False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from chain.base.sqlite import open_database, transaction
+from chain.base.sqlite import open_versioned, transaction
 from chain.exchange.orders.order import (
     OrderProgress,
     OrderSide,
@@ -21,7 +21,8 @@ from chain.exchange.orders.order import (
     VenueOrder,
     resting,
 )
-from chain.exchange.orders.venue import VenueAccount
+from chain.exchange.orders.venue import AccountCheck, VenueAccount, VenueFees
+from chain.exchange.orders.venues.paper import ABILITIES
 from chain.exchange.public.binance import (
     INTERVAL_SECONDS,
     MOST_CANDLES,
@@ -46,15 +47,6 @@ if TYPE_CHECKING:
 _DUST = 1e-9
 
 
-class PaperFees(Struct, frozen=True):
-    """Fractions of notional; Binance's of an ordinary account."""
-
-    maker: float = 0.0002
-    taker: float = 0.0005
-    most_leverage: float = 20.0
-    """Beyond it the venue itself refuses: its margin is insufficient."""
-
-
 class PaperAccount(Struct, frozen=True, kw_only=True):
     cash: float
     """Dollars, with everything that was realised, paid and charged."""
@@ -66,6 +58,8 @@ class PaperAccount(Struct, frozen=True, kw_only=True):
     """Dollars received less paid, part of the cash."""
     fees: float = 0.0
     """Dollars charged, part of the cash."""
+    keeps_orphans: bool = False
+    """Some venues let what protects outlive what it protected."""
 
     def position(self, symbol: str) -> PerpetualPosition:
         return self.positions.get(symbol, PerpetualPosition(symbol, 0.0, 0.0))
@@ -91,7 +85,7 @@ class MarketMoment(Struct, frozen=True):
     book: OrderBook
     rules: ContractRules
     time: float
-    fees: PaperFees = PaperFees()
+    fees: VenueFees = VenueFees()
 
 
 class Execution(Struct, frozen=True):
@@ -219,7 +213,7 @@ def _positions(account: PaperAccount, held: PerpetualPosition) -> dict[str, Perp
 
 def without_orphans(account: PaperAccount, symbol: str, now: float) -> PaperAccount:
     """Once nothing is held, what only reduced it has nothing left to do."""
-    if symbol in account.positions:
+    if symbol in account.positions or account.keeps_orphans:
         return account
     waiting = any(not order.order.reduce_only for order in account.open_orders(symbol))
     for one in () if waiting else account.open_orders(symbol):
@@ -244,10 +238,10 @@ class MarketCourse(Struct, frozen=True):
 
 
 def settled(
-    account: PaperAccount, course: MarketCourse, fees: PaperFees | None = None
+    account: PaperAccount, course: MarketCourse, fees: VenueFees | None = None
 ) -> PaperAccount:
     """The account after these candles; those it has been through already are passed over."""
-    fees = fees or PaperFees()
+    fees = fees or VenueFees()
     for candle in course.candles:
         if candle.time < account.settled_at.get(course.symbol, 0):
             continue
@@ -261,10 +255,10 @@ def settled(
 
 
 def _passed(
-    account: PaperAccount, course: MarketCourse, candle: Candle, fees: PaperFees
+    account: PaperAccount, course: MarketCourse, candle: Candle, fees: VenueFees
 ) -> PaperAccount:
     """One candle, the worst first: what opened was stopped where it may have been, then profits."""
-    end = candle.time + course.seconds
+    end, held = candle.time + course.seconds, account.position(course.symbol).quantity
     for progress in sorted(_waiting(account, course, candle), key=_worst_first):
         order = progress.order
         if not account.orders[order.client_id].is_open:
@@ -282,6 +276,8 @@ def _passed(
             continue
         if order.reduce_only and account.position(course.symbol).quantity * order.side.sign >= 0:
             continue  # it waits for the order that opens what it protects
+        if order.type is OrderType.TAKE_PROFIT and held * order.side.sign >= 0:
+            continue  # the candle that opened it may have been at the profit before
         if order.type is OrderType.STOP:
             account = _stopped(account, progress, course, candle, fees)
         elif order.type is OrderType.SLICED:
@@ -321,7 +317,7 @@ def _stopped(
     progress: OrderProgress,
     course: MarketCourse,
     candle: Candle,
-    fees: PaperFees,
+    fees: VenueFees,
 ) -> PaperAccount:
     order, stop = progress.order, progress.order.price or 0.0
     buying = order.side is OrderSide.BUY
@@ -339,7 +335,7 @@ def _sliced(
     progress: OrderProgress,
     course: MarketCourse,
     candle: Candle,
-    fees: PaperFees,
+    fees: VenueFees,
 ) -> PaperAccount:
     order, end = progress.order, candle.time + course.seconds
     part = order.quantity / order.slices
@@ -352,6 +348,7 @@ def _sliced(
 
 
 NAME = "paper"
+_VERSION = 1
 _TABLE = "CREATE TABLE IF NOT EXISTS account (venue TEXT PRIMARY KEY, body BLOB NOT NULL)"
 _TYPICAL_DOLLARS = 10_000.0
 """What the slippage of stops and slices is measured with; a book without it charges the worst."""
@@ -360,19 +357,21 @@ _WORST_SLIPPAGE = 0.005
 
 class PaperTerms(Struct, frozen=True):
     start_usd: float = 10_000.0
-    fees: PaperFees = PaperFees()
+    fees: VenueFees = VenueFees()
 
 
 class PaperVenue:
     """Takes orders on a market it only reads; each change is on disk when it returns."""
 
+    abilities = ABILITIES
     late_seconds = 0.0
 
     def __init__(self, path: Path, market: BinancePublic, terms: PaperTerms) -> None:
         self.name = f"{NAME}:{market.name}"
+        self.contracts = market
         self._market = market
         self._terms = terms
-        self._connection: sqlite3.Connection = open_database(path)
+        self._connection: sqlite3.Connection = open_versioned(path, _VERSION)
         self._connection.execute(_TABLE)
 
     async def close(self) -> None:
@@ -405,6 +404,12 @@ class PaperVenue:
         moment = MarketMoment(book, rules, now, self._terms.fees)
         account = self._change(lambda before: placed(before, order, moment))
         return account.orders[order.client_id]
+
+    async def submit_group(self, orders: Sequence[VenueOrder]) -> tuple[OrderProgress, ...]:
+        return tuple([await self.submit(order) for order in orders])
+
+    async def check(self, _: str) -> AccountCheck:
+        return AccountCheck()
 
     async def find(self, order: VenueOrder) -> OrderProgress | None:
         return (await self._settle()).orders.get(order.client_id)

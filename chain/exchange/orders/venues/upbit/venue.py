@@ -14,7 +14,6 @@ from chain.exchange.orders.ccxt_client import (
     BETWEEN_LOOKS,
     CcxtAsking,
     NotThereError,
-    VenueKeys,
     open_client,
     refused,
 )
@@ -27,8 +26,10 @@ from chain.exchange.orders.order import (
     VenueOrder,
     market_parts,
 )
-from chain.exchange.orders.venue import VenueAccount
+from chain.exchange.orders.venue import AccountCheck, VenueAccount, VenueKeys
+from chain.exchange.orders.venues.upbit import ABILITIES
 from chain.exchange.public.market import ContractRules, VenueAnswer
+from chain.prices.market_http import MarketError
 
 if TYPE_CHECKING:
     from chain.exchange.public.binance import BinancePublic
@@ -145,6 +146,7 @@ _CASH = ("KRW", "USDT")
 class UpbitVenue:
     """One account; every question raises `MarketError` where the venue cannot be understood."""
 
+    abilities = ABILITIES
     late_seconds = 10.0
 
     def __init__(
@@ -158,6 +160,7 @@ class UpbitVenue:
     ) -> None:
         """`market` tells the time, by which everything of the desk is dated."""
         self.name = name
+        self.contracts = market
         self._market = market
         self._markets: set[str] = set()
         self._read = VenueAnswer(SOURCE)
@@ -191,7 +194,7 @@ class UpbitVenue:
             tuple(seen_order(self._read, self._read.mapping(row, "order"), won) for row in waiting),
             None,
             0.0,
-            krw_per_usd=won,
+            money_per_usd=won,
             marks=marks,
         )
 
@@ -220,6 +223,17 @@ class UpbitVenue:
         return await self._ask.sent(
             order, lambda: self._client.privatePostOrders(asked), self.find, self.now
         )
+
+    async def check(self, _: str) -> AccountCheck:
+        """It tells no permissions: a key that may see what can be withdrawn is one that may."""
+        try:
+            asked = {"currency": "KRW"}
+            await self._ask.read(self._client.privateGetWithdrawsChance, asked)
+        except MarketError as error:
+            if "out_of_scope" not in str(error):
+                raise
+            return AccountCheck()
+        return AccountCheck(may_withdraw=True)
 
     async def find(self, order: VenueOrder) -> OrderProgress | None:
         try:

@@ -15,7 +15,6 @@ from chain.exchange.orders.ccxt_client import (
     RECEIVE_MILLISECONDS,
     CcxtAsking,
     NotThereError,
-    VenueKeys,
     open_client,
     refused,
 )
@@ -26,12 +25,16 @@ from chain.exchange.orders.order import (
     OrderType,
     PerpetualPosition,
     VenueOrder,
+    fitted,
     market_parts,
     resting,
+    unfit,
     would_take,
 )
-from chain.exchange.orders.venue import VenueAccount
-from chain.exchange.public.market import VenueAnswer
+from chain.exchange.orders.venue import AccountCheck, VenueAccount, VenueKeys
+from chain.exchange.orders.venues.binance import ABILITIES, DEMO_URL
+from chain.exchange.public.binance import BASE_URL
+from chain.exchange.public.market import VenueAnswer, contract_symbol
 
 if TYPE_CHECKING:
     from chain.exchange.public.binance import BinancePublic
@@ -39,8 +42,6 @@ if TYPE_CHECKING:
 FUTURES = {"defaultType": "swap", "fetchMarkets": {"types": ["linear"]}}
 CONDITIONAL = frozenset({OrderType.STOP, OrderType.TAKE_PROFIT})
 """They wait apart from the book until their price is reached."""
-_LEAST_GOOD_SECONDS = 610
-"""A little over what the venue takes as the shortest life of an order."""
 
 _STATES = {
     "NEW": OrderState.OPEN,
@@ -63,24 +64,29 @@ _TYPES = {
     "TAKE_PROFIT_MARKET": OrderType.TAKE_PROFIT,
 }
 
+_DOLLARS = frozenset({"USDT", "USDC", "FDUSD", "BUSD", "BFUSD", "LDUSDT", "BNFCR"})
+"""What the venue settles in, each counted as a dollar."""
 
-def order_request(order: VenueOrder, now: float) -> tuple[str, float | None, dict[str, Any]]:
+
+def order_request(order: VenueOrder) -> tuple[str, float | None, dict[str, Any]]:
     """Type, price and parameters, as ccxt takes them."""
     named: dict[str, Any] = {"clientOrderId": order.client_id}
     if order.reduce_only or order.type in CONDITIONAL:
         named["reduceOnly"] = True
     match order.type:
         case OrderType.MAKER:
-            # It ends on the venue by itself, whether anybody looks or not.
-            seconds = max(order.expires_seconds or 0, _LEAST_GOOD_SECONDS)
-            until = int((now + seconds) * 1000)
-            return "limit", order.price, {**named, "timeInForce": "GTD", "goodTillDate": until}
+            # Refused where it would take. The venue ends it with its other end alone: `tend_orders`
+            # cancels it when its time is over.
+            return "limit", order.price, {**named, "timeInForce": "GTX"}
         case OrderType.LIMIT_TAKER:
             return "limit", order.price, {**named, "timeInForce": "IOC"}
         case OrderType.STOP:
-            return "market", None, {**named, "stopLossPrice": order.price}
+            # A single trade far off touches no stop that goes by the mark.
+            stop = {"stopLossPrice": order.price, "workingType": "MARK_PRICE"}
+            return "market", None, {**named, **stop}
         case OrderType.TAKE_PROFIT:
-            return "limit", order.price, {**named, "takeProfitPrice": order.price}
+            profit = {"takeProfitPrice": order.price, "workingType": "MARK_PRICE"}
+            return "limit", order.price, {**named, **profit}
         case _:
             return "market", None, named
 
@@ -142,9 +148,27 @@ def _seconds(read: VenueAnswer, entry: dict[str, object], *names: str) -> float:
     raise read.wrong("order's time")
 
 
+_SENTENCES = {
+    "-4061": "longs and shorts are held apart here (hedge mode); set one-way mode in Binance's "
+    "futures preferences",
+    "-4164": "it is worth less than the venue takes",
+    "-2021": "its price is reached already",
+    "-2022": "nothing is left to reduce",
+    "-5022": "it would have taken at once, and should rest",
+    "-4131": "the book is too thin for it",
+    "-2015": "the keys are refused, or not from this address",
+}
+"""What codes mean that people meet."""
+
+
+def _is_true(value: object) -> bool:
+    return value in (True, "true")
+
+
 class BinanceVenue:
     """One account; every question raises `MarketError` where the venue cannot be understood."""
 
+    abilities = ABILITIES
     late_seconds = 2 * RECEIVE_MILLISECONDS / 1000
     """An order that it has not got by then was refused on arrival."""
 
@@ -158,10 +182,14 @@ class BinanceVenue:
         between_looks: float = BETWEEN_LOOKS,
     ) -> None:
         self.name = name
+        self.contracts = market
         self._market = market
+        # The key's permissions are told by another of its servers; demo trading has none.
+        self._tells_permissions = base_url != DEMO_URL
+        base_url = None if base_url == BASE_URL else base_url
         self._read = VenueAnswer(market.name)
         self._client = open_client("binanceusdm", keys, base_url=base_url, options=FUTURES)
-        self._ask = CcxtAsking(market.name, self._client, between_looks)
+        self._ask = CcxtAsking(market.name, self._client, between_looks, sentences=_SENTENCES)
 
     async def close(self) -> None:
         await self._client.close()
@@ -194,11 +222,38 @@ class BinanceVenue:
             await self._income("FUNDING_FEE"),
         )
 
+    async def check(self, symbol: str) -> AccountCheck:
+        ask, client = self._ask.read, self._client
+        sides = self._read.mapping(await ask(client.fapiPrivateGetPositionSideDual), "mode")
+        assets = self._read.mapping(await ask(client.fapiPrivateGetMultiAssetsMargin), "mode")
+        rows = self._read.rows(
+            await ask(client.fapiPrivateGetSymbolConfig, {"symbol": symbol}), "leverage"
+        )
+        faults, remarks = [], []
+        if _is_true(sides.get("dualSidePosition")):
+            faults.append(_SENTENCES["-4061"])
+        if _is_true(assets.get("multiAssetsMargin")):
+            remarks.append("multi-assets mode: all coins of this account answer for every loss")
+        for entry in (self._read.mapping(row, "leverage") for row in rows):
+            leverage = self._read.positive(entry.get("leverage"), "leverage")
+            cross = str(entry.get("marginType")).upper().startswith("CROSS")
+            answers = "the whole futures wallet answers for it" if cross else "isolated margin"
+            remarks.append(f"{symbol} is set to {leverage:g}×: {answers}")
+        key = await self._permissions() if self._tells_permissions else {}
+        if key and not _is_true(key.get("enableFutures")):
+            faults.append("this key may not trade futures; allow it under API Management")
+        withdraws = _is_true(key.get("enableWithdrawals"))
+        return AccountCheck(tuple(faults), tuple(remarks), withdraws)
+
+    async def _permissions(self) -> dict[str, object]:
+        answer = await self._ask.read(self._client.sapiGetAccountApiRestrictions)
+        return self._read.mapping(answer, "key's permissions")
+
     async def parts(self, order: VenueOrder) -> tuple[VenueOrder, ...]:
+        rules = await self._market.rules(order.symbol)
         if order.type is not OrderType.SLICED:
-            return (order,)
-        mark = (await self._market.funding(order.symbol)).mark
-        return market_parts(order, await self._market.rules(order.symbol), mark)
+            return (fitted(order, rules),)
+        return market_parts(order, rules, (await self._market.funding(order.symbol)).mark)
 
     async def submit(self, order: VenueOrder) -> OrderProgress:
         """Sent once; the same name twice is one order. Raises where nobody can tell."""
@@ -207,6 +262,10 @@ class BinanceVenue:
             order = resting(order, book)
             if would_take(order, book):
                 return refused(order, "nothing rests on its side of the book", await self.now())
+        mark = order.price or (await self._market.funding(order.symbol)).mark
+        reason = unfit(order, await self._market.rules(order.symbol), mark)
+        if reason:
+            return refused(order, reason, await self.now())
         await self._ask.read(self._client.load_markets)
         return await self._ask.sent(order, lambda: self._placed(order), self.find, self.now)
 
@@ -241,7 +300,7 @@ class BinanceVenue:
         return await self.find(order)
 
     async def _placed(self, order: VenueOrder) -> object:
-        kind, price, parameters = order_request(order, await self._market.time())
+        kind, price, parameters = order_request(order)
         return await self._client.create_order(
             order.symbol, kind, order.side.value, order.quantity, price, parameters
         )
@@ -252,21 +311,28 @@ class BinanceVenue:
             return 0.0
         asked = {"symbol": order.symbol, "orderId": entry.get("orderId")}
         trades = await self._ask.read(self._client.fapiPrivateGetUserTrades, asked)
-        return sum(
-            self._read.number(self._read.mapping(row, "trade").get("commission"), "trade")
-            for row in self._read.rows(trades, "trades")
-        )
+        return await self._dollars(trades, "trade", "commission", "commissionAsset")
 
     async def _income(self, kind: str) -> float:
         """Of the days that the venue tells by itself."""
         asked = {"incomeType": kind, "limit": 1000}
-        rows = self._read.rows(
-            await self._ask.read(self._client.fapiPrivateGetIncome, asked), "income"
-        )
-        return sum(
-            self._read.number(self._read.mapping(row, "income").get("income"), "income")
-            for row in rows
-        )
+        rows = await self._ask.read(self._client.fapiPrivateGetIncome, asked)
+        return await self._dollars(rows, "income", "income", "asset")
+
+    async def _dollars(self, rows: object, what: str, amount: str, coin: str) -> float:
+        """Their sum at the marks of now: fees are paid in the venue's own coin, too."""
+        sums: dict[str, float] = {}
+        for row in self._read.rows(rows, what):
+            entry = self._read.mapping(row, what)
+            name = str(entry.get(coin) or "USDT")
+            sums[name] = sums.get(name, 0.0) + self._read.number(entry.get(amount), what)
+        total = 0.0
+        for name, paid in sums.items():
+            mark = 1.0
+            if paid and name not in _DOLLARS:
+                mark = (await self._market.funding(contract_symbol(name))).mark
+            total += paid * mark
+        return total
 
     def _position(self, row: object) -> PerpetualPosition:
         entry = self._read.mapping(row, "position")

@@ -1,0 +1,27 @@
+"""Made-up money on the market that is read."""
+
+from __future__ import annotations
+
+from chain.exchange.orders.venue import Venue, VenueEntry, VenueOpening
+from chain.exchange.public.abilities import VenueAbilities
+
+ABILITIES = VenueAbilities(groups=True)
+
+
+def _open(opening: VenueOpening) -> Venue:
+    from chain.exchange.orders.venues.paper.venue import PaperTerms, PaperVenue
+
+    terms = PaperTerms(start_usd=opening.paper_usd or PaperTerms().start_usd)
+    return PaperVenue(opening.paper, opening.market, terms)
+
+
+ENTRIES = (
+    VenueEntry(
+        name="paper",
+        title="Paper",
+        what="made-up money on the market that is read",
+        abilities=ABILITIES,
+        open=_open,
+        prompts=None,
+    ),
+)

@@ -1,0 +1,235 @@
+"""The orders of a home: a file each, and beside it what came of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec.structs import replace
+
+from chain.base import strict_json
+from chain.base.clean_text import clean_text
+from chain.base.errors import ZunoError
+from chain.base.home import write_atomically
+from chain.base.locks import locked, locked_if_free
+from chain.contracts.abi import AbiError
+from chain.standing_orders.order import (
+    FeesOver,
+    LossOver,
+    OutOfRange,
+    PricePast,
+    StandingOrder,
+    StandingProgress,
+    StandingState,
+)
+
+T = TypeVar("T")
+_STOP = "stop"
+_MOST_BYTES = 64_000
+_MOST_NUMBER = 2**50
+
+
+class StandingOrdersError(ZunoError):
+    """An order that is not there or cannot be read; says what to do."""
+
+
+class KeptOrder(Struct, frozen=True):
+    order: StandingOrder
+    progress: StandingProgress
+
+    @property
+    def stands(self) -> bool:
+        return self.progress.state in (StandingState.WAITING, StandingState.SENT)
+
+
+class StandingOrders:
+    """Several processes may use one: every change is made under a lock, and whole."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def all(self) -> tuple[KeptOrder, ...]:
+        """By number; what cannot be read is left out, and `damaged` names it."""
+        return tuple(found for path in self._paths() if (found := self._kept(path)) is not None)
+
+    @property
+    def damaged(self) -> tuple[Path, ...]:
+        return tuple(path for path in self._paths() if self._kept(path) is None)
+
+    def standing(self, chain_id: int) -> tuple[KeptOrder, ...]:
+        return tuple(one for one in self.all() if one.stands and one.order.chain_id == chain_id)
+
+    def of_position(self, chain_id: int, token_id: int) -> tuple[KeptOrder, ...]:
+        from chain.standing_orders.call import token_in
+
+        return tuple(
+            one for one in self.standing(chain_id) if token_in(one.order.signed) == token_id
+        )
+
+    def find(self, number: int) -> KeptOrder:
+        found = self._kept(self._path(number))
+        if found is None:
+            raise StandingOrdersError(f"There is no order {number} here. See them: zuno orders")
+        return found
+
+    def add(self, order: StandingOrder) -> StandingOrder:
+        """Kept under the next number; the same signature a second time is the same order."""
+        with self._locked():
+            for one in self.all():
+                if one.order.delegation == order.delegation:
+                    return one.order
+            # What came of an order may have outlived its file.
+            taken = (path.name.partition(".")[0] for path in self.folder.glob("*.json"))
+            number = 1 + max((int(name) for name in taken if name.isdigit()), default=0)
+            numbered = replace(order, number=number, partner=None)
+            _write(self._path(number), numbered)
+            return numbered
+
+    def join(self, number: int, other: int) -> None:
+        """Make a stop and a profit a pair."""
+        with self._locked():
+            for one, partner in ((number, other), (other, number)):
+                kept = self.find(one)
+                _write(self._path(one), replace(kept.order, partner=partner))
+
+    def note(
+        self, number: int, change: Callable[[StandingProgress], StandingProgress]
+    ) -> StandingProgress:
+        """Write down what came of an order."""
+        with self._locked():
+            before = self.find(number).progress
+            after = change(before)
+            if after != before:
+                _write(self._progress(number), after)
+        return after
+
+    def changed_at(self, number: int) -> float | None:
+        """When something was last written down of it; None where nothing was."""
+        with suppress(OSError):
+            return self._progress(number).stat().st_mtime
+        return None
+
+    def note_low_key(self, chain_id: int, words: str) -> None:
+        """Write down that the watch key lacks coin on a chain; no words where it does not."""
+        path = self.folder / f"low-{chain_id}.txt"
+        if words:
+            write_atomically(path, words.encode())
+        else:
+            path.unlink(missing_ok=True)
+
+    def forget_low_keys(self) -> None:
+        for path in self.folder.glob("low-*.txt"):
+            path.unlink(missing_ok=True)
+
+    def low_key(self, chain_id: int) -> str:
+        with suppress(OSError):
+            return (self.folder / f"low-{chain_id}.txt").read_text("utf-8", "replace")
+        return ""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether this machine is held back."""
+        return (self.folder / _STOP).exists()
+
+    def stop(self) -> None:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomically(self.folder / _STOP, b"No order is carried out while this file is here.\n")
+
+    def go_on(self) -> None:
+        (self.folder / _STOP).unlink(missing_ok=True)
+
+    @contextmanager
+    def turn(self) -> Iterator[bool]:
+        """Whether this process is the one that carries out orders, while the block lasts."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with locked_if_free(self.folder / ".turn") as ours:
+            yield ours
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with locked(self.folder / ".lock"):
+            yield
+
+    def _paths(self) -> list[Path]:
+        found = [path for path in self.folder.glob("*.json") if path.stem.isdigit()]
+        return sorted(found, key=lambda path: int(path.stem))
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"{number}.json"
+
+    def _progress(self, number: int) -> Path:
+        return self.folder / f"{number}.progress.json"
+
+    def _kept(self, path: Path) -> KeptOrder | None:
+        order = _read(path, StandingOrder)
+        if order is None or str(order.number) != path.stem:
+            return None
+        progress_path = self._progress(order.number)
+        progress = _read(progress_path, StandingProgress)
+        if progress is None:
+            # What cannot be read might say that it was sent: it is not sent a second time.
+            progress = (
+                StandingProgress(StandingState.ENDED, f"{progress_path.name} is damaged.")
+                if progress_path.exists()
+                else StandingProgress()
+            )
+        return KeptOrder(order, progress)
+
+
+def _is_sound(order: StandingOrder) -> bool:
+    """Whether its words are words, its numbers numbers, and its delegation one."""
+    condition, told = order.condition, list(order.pair)
+    order.signed  # noqa: B018 - raises for what is none
+    if isinstance(condition, PricePast):
+        told.append(condition.words)
+        if not (condition.sqrt_price.isascii() and condition.sqrt_price.isdigit()):
+            return False
+    numbers = [order.hold_seconds, order.made_at]
+    match condition:
+        case OutOfRange(seconds):
+            numbers.append(seconds)
+        case LossOver(bips):
+            numbers.append(bips)
+        case FeesOver(micro_usd, every):
+            numbers += [micro_usd, every]
+        case _:
+            pass
+    return all(clean_text(words) == words for words in told) and all(
+        0 <= number < _MOST_NUMBER for number in numbers
+    )
+
+
+def read_order(content: bytes) -> StandingOrder | None:
+    """An order out of a file; None where it is none."""
+    return _parsed(content, StandingOrder)
+
+
+def order_file(order: StandingOrder) -> bytes:
+    return json.dumps(to_builtins(order), indent=2).encode() + b"\n"
+
+
+def _write(path: Path, record: Struct) -> None:
+    write_atomically(path, json.dumps(to_builtins(record), indent=2).encode() + b"\n")
+
+
+def _read(path: Path, kind: type[T]) -> T | None:
+    with suppress(OSError), path.open("rb") as file:
+        return _parsed(file.read(_MOST_BYTES + 1), kind)
+    return None
+
+
+def _parsed(content: bytes, kind: type[T]) -> T | None:
+    if len(content) > _MOST_BYTES:
+        return None
+    try:
+        record = convert(strict_json.loads(content), kind)
+        if isinstance(record, StandingOrder) and not _is_sound(record):
+            return None
+    except (strict_json.InvalidJsonError, ValidationError, AbiError, ValueError):
+        return None
+    return record

@@ -1,0 +1,153 @@
+"""A standing order: one exact call, the owner's signature for it, and when it is to be made.
+
+What the chain enforces is in the signed bytes, and everything told of it is read out of them.
+The condition is what the monitor goes by.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from fractions import Fraction
+from math import isqrt
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from chain.contracts import abi
+from chain.contracts.networks import Address  # noqa: TC001 - decoded from files
+from chain.contracts.signed_delegation import Caveat, SignedDelegation
+
+if TYPE_CHECKING:
+    from chain.tokens.pair import Pair
+
+_DELEGATION = "(address,address,bytes32,(address,bytes)[],uint256,bytes)"
+_Q192 = 1 << 192
+
+
+class Condition(Struct, frozen=True, rename="camel", tag_field="when", forbid_unknown_fields=True):
+    """When the monitor makes the call."""
+
+
+class PricePast(Condition, frozen=True, rename="camel", tag="price"):
+    """The pool's price at or past a level, as the pool counts it."""
+
+    sqrt_price: str
+    """As Q64.96, in digits: no JSON number holds it."""
+    falls: bool
+    """Whether the pool's price must be at or under it, else at or over."""
+    words: str
+    """The level in the pair's own terms: `below 2,900 USDC per WETH`."""
+
+    def is_met(self, sqrt_price: int) -> bool:
+        limit = int(self.sqrt_price)
+        return sqrt_price <= limit if self.falls else sqrt_price >= limit
+
+
+class OutOfRange(Condition, frozen=True, rename="camel", tag="out of range"):
+    seconds: int
+
+
+class LossOver(Condition, frozen=True, rename="camel", tag="loss"):
+    bips: int
+    """Of what went in, against having held it."""
+
+
+class FeesOver(Condition, frozen=True, rename="camel", tag="fees"):
+    micro_usd: int
+    every_seconds: int
+
+
+OrderCondition = PricePast | OutOfRange | LossOver | FeesOver
+
+
+class StandingState(StrEnum):
+    WAITING = "waiting"
+    SENT = "sent"
+    """Its transaction is on the way."""
+    DONE = "done"
+    ENDED = "ended"
+    """It can no longer be carried out, and the reason is told."""
+
+
+class SentCall(Struct, frozen=True, rename="camel"):
+    """A transaction of the watch key, kept before it is sent."""
+
+    hash: str
+    raw: str
+    nonce: int
+    max_fee_per_gas: str
+    at: float
+    tip: str = "0"
+
+
+class StandingProgress(Struct, frozen=True, rename="camel"):
+    """What came of an order so far; the order itself never changes."""
+
+    state: StandingState = StandingState.WAITING
+    reason: str = ""
+    """In a sentence: why it ended, or what keeps it from being carried out now."""
+    met_at: float | None = None
+    """The network's time since which the condition holds without a break."""
+    met_block: int = 0
+    looked_at: float | None = None
+    calls: tuple[SentCall, ...] = ()
+    """The same call, the newest last: a later one only pays more for it."""
+    done: int = 0
+    """How often it was carried out."""
+    last_done: float | None = None
+    received: tuple[str, ...] = ()
+    """Of each coin of the pair, in words, the last time."""
+    results: tuple[str, ...] = ()
+    """The hashes of the transactions that carried it out."""
+
+
+class StandingOrder(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    version: Literal[1]
+    number: int
+    chain_id: int
+    delegation: str
+    """The signed delegation, in hex."""
+    condition: OrderCondition
+    made_at: float
+    liquidity: str
+    """Of the position when it was signed: minimums fit that one alone."""
+    hook_code: str | None
+    """The hash of the hook's code then; None without a hook."""
+    hold_seconds: int
+    """How long the condition must hold."""
+    pair: tuple[str, str] = ("", "")
+    """The symbols, as they are shown."""
+    partner: int | None = None
+    """The other of a stop and a profit: one ends the other."""
+
+    @property
+    def signed(self) -> SignedDelegation:
+        return delegation_of(self.delegation)
+
+
+def delegation_text(signed: SignedDelegation) -> str:
+    return abi.encode((_DELEGATION,), (tuple(signed),)).hex()
+
+
+def delegation_of(text: str) -> SignedDelegation:
+    """Raises `AbiError` or `ValueError` for what is none."""
+    ((delegate, delegator, authority, caveats, salt, signature),) = abi.decode(
+        (_DELEGATION,), bytes.fromhex(text)
+    )
+    parts: tuple[Caveat, ...] = tuple(Caveat(enforcer, terms) for enforcer, terms in caveats)
+    address: Address = delegate
+    return SignedDelegation(address, delegator, authority, parts, salt, signature)
+
+
+def price_condition(pair: Pair, price: Fraction, *, below: bool) -> PricePast:
+    """A price as people tell it, as the pool counts it."""
+    decimals0, decimals1 = pair.token0.decimals, pair.token1.decimals
+    if decimals0 is None or decimals1 is None:
+        raise ValueError("The decimals of a token are unknown, so its price cannot be told.")
+    scale = Fraction(10) ** (decimals1 - decimals0)
+    raw = scale / price if pair.inverted else price * scale
+    falls = below is not pair.inverted
+    exact = isqrt(int(raw * _Q192)) if falls else isqrt(int(raw * _Q192)) + 1
+    side = "below" if below else "above"
+    words = f"{side} {float(price):,.10g} {pair.quote.label} per {pair.base.label}"
+    return PricePast(str(exact), falls, words)

@@ -1,0 +1,141 @@
+"""The key that carries out standing orders: it owns nothing but coin for gas.
+
+It is no wallet: it is not listed, not watched and never chosen, and it signs nothing but calls to
+the delegation manager.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, ValidationError, convert, to_builtins
+
+from chain.base.home import write_atomically
+from chain.base.strict_json import InvalidJsonError, loads
+from chain.contracts.delegation import DELEGATION_MANAGER
+from chain.wallet.address_book import KeyStorage
+from chain.wallet.demo import DEMO_NETWORK, demo_watch_key
+from chain.wallet.errors import KeystoreError, WalletError, WalletRefusedError
+from chain.wallet.keystore import forget_key, open_kept_key, store_key
+from chain.wallet.private_files import guard_process, read_bounded, read_private
+from chain.wallet.secrets import Passphrase, PrivateKey
+from chain.wallet.signer import Signer
+
+if TYPE_CHECKING:
+    from chain.base.home import Home
+    from chain.contracts.networks import Address, Network
+    from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+    from chain.wallet.keystore import StoreChoice
+
+PASSPHRASE_FILE = "ZUNO_WATCH_KEY_PASSPHRASE_FILE"  # noqa: S105 - where one is
+_CREDENTIAL = "zuno-watch-key"
+"""What systemd hands over by this name in its folder of credentials."""
+_FILE_NAME = "watch-key.json"
+
+
+class WatchKey(Struct, frozen=True):
+    version: Literal[1]
+    address: Address
+    store: KeyStorage
+
+
+class StoredWatchKey(Struct, frozen=True):
+    key: WatchKey
+    place: str
+    why: str
+
+
+def watch_key(home: Home, network: Network) -> WatchKey | None:
+    """Whose orders this home carries out; on the embedded chain there always is one."""
+    if network.name == DEMO_NETWORK:
+        return WatchKey(1, demo_watch_key().address, KeyStorage.FILE)
+    path = home.keystore / _FILE_NAME
+    if not path.exists():
+        return None
+    try:
+        return convert(loads(read_bounded(path)), WatchKey)
+    except (InvalidJsonError, ValidationError):
+        raise WalletError(
+            f"{path} is damaged. Move it away and make another: zuno wallet watch-key"
+        ) from None
+
+
+def make_watch_key(
+    home: Home, *, choice: StoreChoice, new_passphrase: Callable[[str], Passphrase]
+) -> StoredWatchKey:
+    guard_process()
+    path = home.keystore / _FILE_NAME
+    if path.exists():
+        raise WalletError("This home has a watch key already. See it: zuno wallet watch-key")
+    home.prepare()
+    with PrivateKey.generate() as key:
+        keeping, place, why = store_key(home, key, choice, new_passphrase)
+        made = WatchKey(1, key.address, keeping)
+    write_atomically(path, json.dumps(to_builtins(made), indent=2).encode())
+    return StoredWatchKey(made, place, why)
+
+
+def remove_watch_key(home: Home, key: WatchKey) -> None:
+    forget_key(home, key.address, key.store)
+    (home.keystore / _FILE_NAME).unlink(missing_ok=True)
+
+
+class WatchSigner:
+    """Signs what a watch key may: calls to the delegation manager, and its coin's way back."""
+
+    def __init__(self, signer: Signer, sweeps_to: Address | None = None) -> None:
+        self._signer = signer
+        self._sweeps_to = sweeps_to
+        self.address: Address = signer.address
+
+    def sign(self, transaction: UnsignedTransaction, /) -> SignedTransaction:
+        redeems = transaction.to == DELEGATION_MANAGER and not transaction.value
+        sweeps = transaction.to == self._sweeps_to and not transaction.data
+        if transaction.authorization is not None or not (redeems or sweeps):
+            raise WalletRefusedError(
+                "A watch key signs calls to the delegation manager alone. Nothing was signed."
+            )
+        return self._signer.sign(transaction)
+
+    def close(self) -> None:
+        self._signer.close()
+
+
+def open_watch_signer(
+    home: Home,
+    network: Network,
+    *,
+    passphrase: Callable[[], Passphrase] | None = None,
+    environment: Mapping[str, str] = os.environ,
+    sweeps_to: Address | None = None,
+) -> WatchSigner:
+    """Unlocked without a person: by the keyring, or by a passphrase that a file holds."""
+    found = watch_key(home, network)
+    if found is None:
+        raise WalletError("This home has no watch key. Make one: zuno wallet watch-key")
+    if network.name == DEMO_NETWORK:
+        return WatchSigner(Signer(demo_watch_key(), network.chain_id), sweeps_to)
+
+    def ask() -> Passphrase:
+        return passphrase() if passphrase is not None else _kept_passphrase(environment)
+
+    key = open_kept_key(home, found.address, found.store, ask)
+    return WatchSigner(Signer(key, network.chain_id), sweeps_to)
+
+
+def _kept_passphrase(environment: Mapping[str, str]) -> Passphrase:
+    named = environment.get(PASSPHRASE_FILE)
+    folder = environment.get("CREDENTIALS_DIRECTORY")
+    path = Path(named) if named else Path(folder) / _CREDENTIAL if folder else None
+    if path is None:
+        raise KeystoreError(
+            "The watch key is in an encrypted file, and nothing here opens it. Name a file with "
+            f"its passphrase in {PASSPHRASE_FILE}, or hand it over as systemd's credential "
+            f"{_CREDENTIAL}."
+        )
+    text = read_private(path).decode("utf-8", "surrogateescape")
+    return Passphrase.from_text(text.removesuffix("\n"))

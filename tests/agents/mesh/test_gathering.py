@@ -1,0 +1,87 @@
+"""Who plays which role: one for each, a second of another owner, and why somebody is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from agents.bus.envelope import CLI, Role
+from agents.mesh.peers import Peer, PeerBook, gather_roles
+from agents.mesh.transport import AgentTransport
+from tests.agents.mesh.test_ordering import copy
+from tests.fakes.small_debate import REGISTRY, SCOUT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agents.mesh.endpoint import MeshEndpoint
+
+CRITIC, STRATEGIST = Role("critic"), Role("strategist")
+OURS, OTHER = {"zuno": "1"}, {"zuno": "2"}
+
+
+def _peer(number: int, name: str, role: Role, owner: str = "") -> Peer:
+    return Peer(name, role, f"{number:064x}", None, owner)
+
+
+DESK = _peer(1, "desk", CLI)
+FIRST = _peer(2, "critic", CRITIC)
+SAME_OWNER = _peer(3, "critic-2", CRITIC)
+OTHER_OWNER = _peer(4, "critic-3", CRITIC, "owner-3")
+ANOTHER_ROLE = _peer(5, "scout", SCOUT, "owner-3")
+
+
+class _Met:
+    """An endpoint that meets these, each of a version."""
+
+    versions = OURS
+
+    def __init__(self, peers: Iterable[Peer], of_another_version: Iterable[Peer] = ()) -> None:
+        self.book = PeerBook("zuno", (DESK, *peers))
+        self._other = tuple(of_another_version)
+        self.asked: tuple[Peer, ...] = ()
+
+    async def met(self, peers: tuple[Peer, ...], _seconds: float) -> tuple[Peer, ...]:
+        self.asked = peers
+        return peers
+
+    def versions_of(self, peer: Peer) -> dict[str, str]:
+        return OTHER if peer in self._other else OURS
+
+    @property
+    def endpoint(self) -> MeshEndpoint:
+        return cast("MeshEndpoint", self)
+
+
+async def test_the_second_is_of_the_role_and_of_another_owner() -> None:
+    met = _Met((ANOTHER_ROLE, FIRST, SAME_OWNER, OTHER_OWNER))
+
+    found = await gather_roles(met.endpoint, (CLI, SCOUT, CRITIC), twice=CRITIC)
+
+    assert found.routes == {SCOUT: ANOTHER_ROLE, CRITIC: FIRST}
+    assert found.second == OTHER_OWNER
+    assert found.missing == ()
+    assert DESK not in met.asked
+    alone = await gather_roles(_Met((FIRST, SAME_OWNER)).endpoint, (CRITIC,), twice=CRITIC)
+    assert (alone.routes, alone.second) == ({CRITIC: FIRST}, None)
+    assert (await gather_roles(met.endpoint, (CRITIC,))).second is None
+
+
+async def test_who_is_of_another_version_plays_nothing_and_is_named() -> None:
+    met = _Met((FIRST, OTHER_OWNER), of_another_version=(FIRST,))
+
+    found = await gather_roles(met.endpoint, (CRITIC, STRATEGIST))
+
+    assert found.routes == {CRITIC: OTHER_OWNER}
+    assert found.missing == ("The peer file names nobody who plays strategist.",)
+    none = await gather_roles(_Met((FIRST,), of_another_version=(FIRST,)).endpoint, (CRITIC,))
+    assert none.routes == {}
+    assert none.reason.startswith("critic runs ")
+
+
+async def test_an_agent_says_nothing_about_a_request_it_was_never_given() -> None:
+    class Silent:
+        on_frame = on_boot = None
+
+    agent = AgentTransport(cast("MeshEndpoint", Silent()), REGISTRY, SCOUT, clock=lambda: 0.0)
+
+    assert not await agent.send(copy(SCOUT, 0, 0).envelope, droppable=False)

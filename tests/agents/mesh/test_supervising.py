@@ -1,0 +1,44 @@
+"""Programs of the mesh that end: started again, later each time, and at once after a good run."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from itertools import accumulate, repeat
+from typing import TYPE_CHECKING
+
+from agents.mesh.supervising import Program, next_wait, supervise
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_each_start_waits_twice_as_long_up_to_half_a_minute() -> None:
+    waits = list(accumulate(repeat(0.0, 8), next_wait, initial=0.5))
+
+    assert waits == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
+    assert next_wait(30.0, 20.0) == 30.0
+    assert next_wait(30.0, 20.1) == 0.5
+
+
+async def test_what_ends_is_started_again_and_all_ends_with_the_supervisor(tmp_path: Path) -> None:
+    told: list[str] = []
+    stop = asyncio.Event()
+    ends = Program("ends", (sys.executable, "-c", "raise SystemExit(3)"), tmp_path, "ends.log", {})
+    stays = Program(
+        "stays", (sys.executable, "-c", "import time; time.sleep(60)"), tmp_path, "stays.log", {}
+    )
+    missing = Program("missing", (str(tmp_path / "none"),), tmp_path, "missing.log", {})
+
+    def tell(words: str) -> None:
+        told.append(words)
+        if sum(words.startswith("ends runs") for words in told) == 2:
+            stop.set()
+
+    async with asyncio.timeout(20):
+        await supervise((ends, stays, missing), stop, tell)
+
+    assert "ends ended with 3; it is started again in 1 s." in told
+    assert sum(words.startswith("stays runs") for words in told) == 1
+    assert "missing ended with No such file or directory; it is started again in 1 s." in told
+    assert (tmp_path / "stays.log").stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,326 @@
+"""Orders over made-up markets, with spikes, reorganisations, crashes and an endpoint that lies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec import convert
+
+from agents.bus.plan_store import PlanStore
+from chain.base.home import Home
+from chain.contracts.delegation import LIMITED_CALLS
+from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.signed_delegation import ask_count
+from chain.devnet.world.accounts import WATCH_KEY
+from chain.standing_orders.book import StandingOrders
+from chain.standing_orders.call import read_call
+from chain.standing_orders.order import OutOfRange, PricePast, StandingOrder, StandingState
+from chain.wallet.demo import demo_key
+from chain.wallet.signer import Signer
+from tests import node_rpc
+from tests.fakes.proxy import Proxy
+from tests.printed import printed
+from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.gate.test_one_transaction import signed
+from tests.zuno_tui.gate.test_standing_orders import STATE, Watching, level, redeemable
+from zuno_tui.features.orders.signing import FLOW
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.fakes.proxy import Answer, Call
+    from tests.zuno_tui.gate.desk import Desk
+
+STEPS = 12
+HOLD, LEAST_BLOCKS = 120, 3
+
+
+class CrashError(Exception):
+    """As if the process had been killed."""
+
+
+@dataclass
+class Look:
+    time: int
+    block: int
+    met: bool
+
+
+@dataclass
+class Machine:
+    watching: Watching
+    looks: list[Look] = field(default_factory=list)
+
+
+@dataclass
+class Walk:
+    desk: Desk
+    chance: random.Random
+    machines: list[Machine]
+    order: StandingOrder
+    pool: str
+    lies: list[str]
+    """What the lying endpoint tells instead of the pool's price, as hexadecimal digits."""
+
+    @property
+    def block(self) -> dict[str, str]:
+        found: dict[str, str] = self.desk.ask("eth_getBlockByNumber", "latest", False)
+        return found
+
+    def is_met(self) -> bool:
+        """By the chain itself."""
+        price, condition = self.desk.price(self.pool), self.order.condition
+        if isinstance(condition, PricePast):
+            return condition.is_met(price)
+        assert isinstance(condition, OutOfRange)
+        status = self.desk.positions()[str(self.desk.token_id(STATE))]["status"]
+        return bool(status != "in range")
+
+    def step(self) -> None:
+        chance = self.chance
+        price = self.desk.price(self.pool)
+        match chance.randrange(10):
+            case 0 | 1 | 2 | 3:
+                self._move(price, chance.choice((-180, -120, 120, 180)))
+            case 4:  # a spike of one block
+                self._move(price, chance.choice((-250, 250)))
+                self._look()
+                self.desk.set_price(self.pool, price)
+            case 5:
+                self.desk.ask("anvil_reorg", 2, [])
+            case 6:
+                for machine in self.machines:
+                    machine.watching = Watching(machine.watching.desk)
+            case _:
+                pass
+        self.desk.ask("anvil_mine", hex(chance.randrange(2, 7)), "0xc")
+        self._look()
+
+    def _move(self, price: int, bips: int) -> None:
+        moved = price * (20_000 + bips) // 20_000
+        if abs(moved / self.start - 1) < 0.02:
+            self.desk.set_price(self.pool, moved)
+
+    start: float = 0.0
+
+    def _look(self) -> None:
+        self.lies[:] = [f"{self.desk.price(self.pool):040x}"]
+        head = self.block
+        time, number = int(head["timestamp"], 16), int(head["number"], 16)
+        met = self.is_open() and self.is_met()
+        for machine in self.machines:
+            before = machine.watching.order().progress.state
+            crash, after = self.chance.random() < 0.1, self.chance.random() < 0.5
+            try:
+                with crashing(after=after) if crash else nullcontext():
+                    asyncio.run(machine.watching.keeper.look())
+            except CrashError:
+                machine.watching = Watching(machine.watching.desk)
+                if not after:
+                    continue  # what it saw it never knew
+            if before is StandingState.WAITING:
+                machine.looks.append(Look(time, number, met))
+
+    def is_open(self) -> bool:
+        return str(self.desk.token_id(STATE)) in self.desk.positions()
+
+
+@contextmanager
+def crashing(*, after: bool) -> Iterator[None]:
+    """Ends the process as it writes something down: before it does, or right after."""
+    write = StandingOrders.note
+
+    def note(book: StandingOrders, number: int, change: object) -> object:
+        if after:
+            write(book, number, change)  # type: ignore[arg-type]
+        raise CrashError
+
+    StandingOrders.note = note  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        StandingOrders.note = write  # type: ignore[method-assign]
+
+
+def held_long_enough(looks: list[Look]) -> bool:
+    """Whether the last looks, one after the other, all found the condition true for its time."""
+    run: list[Look] = []
+    for look in reversed(looks):
+        if not look.met:
+            break
+        run.append(look)
+    return (
+        len(run) > 1
+        and run[0].time - run[-1].time >= HOLD
+        and run[0].block - run[-1].block >= LEAST_BLOCKS
+    )
+
+
+def _sign(desk: Desk, *words: str) -> StandingOrder:
+    """As `apply` does, in this process because that is faster."""
+    proposed = desk.here("order", *words, "--json")
+    assert proposed.code == 0, proposed.words
+    home = Home.locate(os.environ, desk.command.home)
+    document = PlanStore(home.plans).find(proposed.data["planId"], FLOW)
+    order = convert(document["order"], StandingOrder)
+    with Signer(demo_key(home.cache), order.chain_id) as signer:
+        done = signer.sign_delegation(order.signed)
+    from msgspec.structs import replace as with_fields
+
+    from chain.standing_orders.order import delegation_text
+
+    return StandingOrders(home.orders).add(with_fields(order, delegation=delegation_text(done)))
+
+
+def _liar(desk: Desk, lies: list[str], chance: random.Random) -> Proxy:
+    """Tells a price far from the pool's, whoever asks."""
+    other = f"{desk.price(_pool(desk)) * chance.choice((97, 103)) // 100:040x}"
+
+    def answer(call: Call) -> Answer | None:
+        if call["method"] != "eth_call" or not lies:
+            return None
+        told = node_rpc.answer_of(desk.devnet.url, call["method"], *call["params"])
+        changed = json.loads(json.dumps(told).replace(lies[0], other))
+        return {key: changed[key] for key in ("result", "error") if key in changed}
+
+    return Proxy(desk.devnet.url, answer)
+
+
+def _pool(desk: Desk) -> str:
+    return str(desk.positions()[str(desk.token_id(STATE))]["poolId"])
+
+
+def _words(desk: Desk, chance: random.Random) -> tuple[str, ...]:
+    token_id = str(desk.token_id(STATE))
+    match chance.randrange(3):
+        case 0:
+            return ("close", token_id, "below", level(desk, chance.uniform(0.988, 0.997)))
+        case 1:
+            return ("close", token_id, "above", level(desk, chance.uniform(1.003, 1.012)))
+        case _:
+            return ("close", token_id, "out-of-range", "3m", "--hold", "2m")
+
+
+def walk(desk: Desk, seed: int, tmp_path: Path) -> StandingState:
+    """One market with one order, watched by one or two machines through three endpoints."""
+    chance, lies = random.Random(seed), list[str]()
+    pool = _pool(desk)
+    token_id = desk.token_id(STATE)
+    with (
+        _liar(desk, lies, chance) as liar,
+        Proxy(desk.devnet.url) as first,
+        Proxy(desk.devnet.url) as second,
+    ):
+        order = _sign(desk, *_words(desk, chance))
+        urls = [first.url, second.url, liar.url]
+        chance.shuffle(urls)
+        homes = [desk.command.home]
+        if chance.random() < 0.5:
+            other = CommandLine(tmp_path / f"other-{seed}")
+            other.home.mkdir(mode=0o700)
+            folder = Home.locate(os.environ, other.home).orders
+            StandingOrders(folder).add(order)
+            homes.append(other.home)
+        machines = [
+            Machine(Watching(replace(desk, command=CommandLine(home), rpc=",".join(urls))))
+            for home in homes
+        ]
+        walked = Walk(desk, chance, machines, order, pool, lies)
+        walked.start = float(desk.price(pool))
+        call = read_call(order.signed, network_named("devnet"))
+        held = [desk.held(call.recipient, each) for each in call.currencies if each != NATIVE]
+        for _ in range(STEPS):
+            walked.step()
+        _settle(walked)
+        _assert_as_defined(walked, token_id, held)
+    return machines[0].watching.order().progress.state
+
+
+def _settle(walked: Walk) -> None:
+    """What was sent is included, and deep enough."""
+    for _ in range(3):
+        walked.desk.ask("anvil_mine", "0x1", "0xc")
+        for machine in walked.machines:
+            if machine.watching.order().progress.state is StandingState.SENT:
+                walked.desk.ask("anvil_mine", "0x4", "0xc")
+                asyncio.run(machine.watching.keeper.look())
+
+
+def _assert_as_defined(walked: Walk, token_id: int, held: list[int]) -> None:
+    desk, order = walked.desk, walked.order
+    call = read_call(order.signed, network_named("devnet"))
+    closed = str(token_id) not in desk.positions()
+    used = int.from_bytes(
+        bytes.fromhex(
+            desk.ask(
+                "eth_call",
+                {"to": LIMITED_CALLS, "data": "0x" + ask_count(order.signed).hex()},
+                "latest",
+            )[2:]
+        ),
+        "big",
+    )
+    assert used == int(closed), "as often as it was signed for"
+    acted = [machine for machine in walked.machines if held_long_enough(machine.looks)]
+    ready = [
+        place
+        for machine in walked.machines
+        for place in range(1, len(machine.looks) + 1)
+        if held_long_enough(machine.looks[:place])
+    ]
+    if closed:
+        told = [(order.condition, machine.looks) for machine in walked.machines]
+        assert acted or ready, f"its condition did not hold as defined: {told}"
+        after = [desk.held(call.recipient, each) for each in call.currencies if each != NATIVE]
+        gained = [now - before for now, before in zip(after, held, strict=True)]
+        assert all(got >= least for got, least in zip(gained, call.least, strict=True))
+        assert not redeemable(desk, order)
+    for token in call.currencies:
+        if token != NATIVE:
+            assert desk.held(WATCH_KEY.address, token) == 0
+
+
+@pytest.fixture
+def walking(desk: Desk) -> Desk:
+    signed(desk, "wallet", "delegate")
+    return desk
+
+
+def _walks(desk: Desk, seeds: range, tmp_path: Path) -> dict[StandingState, int]:
+    ended = dict.fromkeys(StandingState, 0)
+    for seed in seeds:
+        snapshot = desk.ask("evm_snapshot")
+        # A reorganisation must not reach behind it.
+        desk.ask("anvil_mine", "0x4", "0xc")
+        ended[walk(desk, seed, tmp_path)] += 1
+        folder = Home.locate(os.environ, desk.command.home).orders
+        for path in folder.glob("*"):
+            path.unlink()
+        node_rpc.ask(desk.devnet.url, "anvil_dropAllTransactions")
+        assert desk.ask("evm_revert", snapshot)
+    return ended
+
+
+def test_orders_act_when_their_condition_held_and_never_else(walking: Desk, tmp_path: Path) -> None:
+    ended = _walks(walking, range(4), tmp_path)
+
+    assert sum(ended.values()) == 4
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(10))
+def test_five_hundred_walks(walking: Desk, tmp_path: Path, part: int) -> None:
+    ended = _walks(walking, range(1_000 + part * 50, 1_050 + part * 50), tmp_path)
+    told = ", ".join(f"{count} {state.value}" for state, count in ended.items())
+    printed(f"G30: 50 walks ({part + 1} of 10): {told}")
+
+    assert ended[StandingState.DONE] > 0
+    assert ended[StandingState.WAITING] > 0

@@ -1,0 +1,491 @@
+"""Standing orders on the real contracts: carried out when their condition held, and never else."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chain.base.home import Home
+from chain.contracts.delegation import DELEGATION_MANAGER, NONCES
+from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.signed_delegation import (
+    ANYBODY,
+    Caveat,
+    SignedDelegation,
+    caveats_of,
+    redeem,
+    terms_in,
+)
+from chain.devnet.world.accounts import DEMO_WALLET, WATCH_KEY
+from chain.standing_orders.book import StandingOrders
+from chain.standing_orders.call import OrderRefusedError, call_of, read_call
+from chain.standing_orders.order import PricePast, StandingState
+from chain.wallet.demo import demo_key
+from chain.wallet.errors import WalletRefusedError
+from chain.wallet.signer import Signer
+from tests import node_rpc
+from tests.printed import printed
+from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.gate.test_one_transaction import signed
+from zuno_tui.app.watchlist import SettingsSource
+from zuno_tui.features.orders.keeper import OrderKeeper
+from zuno_tui.features.orders.news import order_news
+from zuno_tui.settings import Flags
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from agents.monitor.heartbeat import Note
+    from chain.contracts.delegation import BatchCall
+    from chain.standing_orders.book import KeptOrder
+    from chain.standing_orders.order import StandingOrder
+    from tests.zuno_tui.gate.desk import Desk
+
+STATE = "healthy"
+
+
+@pytest.fixture
+def delegated(desk: Desk) -> Desk:
+    signed(desk, "wallet", "delegate")
+    return desk
+
+
+class Watching:
+    """The machine that carries out orders, look by look."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.told: list[Note] = []
+        home = Home.locate(os.environ, desk.command.home)
+        flags = Flags(network="devnet", rpc=desk.rpc or desk.devnet.url)
+        self.book = StandingOrders(home.orders)
+        self.keeper = OrderKeeper(SettingsSource(home, flags, os.environ), self.told.append)
+
+    def look(self, *, blocks: int = 1) -> None:
+        """After some blocks, each twelve seconds behind the other."""
+        self.desk.ask("anvil_mine", hex(blocks), "0xc")
+        asyncio.run(self.keeper.look())
+
+    def order(self, number: int = 1) -> KeptOrder:
+        return self.book.find(number)
+
+
+def ordered(desk: Desk, *words: str) -> dict[str, Any]:
+    """Proposed and signed: what was shown."""
+    proposed = desk.here("order", *words, "--json")
+    assert proposed.code == 0, proposed.words
+    spoken = desk.apply(proposed.data["planId"], "--confirm", proposed.data["hash"], "--json")
+    assert spoken.code == 0, spoken.words
+    result: dict[str, Any] = proposed.data
+    return result
+
+
+def level(desk: Desk, share: float) -> str:
+    """A price as people tell it, this far from the pool's."""
+    position = desk.positions()[str(desk.token_id(STATE))]
+    return f"{float(position['price']) * share:.2f}"
+
+
+def push(desk: Desk, order: StandingOrder, *, bips: int) -> None:
+    """The price, towards the order's level or away from it."""
+    assert isinstance(order.condition, PricePast)
+    pool = desk.positions()[str(desk.token_id(STATE))]["poolId"]
+    desk.raise_price(pool, bips=-bips if order.condition.falls else bips)
+
+
+def test_a_stop_is_carried_out_below_its_price_and_not_above(delegated: Desk) -> None:
+    desk, token_id = delegated, delegated.token_id(STATE)
+    shown = ordered(desk, "close", str(token_id), "below", level(desk, 0.99))
+    watching = Watching(desk)
+    for _ in range(4):
+        watching.look()
+    assert watching.order().progress.state is StandingState.WAITING
+    push(desk, watching.order().order, bips=150)
+    watching.look()
+    assert watching.order().progress.met_at is not None
+    watching.look()
+    assert watching.order().progress.state is StandingState.WAITING, (
+        "it has not held for long enough"
+    )
+    watching.look(blocks=10)
+    assert watching.order().progress.state is StandingState.SENT
+    watching.look(blocks=4)
+
+    progress = watching.order().progress
+    assert progress.state is StandingState.DONE, (progress, watching.told)
+    assert len(progress.results) == 1
+    assert str(token_id) not in desk.positions()
+    assert shown["recipient"] == desk.devnet.wallet
+
+
+ATTACKER = "0x00000000000000000000000000000000000bad01"
+
+
+def redeemed(desk: Desk, delegation: SignedDelegation, call: BatchCall, sender: str) -> bool:
+    """Whether the chain would take this from whoever sends it."""
+    told = node_rpc.answer_of(
+        desk.devnet.url,
+        "eth_call",
+        {"from": sender, "to": DELEGATION_MANAGER, "data": "0x" + redeem(delegation, call).hex()},
+        "latest",
+    )
+    return "error" not in told
+
+
+def redeemable(desk: Desk, order: StandingOrder) -> bool:
+    return redeemed(desk, order.signed, call_of(order.signed), order.signed.delegate)
+
+
+def _mutations(
+    chance: random.Random, signed: SignedDelegation, call: BatchCall
+) -> tuple[SignedDelegation, BatchCall, str]:
+    """What somebody with the watch key and the file might try, in one way or several at once."""
+    key, caveats = signed.delegate, list(signed.caveats)
+    match chance.randrange(9):
+        case 0:
+            data = bytearray(call.data)
+            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+            call = call._replace(data=bytes(data))
+        case 1:
+            call = call._replace(to=f"0x{chance.randbytes(20).hex()}")
+        case 2:
+            call = call._replace(value=chance.randrange(1, 10**18))
+        case 3:
+            key = f"0x{chance.randbytes(20).hex()}"
+        case 4:
+            place = chance.randrange(len(caveats))
+            terms = bytearray(caveats[place].terms)
+            terms[chance.randrange(len(terms))] ^= 1 << chance.randrange(8)
+            caveats[place] = caveats[place]._replace(terms=bytes(terms))
+            signed = signed._replace(caveats=tuple(caveats))
+        case 5:
+            del caveats[chance.randrange(len(caveats))]
+            signed = signed._replace(caveats=tuple(caveats))
+        case 6:
+            signed = signed._replace(delegate=f"0x{chance.randbytes(20).hex()}")
+            key = signed.delegate
+        case 7:
+            signed = signed._replace(salt=signed.salt ^ (1 << chance.randrange(256)))
+        case 8:
+            broken = bytearray(signed.signature)
+            broken[chance.randrange(64)] ^= 1 << chance.randrange(8)
+            signed = signed._replace(signature=bytes(broken))
+    return signed, call, key
+
+
+def _attempts(desk: Desk, order: StandingOrder, seed: int, count: int) -> int:
+    """How many of that many attempts the chain would take."""
+    chance = random.Random(seed)
+    own = call_of(order.signed)
+    taken = 0
+    for _ in range(count):
+        delegation, call, key = _mutations(chance, order.signed, own)
+        taken += redeemed(desk, delegation, call, key)
+    return taken
+
+
+def test_whoever_has_the_watch_key_and_the_file_can_do_nothing_but_the_order(
+    delegated: Desk,
+) -> None:
+    desk = delegated
+    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    order = Watching(desk).order().order
+    own = call_of(order.signed)
+
+    assert not redeemed(desk, order.signed, own, order.signed.delegate), "not early"
+    push(desk, order, bips=150)
+    assert redeemed(desk, order.signed, own, order.signed.delegate)
+    assert _attempts(desk, order, seed=1, count=60) == 0
+
+
+@pytest.mark.soak
+def test_a_thousand_attempts_with_the_watch_key_take_nothing(delegated: Desk) -> None:
+    desk = delegated
+    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    order = Watching(desk).order().order
+    early = _attempts(desk, order, seed=2, count=500)
+    push(desk, order, bips=150)
+    late = _attempts(desk, order, seed=3, count=500)
+    printed(f"G30: 1,000 attempts with the watch key and the file, {early + late} taken")
+
+    assert (early, late) == (0, 0)
+
+
+def test_no_delegation_with_a_field_changed_is_signed(delegated: Desk) -> None:
+    """By the wallet's signer, whoever built it."""
+    desk = delegated
+    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    good = Watching(desk).order().order.signed._replace(signature=b"")
+    chance, refused = random.Random(4), 0
+    terms = terms_in(good.caveats)
+    assert terms is not None
+
+    def other(**changed: Any) -> SignedDelegation:
+        return good._replace(caveats=caveats_of(terms._replace(**changed)))
+
+    odd = [
+        good._replace(delegate=ANYBODY),
+        good._replace(delegate=NATIVE),
+        good._replace(delegate=good.delegator),
+        good._replace(delegate=DELEGATION_MANAGER),
+        good._replace(delegator=good.delegate),
+        good._replace(authority=bytes(32)),
+        good._replace(authority=chance.randbytes(32)),
+        good._replace(caveats=good.caveats[:3]),
+        good._replace(caveats=good.caveats[::-1]),
+        good._replace(caveats=(*good.caveats, good.caveats[0])),
+        good._replace(caveats=(Caveat(NONCES, good.caveats[0].terms), *good.caveats[1:])),
+        good._replace(salt=-1),
+        good._replace(salt=2**256),
+        good._replace(signature=b"\1"),
+        other(call=terms.call._replace(to=ATTACKER)),
+        other(call=terms.call._replace(value=1)),
+        other(times=0),
+        other(times=65),
+        other(before=terms.after + 93 * 86_400),
+        other(before=terms.after),
+    ]
+    with Signer(demo_key(Home.locate(os.environ, desk.command.home).cache), 31337) as signer:
+        for each in odd:
+            with pytest.raises(WalletRefusedError):
+                signer.sign_delegation(each)
+            refused += 1
+        again = signer.sign_delegation(good)
+    assert refused == len(odd)
+    assert again.signature != b""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda call: call._replace(data=call.data[:-1] + b"\1"),
+        lambda call: call._replace(data=b"\0" + call.data[1:]),
+        lambda call: call._replace(to=ATTACKER),
+        lambda call: call._replace(value=5),
+        lambda call: call._replace(
+            data=call.data.replace(bytes.fromhex(DEMO_WALLET.address[2:]), b"\xba" * 20)
+        ),
+    ],
+)
+def test_an_order_that_does_something_else_is_no_order(
+    delegated: Desk, change: Callable[[BatchCall], BatchCall]
+) -> None:
+    desk = delegated
+    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    good = Watching(desk).order().order.signed
+    terms = terms_in(good.caveats)
+    assert terms is not None
+    odd = good._replace(caveats=caveats_of(terms._replace(call=change(terms.call))))
+
+    read_call(good, network_named("devnet"))
+    with pytest.raises(OrderRefusedError):
+        read_call(odd, network_named("devnet"))
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        (("order", "cancel", "1"), "It was cancelled."),
+        (("order", "cancel", "all"), "It was cancelled with all others."),
+        (("wallet", "undelegate"), "It was cancelled with all others."),
+        (("close", "@"), "is closed"),
+        (("increase", "@", "0.1", "WETH"), "It was cancelled."),
+        (("decrease", "@", "10"), "It was cancelled."),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_an_order_ends_on_chain_and_on_screen(
+    delegated: Desk, command: tuple[str, ...], reason: str
+) -> None:
+    desk, token_id = delegated, str(delegated.token_id(STATE))
+    ordered(desk, "close", token_id, "below", level(desk, 0.99))
+    watching = Watching(desk)
+    order = watching.order().order
+    words = [token_id if word == "@" else word for word in command]
+    named = desk.here(*words, "--json")
+    signed(desk, *words)
+    if command == ("wallet", "undelegate"):
+        signed(desk, "wallet", "delegate")
+    watching.look()
+    progress = watching.order().progress
+
+    assert named.code == 0, named.words
+    assert progress.state is StandingState.ENDED
+    assert reason in progress.reason
+    assert reason in desk.here("orders").out
+    push_if_there(desk, order)
+    assert not redeemable(desk, order)
+    if command[0] in ("increase", "decrease"):
+        assert "Order 1 is cancelled with it" in str(named.data)
+
+
+def push_if_there(desk: Desk, order: StandingOrder) -> None:
+    if str(desk.token_id(STATE)) in desk.positions():
+        push(desk, order, bips=150)
+
+
+def test_it_ends_with_its_date(delegated: Desk) -> None:
+    desk = delegated
+    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99), "until", "1h")
+    watching = Watching(desk)
+    push(desk, watching.order().order, bips=150)
+    desk.ask("anvil_mine", "0x190", "0xc")
+    order = watching.order().order
+    watching.look()
+
+    assert watching.order().progress.reason == "Its date has passed."
+    assert not redeemed(desk, order.signed, call_of(order.signed), order.signed.delegate)
+
+
+def test_fees_are_collected_as_often_as_signed_and_no_oftener(delegated: Desk) -> None:
+    desk, token_id = delegated, str(delegated.token_id(STATE))
+    ordered(desk, "collect", token_id, "every", "10m", "over", "$0.000001", "times", "2")
+    watching = Watching(desk)
+    for _ in range(4):
+        watching.look(blocks=60)
+    once = watching.order().progress
+    for _ in range(8):
+        watching.look(blocks=60)
+    last = watching.order()
+
+    assert last.progress.done <= 2
+    assert redeemable(desk, last.order) is (last.progress.done < 2)
+    assert (once.done, once.state) == (1, StandingState.WAITING)
+    assert token_id in desk.positions()
+
+
+def test_a_spike_of_one_block_triggers_nothing(delegated: Desk) -> None:
+    desk = delegated
+    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    watching = Watching(desk)
+    order = watching.order().order
+    for _ in range(3):
+        watching.look(blocks=9)
+        push(desk, order, bips=150)
+        watching.look()
+        push(desk, order, bips=-153)
+
+    watching.look(blocks=12)
+    assert watching.order().progress.state is StandingState.WAITING
+    assert watching.order().progress.met_at is None
+
+
+def test_the_switch_holds_this_machine_back(delegated: Desk) -> None:
+    desk = delegated
+    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    watching = Watching(desk)
+    push(desk, watching.order().order, bips=150)
+    assert desk.here("orders", "stop").code == 0
+    for _ in range(3):
+        watching.look(blocks=12)
+    held_back = watching.order().progress
+    desk.here("orders", "go")
+    for _ in range(4):
+        watching.look(blocks=12)
+
+    assert (held_back.state, held_back.met_at) == (StandingState.WAITING, None)
+    assert watching.order().progress.state is StandingState.DONE
+
+
+def test_two_machines_act_once_and_a_crash_sends_the_same_bytes(
+    delegated: Desk, tmp_path: Path
+) -> None:
+    desk = delegated
+    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    file = tmp_path / "order.json"
+    assert desk.here("order", "export", "1", str(file)).code == 0
+    other = replace(desk, command=CommandLine(tmp_path / "server"))
+    other.command.home.mkdir(mode=0o700)
+    assert other.here("order", "import", str(file)).code == 0
+    machines = Watching(desk), Watching(other)
+    push(desk, machines[0].order().order, bips=150)
+    for machine in machines:
+        machine.look()
+    desk.ask("anvil_mine", "0xb", "0xc")
+    desk.ask("evm_setAutomine", False)
+    for machine in machines:
+        asyncio.run(machine.keeper.look())
+    sent = [machine.order().progress.calls[-1] for machine in machines]
+    # Begun again, each has what it wrote down.
+    machines = Watching(desk), Watching(other)
+    for machine in machines:
+        asyncio.run(machine.keeper.look())
+    desk.ask("evm_setAutomine", True)
+    for _ in range(3):
+        for machine in machines:
+            machine.look(blocks=4)
+
+    assert sent[0].nonce == sent[1].nonce
+    states = [machine.order().progress.state for machine in machines]
+    assert states == [StandingState.DONE, StandingState.DONE], states
+    used = [one for machine in machines for one in machine.order().progress.results]
+    assert len(set(used)) == 1
+
+
+def test_the_watch_key_of_the_embedded_chain_has_gas_and_is_emptied_by_command(desk: Desk) -> None:
+    told = desk.here("wallet", "watch-key", "--json").data
+    swept = desk.command(
+        "wallet", "watch-key", "sweep", "--confirm", desk.devnet.wallet, *desk.flags
+    )
+    after = desk.here("wallet", "watch-key", "--json").data
+
+    assert int(told["wei"]) == 5 * 10**16
+    assert swept.code == 0, swept.words
+    assert int(after["wei"]) < int(told["wei"]) // 100
+    assert "stays" in desk.here("wallet", "watch-key", "remove").words
+
+
+def test_the_monitor_tells_what_came_of_it_and_of_a_key_without_gas(delegated: Desk) -> None:
+    desk = delegated
+    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    watching = Watching(desk)
+    home, network = Home.locate(os.environ, desk.command.home), network_named("devnet")
+    before = order_news(home, network)
+    desk.ask("anvil_setBalance", WATCH_KEY.address, "0x1")
+    watching.look()
+    (low,) = order_news(home, network)
+    desk.ask("anvil_setBalance", WATCH_KEY.address, hex(10**18))
+    push(desk, watching.order().order, bips=150)
+    for _ in range(4):
+        watching.look(blocks=12)
+    (done,) = order_news(home, network)
+    polled = desk.here("monitor", "--once", "--json")
+
+    assert before == ()
+    assert "no order is carried out" in low.finding.message
+    assert "Order 1 was carried out: " in done.finding.message
+    assert "WETH and " in done.finding.message
+    assert "standing_order" in polled.out, polled.words
+
+
+@pytest.mark.parametrize(
+    ("words", "share", "side"),
+    [
+        (("0.5", "WETH", "sell", "at", "{}"), 1.02, "above"),
+        (("800", "USDC", "buy", "WETH", "at", "{}"), 0.98, "below"),
+    ],
+)
+def test_a_limit_order_sells_on_its_way_and_is_taken_out_when_filled(
+    delegated: Desk, words: tuple[str, ...], share: float, side: str
+) -> None:
+    desk = delegated
+    price = level(desk, share)
+    before = desk.positions().keys()
+    approval, _ = signed(desk, "create", *(word.format(price) for word in words))
+    (made,) = desk.positions().keys() - before
+    told = " ".join(approval["warnings"])
+    filled = re.search(rf"order close ID {side} ([0-9,.]+)", told)
+    assert filled is not None
+    ordered(desk, "close", made, side, filled[1])
+
+    assert abs(float(filled[1].replace(",", "")) / float(price) - 1) < 0.02
+    assert desk.positions()[made]["status"] != "in range"
+    held = [desk.positions()[made][name] for name in ("amount0", "amount1")]
+    assert min(map(int, held)) == 0

@@ -1,0 +1,170 @@
+"""`zuno wallet watch-key`: made, looked at, emptied and removed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from chain.base.quantity import Unknown
+from chain.contracts.addresses import checksummed
+from chain.execution.transaction import UnsignedTransaction
+from chain.math.price import format_amount
+from chain.read.gas import read_gas_price
+from chain.rpc import requests
+from chain.wallet.address_book import KeyStorage
+from chain.wallet.demo import DEMO_NETWORK
+from chain.wallet.errors import WalletError, WalletRefusedError
+from chain.wallet.keystore import StoreChoice
+from chain.wallet.watch_key import (
+    WatchKey,
+    make_watch_key,
+    open_watch_signer,
+    remove_watch_key,
+    watch_key,
+)
+from zuno_tui.app.session import Session, say
+from zuno_tui.app.wallet_secrets import ask_new_passphrase, ask_passphrase, typed_word
+from zuno_tui.present.exit_codes import DONE
+from zuno_tui.present.output import print_json, print_lines
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from chain.wallet.secrets import Passphrase
+
+ORDER_GAS = 500_000
+"""What carrying out an order took at most, and some more."""
+_TRANSFER_GAS = 21_000
+_UNLOCKED = {
+    KeyStorage.KEYRING: "After a restart it opens with the keyring, once that is unlocked.",
+    KeyStorage.FILE: (
+        "After a restart it opens with its passphrase, from the file that "
+        "ZUNO_WATCH_KEY_PASSPHRASE_FILE names or systemd's credential zuno-watch-key."
+    ),
+}
+
+
+def run(session: Session, arguments: Namespace) -> int:
+    match arguments.what:
+        case "remove":
+            return _remove(session, arguments)
+        case "sweep":
+            return asyncio.run(_sweep(session, arguments))
+        case _:
+            return _show(session, arguments)
+
+
+def _show(session: Session, arguments: Namespace) -> int:
+    found = watch_key(session.home, session.network)
+    if found is None:
+
+        def new_passphrase(why: str) -> Passphrase:
+            say(f"{why} The key goes into a file, encrypted under a passphrase.")
+            return ask_new_passphrase(arguments.passphrase_file)
+
+        choice = StoreChoice(arguments.store)
+        kept = make_watch_key(session.home, choice=choice, new_passphrase=new_passphrase)
+        found = kept.key
+        say(f"Made, and kept in {kept.place}.")
+    return asyncio.run(_tell(session, found))
+
+
+async def _tell(session: Session, found: WatchKey) -> int:
+    coin, needed = session.network.native_symbol, None
+    async with session.sources() as sources:
+        held = await sources.client.ask(requests.balance(found.address))
+        price = await read_gas_price(sources.client)
+    if not isinstance(price, Unknown):
+        needed = 3 * ORDER_GAS * price.value.cap
+    address = checksummed(found.address)
+    if session.as_json:
+        print_json(
+            {
+                "address": found.address,
+                "store": found.store.value,
+                "wei": str(held),
+                "suggestedWei": None if needed is None else str(needed),
+            }
+        )
+        return DONE
+    print_lines([address])
+    say(f"It holds {format_amount(held, 18)} {coin} for gas, and can do nothing but your orders.")
+    if needed is not None and held < needed:
+        say(f"Send it about {format_amount(needed, 18, 2)} {coin}: enough for three orders now.")
+        say(f"  ethereum:{address}@{session.network.chain_id}?value={needed}")
+    if session.network.name != DEMO_NETWORK:
+        say(_UNLOCKED[found.store])
+    return DONE
+
+
+def _remove(session: Session, arguments: Namespace) -> int:
+    found = _needed(session)
+    if session.network.name == DEMO_NETWORK:
+        raise WalletRefusedError("The embedded chain's watch key belongs to it, and stays.")
+    address = checksummed(found.address)
+    given = arguments.confirm or typed_word(f"Type {address[:6]} to remove {address}: ")
+    if given.lower() not in (found.address, found.address[:6]):
+        raise WalletRefusedError(
+            f"The watch key was not removed. Without a terminal: --confirm {address}"
+        )
+    remove_watch_key(session.home, found)
+    say(f"{address} is removed. Orders signed for it stay valid: zuno order cancel all")
+    return DONE
+
+
+async def _sweep(session: Session, arguments: Namespace) -> int:
+    """What is left of its coin, to one address."""
+    found, to = _needed(session), arguments.to or session.address
+    async with session.sources() as sources, session.connections(sources) as connections:
+        client = sources.client
+        held = await client.ask(requests.balance(found.address))
+        price = await read_gas_price(client)
+        nonce = await client.ask(requests.transaction_count(found.address))
+        if isinstance(price, Unknown):
+            raise WalletError(f"Gas has no price now: {price.reason}.")
+        cost = _TRANSFER_GAS * price.value.cap
+        if held <= cost:
+            raise WalletError("What it holds would not pay for the transfer. Nothing was sent.")
+        coin = session.network.native_symbol
+        words = f"{format_amount(held - cost, 18)} {coin} to {checksummed(to)}"
+        if arguments.confirm is None and typed_word(f"Type sweep to send {words}: ") != "sweep":
+            raise WalletRefusedError("That was not the word 'sweep'. Nothing was sent.")
+        if arguments.confirm is not None and arguments.confirm.lower() != to:
+            raise WalletRefusedError("--confirm names another address. Nothing was sent.")
+        signer = open_watch_signer(
+            session.home,
+            session.network,
+            passphrase=(
+                None
+                if arguments.passphrase_file is None
+                else lambda: ask_passphrase("the watch key", arguments.passphrase_file)
+            ),
+            sweeps_to=to,
+        )
+        try:
+            signed = signer.sign(
+                UnsignedTransaction(
+                    chain_id=session.network.chain_id,
+                    sender=found.address,
+                    to=to,
+                    value=held - cost,
+                    data=b"",
+                    gas=_TRANSFER_GAS,
+                    max_fee_per_gas=price.value.cap,
+                    max_priority_fee_per_gas=price.value.priority_fee,
+                    nonce=nonce,
+                    step="sweep",
+                )
+            )
+        finally:
+            signer.close()
+        sent = await connections.route.endpoint.ask(requests.send_raw(signed.raw))
+    say(f"Sent {words}: {sent}")
+    return DONE
+
+
+def _needed(session: Session) -> WatchKey:
+    found = watch_key(session.home, session.network)
+    if found is None:
+        raise WalletError("This home has no watch key. Make one: zuno wallet watch-key")
+    return found

@@ -1,0 +1,1 @@
+"""The command of the door for other agents."""

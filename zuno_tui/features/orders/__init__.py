@@ -1,0 +1,1 @@
+"""Standing orders: signed once by the owner, carried out by a watch key, enforced by the chain."""

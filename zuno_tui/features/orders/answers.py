@@ -1,0 +1,215 @@
+"""The commands of standing orders: propose, sign, list, cancel, carry from machine to machine."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agents.bus.plan_store import DamagedPlanError
+from agents.monitor.rules.worth_risks import LossReader
+from chain.contracts.addresses import recovered_address
+from chain.execution.build.requests import CancelOrdersRequest
+from chain.rpc.errors import RpcError
+from chain.standing_orders.book import StandingOrders, StandingOrdersError, order_file, read_order
+from chain.standing_orders.call import OrderRefusedError, read_call
+from chain.wallet.keystore import open_signer
+from chain.wallet.private_files import read_bounded, write_once
+from chain.wallet.watch_key import watch_key
+from zuno_tui.app.confirming import require_typed
+from zuno_tui.app.session import Session, say
+from zuno_tui.app.wallet_secrets import ask_passphrase
+from zuno_tui.features.orders.keeper import OrderWork
+from zuno_tui.features.orders.page import draft_lines, headline, order_document, order_line
+from zuno_tui.features.orders.signing import (
+    keep_order,
+    keep_signed,
+    propose_order,
+    waiting_order,
+)
+from zuno_tui.gate.actions.action import Action
+from zuno_tui.gate.actions.target import read_wallet
+from zuno_tui.gate.apply import WORD
+from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.worth import read_worth
+from zuno_tui.present.answer import CommandAnswer, print_answer
+from zuno_tui.present.exit_codes import DONE
+from zuno_tui.settings import SettingsError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from pathlib import Path
+
+    from agents.bus.replay import Record
+    from chain.positions.overview import Sources
+    from zuno_tui.catalog.feature import RunAgain
+    from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderNumber
+    from zuno_tui.features.orders.signing import OrderDraft
+    from zuno_tui.present.output import Json
+
+
+_SIGNATURE_BYTES = 65
+
+
+async def proposed(session: Session, asked: OrderClose | OrderCollect) -> CommandAnswer:
+    return _waiting_answer(await propose_order(session, asked))
+
+
+async def shown_again(session: Session, plan_id: str | None) -> CommandAnswer:
+    return _waiting_answer(await waiting_order(session, plan_id))
+
+
+def shown(session: Session, plan_id: str | None) -> CommandAnswer:
+    return asyncio.run(shown_again(session, plan_id))
+
+
+async def refuse_replay(_record: Record) -> RunAgain:
+    raise DamagedPlanError("An order was not argued about: there is nothing to replay.")
+
+
+def apply_run(session: Session, arguments: Namespace) -> int:
+    """Signed by the typed word; nothing is sent by that."""
+    draft = asyncio.run(waiting_order(session, arguments.plan_id))
+    for line in draft_lines(draft):
+        say(line)
+    if arguments.confirm is None:
+        require_typed(WORD, f"Type {WORD} to sign this order: ")
+    elif arguments.confirm != draft.hash:
+        raise GateRefusedError(f"What waits to be signed has another hash: {draft.hash}")
+    with open_signer(
+        session.home,
+        session.network,
+        session.address,
+        lambda wallet: ask_passphrase(wallet.name, arguments.passphrase_file),
+    ) as signer:
+        # A word and a passphrase take their time, and the chain does not wait for them.
+        draft = asyncio.run(waiting_order(session, draft.plan_id))
+        order = keep_signed(session, draft, signer.sign_delegation(draft.order.signed))
+    answer = CommandAnswer(
+        (f"Order {order.number} stands: {headline(order, draft.call)}.",),
+        {"number": order.number, "planId": draft.plan_id, "watchKey": order.signed.delegate},
+        remarks=(
+            "It is carried out by whichever machine has its watch key and runs zuno or zuno "
+            f"monitor. See it: zuno orders. End it: zuno order cancel {order.number}",
+        ),
+    )
+    return print_answer(answer, as_json=session.as_json)
+
+
+def _waiting_answer(draft: OrderDraft) -> CommandAnswer:
+    return CommandAnswer(
+        draft_lines(draft),
+        {
+            "planId": draft.plan_id,
+            "hash": draft.hash,
+            "headline": headline(draft.order, draft.call),
+            "watchKey": draft.order.signed.delegate,
+            "least": [str(amount) for amount in draft.call.least],
+            "recipient": draft.call.recipient,
+            "until": draft.call.until,
+            "times": draft.call.times,
+            "endpoints": draft.endpoints,
+            "expiresAt": draft.expires_at,
+        },
+        remarks=(
+            "Nothing is signed yet; this stands for ten minutes. To sign it: "
+            f"zuno apply {draft.plan_id}",
+        ),
+    )
+
+
+async def listed(session: Session, what: str | None) -> CommandAnswer:
+    book = StandingOrders(session.home.orders)
+    if what == "stop":
+        book.stop()
+    elif what == "go":
+        book.go_on()
+    await _renew(session, book)
+    kept = [one for one in book.all() if one.order.chain_id == session.network.chain_id]
+    lines = [order_line(one, session.network) for one in kept]
+    remarks = [f"{path} cannot be read, and is not carried out." for path in book.damaged]
+    if book.stopped:
+        remarks.append(
+            "This machine carries out no order until: zuno orders go. What was signed stays valid "
+            "on chain; cancel it there: zuno order cancel all"
+        )
+    documents: list[Json] = []
+    for one in kept:
+        with suppress(OrderRefusedError):
+            documents.append(order_document(one, session.network))
+    return CommandAnswer(
+        tuple(lines) or ("No orders here. One is made like: zuno order close 28 below 2900",),
+        {"orders": documents, "stopped": book.stopped},
+        remarks=tuple(remarks),
+    )
+
+
+async def _renew(session: Session, book: StandingOrders) -> None:
+    """What the chain has ended is told so, whether anybody watches or not."""
+    standing = book.standing(session.network.chain_id)
+    if not standing:
+        return
+    with suppress(RpcError, SettingsError):
+        async with session.sources() as sources, session.connections(sources) as connections:
+            losses = LossReader(sources, sources.memory)
+            work = OrderWork(book, session, sources, connections, losses)
+            for one in standing:
+                with suppress(OrderRefusedError):
+                    await work.end_if_over(one)
+
+
+async def cancelling(session: Session, sources: Sources, number: OrderNumber) -> Action:
+    """The transaction that has the chain refuse an order, or every order signed so far."""
+    book = StandingOrders(session.home.orders)
+    subject = await read_wallet(sources)
+    worth = await read_worth(sources, (), subject.block)
+    if number == "all":
+        request, words = CancelOrdersRequest(), "Cancel every order signed so far"
+    else:
+        order = book.find(number).order
+        call = read_call(order.signed, session.network)
+        if order.chain_id != session.network.chain_id or call.recipient != session.address:
+            raise GateRefusedError(f"Order {number} is of another wallet or network.")
+        request = CancelOrdersRequest((order.signed,))
+        words = f"Cancel order {number}: {headline(order, call)}"
+    return Action(
+        f"cancel_{number}_{subject.block.number}",
+        words,
+        request,
+        subject,
+        (),
+        usd_per_wei=worth.usd_per_wei,
+        disputes=worth.disputes,
+    )
+
+
+async def exported(session: Session, number: int, file: Path) -> CommandAnswer:
+    kept = StandingOrders(session.home.orders).find(number)
+    write_once(file, order_file(kept.order))
+    words = f"Order {number} is in {file}. On the machine that watches: zuno order import FILE"
+    return CommandAnswer((words,), {"number": number, "file": str(file)})
+
+
+async def imported(session: Session, file: Path) -> CommandAnswer:
+    order = read_order(read_bounded(file))
+    if order is None:
+        raise StandingOrdersError(f"{file} holds no order.")
+    if order.chain_id != session.network.chain_id:
+        raise StandingOrdersError(
+            f"The order is of chain {order.chain_id}, and this is {session.network.title}. "
+            "Name its network: --network NAME"
+        )
+    signed = order.signed
+    call = read_call(signed, session.network)
+    words = signed.signature
+    r, s = (int.from_bytes(words[at : at + 32], "big") for at in (0, 32))
+    if len(words) != _SIGNATURE_BYTES or signed.delegator != recovered_address(
+        signed.digest(order.chain_id), parity=words[64] - 27, r=r, s=s
+    ):
+        raise StandingOrdersError(f"{file} holds an order that its owner has not signed.")
+    kept = keep_order(StandingOrders(session.home.orders), order, call)
+    key = watch_key(session.home, session.network)
+    others = key is None or key.address != signed.delegate
+    remarks = ("It is for another watch key than this home's.",) if others else ()
+    told = f"Order {kept.number} stands here: {headline(kept, call)}."
+    return CommandAnswer((told,), {"number": kept.number}, remarks=remarks, code=DONE)

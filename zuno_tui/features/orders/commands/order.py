@@ -1,0 +1,122 @@
+"""`zuno order close|collect ID WHEN`, `order cancel N|all`, `order export|import`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from zuno_tui.catalog.command import Command, Group, Intent, Verb
+from zuno_tui.catalog.possible import with_positions
+from zuno_tui.features.orders.intents import (
+    CancelOrders,
+    ExportOrder,
+    ImportOrder,
+    OrderClose,
+    OrderCollect,
+    read_order_number,
+)
+
+if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.catalog.command import ActionMaker
+    from zuno_tui.present.answer import CommandAnswer
+    from zuno_tui.prompt.remaining import Remaining
+
+
+async def _propose(session: Session, intent: OrderClose | OrderCollect) -> CommandAnswer:
+    from zuno_tui.features.orders.answers import proposed
+
+    return await proposed(session, intent)
+
+
+async def _export(session: Session, intent: ExportOrder) -> CommandAnswer:
+    from zuno_tui.features.orders.answers import exported
+
+    return await exported(session, intent.number, intent.file)
+
+
+async def _import(session: Session, intent: ImportOrder) -> CommandAnswer:
+    from zuno_tui.features.orders.answers import imported
+
+    return await imported(session, intent.file)
+
+
+def _cancel(session: Session, intent: CancelOrders) -> ActionMaker:
+    from zuno_tui.features.orders.answers import cancelling
+
+    return lambda sources: cancelling(session, sources, intent.number)
+
+
+_KINDS: dict[str, Literal["close", "collect"]] = {"close": "close", "collect": "collect"}
+
+
+def _read(said: Remaining) -> Intent:
+    if said.one_of({"cancel": True}):
+        number = read_order_number(said.text.strip().lower() or "all")
+        return CancelOrders(number)
+    kind = said.one_of(_KINDS) or "close"
+    token_id = said.position()
+    words = tuple(said.text.split())
+    return (OrderClose if kind == "close" else OrderCollect)(token_id, words)
+
+
+COMMAND = Command(
+    name="order",
+    does="sign what is to be done while you sleep, held to its terms by the chain",
+    examples=(
+        "zuno order close 28 below 2900 until 1 Dec",
+        "zuno order close 28 out-of-range 2h",
+        "zuno order collect 28 every 7d over $50 times 4",
+        "zuno order cancel all",
+    ),
+    group=Group.PLAN,
+    needs_subcommand=True,
+    verbs=(
+        Verb(
+            "order",
+            _read,
+            "order close ID below PRICE",
+            names="positions",
+            money=True,
+            possible=with_positions,
+        ),
+    ),
+    subcommands=(
+        Command(
+            name="close",
+            does="close a position when a condition holds",
+            group=Group.PLAN,
+            intent=OrderClose,
+            answer=_propose,
+        ),
+        Command(
+            name="collect",
+            does="collect its fees again and again",
+            group=Group.PLAN,
+            intent=OrderCollect,
+            answer=_propose,
+        ),
+        Command(
+            name="cancel",
+            does="have the chain refuse an order, or all of them",
+            group=Group.PLAN,
+            intent=CancelOrders,
+            action=_cancel,
+        ),
+        Command(
+            name="export",
+            does="write an order into a file, for the machine that watches",
+            group=Group.PLAN,
+            intent=ExportOrder,
+            answer=_export,
+            reaches_network=False,
+        ),
+        Command(
+            name="import",
+            does="take an order over from a file",
+            group=Group.PLAN,
+            intent=ImportOrder,
+            answer=_import,
+            reaches_network=False,
+        ),
+    ),
+)

@@ -1,0 +1,41 @@
+"""`zuno orders [stop|go]`: what stands, what came of it, and the switch that holds it all back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.features.orders.intents import ListOrders
+
+if TYPE_CHECKING:
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
+    from zuno_tui.prompt.remaining import Remaining
+
+
+async def _answer(session: Session, intent: ListOrders) -> CommandAnswer:
+    from zuno_tui.features.orders.answers import listed
+
+    return await listed(session, intent.what)
+
+
+def _read(said: Remaining) -> ListOrders:
+    what = said.one_of({"stop": "stop", "go": "go"})
+    said.end("my", "the", "standing", "list", "show")
+    match what:
+        case "stop":
+            return ListOrders("stop")
+        case "go":
+            return ListOrders("go")
+        case _:
+            return ListOrders()
+
+
+COMMAND = Command(
+    name="orders",
+    does="list standing orders and what came of them; stop holds this machine back",
+    group=Group.PLAN,
+    intent=ListOrders,
+    answer=_answer,
+    verbs=(Verb("orders", _read, "orders [stop|go]", spoken=("standing orders", "my orders")),),
+)

@@ -1,0 +1,153 @@
+"""Orders at the desk: proposed, shown once more, signed by the typed word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.wallet.address_book import KeyStorage, read_book
+from chain.wallet.errors import WalletError
+from chain.wallet.keystore import open_signer
+from zuno_tui.desk.events import ConfirmationEnded, Said
+from zuno_tui.desk.jobs import fault_words
+from zuno_tui.features.orders.events import OrderApprovalView, OrderConfirmationAsked
+from zuno_tui.features.orders.intents import OrderClose, OrderCollect
+from zuno_tui.features.orders.page import draft_rows, headline
+from zuno_tui.features.orders.signing import keep_signed, propose_order, waiting_order
+from zuno_tui.gate.apply import WORD
+from zuno_tui.gate.refusal import GateRefusedError
+
+if TYPE_CHECKING:
+    from chain.wallet.secrets import Passphrase
+    from zuno_tui.catalog.command import Intent
+    from zuno_tui.catalog.intents import Apply, Approve
+    from zuno_tui.desk.approvals import EmbeddedMarket
+    from zuno_tui.desk.context import DeskContext
+    from zuno_tui.features.orders.signing import OrderDraft
+
+_PATIENCE = 60.0
+_JOB = "confirm"
+
+
+class Orders:
+    def __init__(self, desk_context: DeskContext, _market: EmbeddedMarket | None = None) -> None:
+        self._desk_context = desk_context
+        self._draft: OrderDraft | None = None
+        self._asked: str | None = None
+        self.changed_at = 0.0
+
+    @property
+    def plan_id(self) -> str | None:
+        return None if self._draft is None else self._draft.plan_id
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def take(self, intent: Intent) -> bool:
+        match intent:
+            case OrderClose() | OrderCollect():
+                self._desk_context.jobs.start(
+                    _JOB,
+                    f"Reading position #{intent.token_id}",
+                    lambda _: self._propose(intent),
+                    seconds=_PATIENCE,
+                    opens_page=True,
+                )
+                return True
+            case _:
+                return False
+
+    def show(self, plan_id: str | None = None) -> None:
+        self._show(plan_id or self.plan_id)
+
+    def approve(self, _intent: Approve, plan_id: str) -> None:
+        self._show(plan_id)
+
+    def ask(self, _asked: Apply, plan_id: str) -> None:
+        self._show(plan_id)
+
+    def waits_for(self, approval_hash: str) -> bool:
+        return self._asked == approval_hash
+
+    def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
+        draft, self._asked = self._draft, None
+        fits = draft is not None and draft.hash == approval_hash and word == WORD
+        started = (
+            draft is not None
+            and fits
+            and self._desk_context.jobs.start(
+                "send",
+                "Signing the order",
+                lambda _: self._sign(draft, passphrase),
+                seconds=_PATIENCE,
+            )
+        )
+        if not started:
+            if passphrase is not None:
+                passphrase.wipe()
+            self._end(approval_hash, "That was not the word, or something is being signed.")
+
+    def _show(self, plan_id: str | None) -> None:
+        self._desk_context.jobs.start(
+            _JOB,
+            "Reading what waits to be signed",
+            lambda _: self._read(plan_id),
+            seconds=_PATIENCE,
+            opens_page=True,
+        )
+
+    async def _propose(self, intent: OrderClose | OrderCollect) -> None:
+        draft = await propose_order(self._desk_context.session, intent)
+        self._ask(draft)
+        words = f"{headline(draft.order, draft.call)}: nothing is signed yet. To sign it: apply"
+        self._desk_context.tell(Said(words, "good", intent.twin))
+
+    async def _read(self, plan_id: str | None) -> None:
+        self._ask(await waiting_order(self._desk_context.session, plan_id))
+
+    def _ask(self, draft: OrderDraft) -> None:
+        self._draft, self._asked = draft, draft.hash
+        self.changed_at = self._desk_context.clock()
+        view = OrderApprovalView(
+            draft.plan_id,
+            draft.hash,
+            WORD,
+            draft.expires_at - self._desk_context.clock(),
+            headline(draft.order, draft.call),
+            draft_rows(draft),
+            self._needs_passphrase(),
+        )
+        self._desk_context.tell(OrderConfirmationAsked(view))
+
+    def _needs_passphrase(self) -> bool:
+        session = self._desk_context.session
+        wallet = read_book(session.home.keystore).at(session.address)
+        return wallet is not None and wallet.keeping is KeyStorage.FILE
+
+    async def _sign(self, shown: OrderDraft, passphrase: Passphrase | None) -> None:
+        session, draft = self._desk_context.session, shown
+
+        def given(_: object) -> Passphrase:
+            if passphrase is None:
+                raise WalletError("The passphrase is missing. Nothing was signed. Try again.")
+            return passphrase
+
+        try:
+            # A word takes its time, and the chain does not wait for it.
+            draft = await waiting_order(session, shown.plan_id)
+            if draft.hash != shown.hash:
+                raise GateRefusedError("What was shown is not what waits. Nothing was signed.")
+            with open_signer(session.home, session.network, session.address, given) as signer:
+                order = keep_signed(session, draft, signer.sign_delegation(draft.order.signed))
+        except Exception as error:
+            self._end(draft.hash, fault_words(error))
+            raise
+        finally:
+            if passphrase is not None:
+                passphrase.wipe()
+        words = f"Order {order.number} stands: {headline(order, draft.call)}."
+        self._end(draft.hash, f"{words} See it: orders")
+        twin = f"zuno apply {draft.plan_id}"
+        self._desk_context.tell(Said(words, "good", twin))
+
+    def _end(self, approval_hash: str, words: str) -> None:
+        self._desk_context.tell(ConfirmationEnded(approval_hash, words))

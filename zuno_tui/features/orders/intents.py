@@ -1,0 +1,122 @@
+"""What a person asks of standing orders."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import ClassVar, Literal, TypeAlias
+
+from zuno_tui.catalog.arguments import TOKEN_ID, read_address, read_file_name
+from zuno_tui.catalog.command import Argument, Intent
+
+_SPAN = re.compile(r"(\d{1,5}(?:\.\d+)?)\s*(m|min|h|d|w)", re.ASCII | re.IGNORECASE)
+_SECONDS = {"m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+
+def is_span(text: str) -> bool:
+    return _SPAN.fullmatch(text) is not None
+
+
+def read_span(text: str) -> int:
+    found = _SPAN.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no length of time, like 30m, 2h or 7d")
+    return round(float(found[1]) * _SECONDS[found[2].lower()])
+
+
+_WORDS = Argument(
+    "words",
+    "below 2900, above 3400, out-of-range 2h or loss-over 5%; until 1 Dec",
+    metavar="WHEN",
+    several=True,
+)
+_COLLECTING = Argument(
+    "words", "every 7d over $50; times 4, until 1 Dec", metavar="WHEN", several=True
+)
+_BY = Argument(
+    "--by",
+    "the watch key that carries it out, where it is not this home's",
+    metavar="ADDRESS",
+    read=read_address,
+)
+_HOLD = Argument("--hold", "how long the condition must hold", metavar="TIME", read=read_span)
+
+
+class OrderClose(Intent, frozen=True):
+    command: ClassVar = ("order", "close")
+    arguments: ClassVar = (TOKEN_ID, _WORDS, _HOLD, _BY)
+
+    token_id: int
+    words: tuple[str, ...]
+    hold: int | None = None
+    by: str | None = None
+
+
+class OrderCollect(Intent, frozen=True):
+    command: ClassVar = ("order", "collect")
+    arguments: ClassVar = (TOKEN_ID, _COLLECTING, _HOLD, _BY)
+
+    token_id: int
+    words: tuple[str, ...]
+    hold: int | None = None
+    by: str | None = None
+
+
+OrderNumber: TypeAlias = int | Literal["all"]
+
+
+def read_order_number(text: str) -> OrderNumber:
+    if text.lower() == "all":
+        return "all"
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise ValueError(f"{text!r} is not an order's number, like 3, nor all")
+    return int(text)
+
+
+def _read_one(text: str) -> int:
+    number = read_order_number(text)
+    if number == "all":
+        raise ValueError("one order at a time")
+    return number
+
+
+class CancelOrders(Intent, frozen=True):
+    command: ClassVar = ("order", "cancel")
+    arguments: ClassVar = (
+        Argument("number", "an order's number, or all", metavar="N|all", read=read_order_number),
+    )
+
+    number: OrderNumber
+
+
+class ExportOrder(Intent, frozen=True):
+    command: ClassVar = ("order", "export")
+    arguments: ClassVar = (
+        Argument("number", "an order's number", metavar="N", read=_read_one),
+        Argument("file", "where to", metavar="FILE", read=read_file_name),
+    )
+
+    number: int
+    file: Path
+
+
+class ImportOrder(Intent, frozen=True):
+    command: ClassVar = ("order", "import")
+    arguments: ClassVar = (Argument("file", "from where", metavar="FILE", read=read_file_name),)
+
+    file: Path
+
+
+class ListOrders(Intent, frozen=True):
+    command: ClassVar = ("orders",)
+    arguments: ClassVar = (
+        Argument(
+            "what",
+            "stop holds this machine back, go lets it on",
+            metavar="stop|go",
+            choices=("stop", "go"),
+            optional=True,
+        ),
+    )
+
+    what: Literal["stop", "go"] | None = None

@@ -1,0 +1,172 @@
+"""Orders in words: the page they are signed on, the list, and their documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.base.units import DAY, HOUR, time_text
+from chain.contracts.addresses import checksummed, shortened
+from chain.standing_orders.call import OrderCall, OrderKind, OrderRefusedError, read_call
+from chain.standing_orders.order import (
+    FeesOver,
+    LossOver,
+    OrderCondition,
+    OutOfRange,
+    PricePast,
+    StandingOrder,
+    StandingState,
+)
+from chain.tokens.token import amount_text
+from zuno_tui.present.transcript import wrapped
+
+if TYPE_CHECKING:
+    from chain.contracts.networks import Network
+    from chain.standing_orders.book import KeptOrder
+    from zuno_tui.features.orders.signing import OrderDraft
+    from zuno_tui.present.output import Json
+
+
+def length_text(seconds: int) -> str:
+    for unit, name in ((DAY, "d"), (HOUR, "h"), (60, "min")):
+        if seconds >= unit and seconds % unit == 0:
+            return f"{seconds // unit} {name}"
+    return f"{seconds} s"
+
+
+def condition_words(condition: OrderCondition) -> str:
+    match condition:
+        case PricePast(words=words):
+            return f"the price is {words}"
+        case OutOfRange(seconds):
+            return f"it was out of range for {length_text(seconds)}"
+        case LossOver(bips):
+            return f"it lost more than {bips / 100:g}% against holding"
+        case FeesOver(micro_usd, seconds):
+            return (
+                f"its fees are over ${micro_usd / 1e6:,.2f}, every {length_text(seconds)} at most"
+            )
+
+
+def is_below(condition: OrderCondition) -> bool:
+    return isinstance(condition, PricePast) and condition.words.startswith("below")
+
+
+def headline(order: StandingOrder, call: OrderCall) -> str:
+    doing = "Close" if call.kind == "close" else "Collect the fees of"
+    often = f", up to {call.times} times" if call.times > 1 else ""
+    return f"{doing} #{call.token_id} when {condition_words(order.condition)}{often}"
+
+
+def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
+    """What is signed, read out of its bytes; what the chain holds it to, and what it cannot."""
+    order, call = draft.order, draft.call
+    once = "once" if call.times == 1 else f"{call.times} times"
+    return (
+        ("what", f"{_DOING[call.kind]} #{call.token_id}, {once}, and send everything to you"),
+        ("when", f"{condition_words(order.condition)}, for {length_text(order.hold_seconds)}"),
+        ("at least", _least(draft)),
+        ("to", f"{checksummed(call.recipient)} (you)"),
+        ("until", f"{time_text(call.until)}, then it is void"),
+        ("by", f"{checksummed(order.signed.delegate)}, the watch key: it owns nothing but gas"),
+        ("chain", f"lets that key make this one call and nothing else{_reach(draft)}"),
+        ("monitor", _monitor(draft)),
+        ("cancel", "zuno order cancel, on chain. Deleting files or stopping zuno ends no order"),
+    )
+
+
+def draft_lines(draft: OrderDraft) -> tuple[str, ...]:
+    return (
+        f"{headline(draft.order, draft.call)} · {draft.plan_id}",
+        *(wrapped(f"  {label:<9} {words}", indent=12) for label, words in draft_rows(draft)),
+        f"  hash      {draft.hash}",
+    )
+
+
+_DOING: dict[OrderKind, str] = {"close": "close", "collect": "collect the fees of"}
+
+
+def _least(draft: OrderDraft) -> str:
+    call = draft.call
+    if not any(call.least):
+        return "no minimum is signed: you get what is in it then"
+    amounts = [
+        amount_text(amount, draft.tokens[currency])
+        for amount, currency in zip(call.least, call.currencies, strict=True)
+    ]
+    return f"{amounts[0]} and {amounts[1]}, and the fees besides"
+
+
+def _reach(draft: OrderDraft) -> str:
+    """Where the chain itself refuses, whoever has the watch key."""
+    if not draft.reach:
+        return ""
+    side = "above" if is_below(draft.order.condition) else "below"
+    return f", and refuses it {side} {draft.reach}"
+
+
+def _monitor(draft: OrderDraft) -> str:
+    if draft.reach:
+        early = ""
+    else:
+        early = "; whoever steals the watch key can do it early, and nothing else"
+    if draft.endpoints == 0:
+        return f"judges when, by the embedded chain{early}"
+    if draft.endpoints == 1:
+        return f"judges when, by ONE endpoint, which could be wrong: set a second{early}"
+    past = isinstance(draft.order.condition, LossOver | FeesOver)
+    beside = "; past and prices are read from one" if past else ""
+    return f"judges when, by two of {draft.endpoints} endpoints that must agree{beside}{early}"
+
+
+_STATES = {
+    StandingState.WAITING: "waiting",
+    StandingState.SENT: "being carried out",
+    StandingState.DONE: "done",
+    StandingState.ENDED: "ended",
+}
+
+
+def order_line(kept: KeptOrder, network: Network) -> str:
+    order, progress = kept.order, kept.progress
+    try:
+        call = read_call(order.signed, network)
+    except OrderRefusedError as error:
+        return f"{order.number:>3}  {error}"
+    state = _STATES[progress.state]
+    if progress.state is StandingState.WAITING and progress.met_at is not None:
+        state = "its condition holds"
+    ending = "" if not progress.received else f": {' and '.join(progress.received)}"
+    reason = f" · {progress.reason}" if progress.reason else ""
+    until = f" · until {time_text(call.until)}" if kept.stands else ""
+    return f"{order.number:>3}  {headline(order, call)} · {state}{ending}{until}{reason}"
+
+
+def order_document(kept: KeptOrder, network: Network) -> dict[str, Json]:
+    order, progress = kept.order, kept.progress
+    call = read_call(order.signed, network)
+    return {
+        "number": order.number,
+        "kind": call.kind,
+        "tokenId": str(call.token_id),
+        "condition": condition_words(order.condition),
+        "state": progress.state.value,
+        "reason": progress.reason or None,
+        "watchKey": order.signed.delegate,
+        "least": [str(amount) for amount in call.least],
+        "recipient": call.recipient,
+        "until": call.until,
+        "times": call.times,
+        "done": progress.done,
+        "transactions": list(progress.results),
+        "received": list(progress.received),
+        "partner": order.partner,
+    }
+
+
+def attached_line(kept: KeptOrder, call: OrderCall) -> str:
+    """Under a list of positions."""
+    order = kept.order
+    return (
+        f"order {order.number} on #{call.token_id}: {headline(order, call).lower()} "
+        f"by {shortened(order.signed.delegate)} · zuno order cancel {order.number}"
+    )

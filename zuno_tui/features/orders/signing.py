@@ -1,0 +1,341 @@
+"""From words to a signed order: proposed on a fresh reading, approved, read again, signed."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec.structs import replace
+
+from agents.bus.plan_store import DamagedPlanError, PlanStore
+from chain.base.strict_json import canonical, digest
+from chain.contracts.delegation import (
+    DELEGATION_MANAGER,
+    EXACT_EXECUTION,
+    LIMITED_CALLS,
+    NONCES,
+    TIMESTAMPS,
+)
+from chain.contracts.hooks import hook_passport
+from chain.contracts.signed_delegation import ask_nonce
+from chain.execution.outbox.rules import APPROVAL_SECONDS
+from chain.math.ticks import sqrt_price_at_tick
+from chain.positions.overview import tokens_at
+from chain.rpc import requests
+from chain.standing_orders.book import StandingOrders
+from chain.standing_orders.call import OrderCall, OrderKind, least_amounts, propose, read_call
+from chain.standing_orders.order import (
+    FeesOver,
+    LossOver,
+    OrderCondition,
+    OutOfRange,
+    PricePast,
+    StandingOrder,
+    delegation_text,
+    price_condition,
+)
+from chain.tokens.pair import pair_of
+from chain.wallet.watch_key import watch_key
+from zuno_tui.features.orders.intents import OrderClose, OrderCollect
+from zuno_tui.features.orders.sight import OrderSight, hook_code, read_sight
+from zuno_tui.features.orders.terms import LEAST_HOLD, OrderTerms, OrderWordsError, read_terms
+from zuno_tui.gate.actions.action import owned_position
+from zuno_tui.gate.approval_tag import ApprovalTags
+from zuno_tui.gate.contract_code import read_code_hashes
+from zuno_tui.gate.drift import network_time
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
+
+if TYPE_CHECKING:
+    from chain.contracts.networks import Address, Network
+    from chain.contracts.signed_delegation import SignedDelegation
+    from chain.positions.overview import Sources
+    from chain.positions.snapshot import PositionSnapshot
+    from chain.tokens import Token
+    from zuno_tui.app.session import Session
+    from zuno_tui.gate.agreement import Connections
+
+FLOW = "orders"
+_ENFORCED_BY = (DELEGATION_MANAGER, EXACT_EXECUTION, LIMITED_CALLS, TIMESTAMPS, NONCES)
+
+
+class OrderDraft(Struct, frozen=True):
+    """An order that waits for the owner's word, with what is told of it."""
+
+    plan_id: str
+    hash: str
+    order: StandingOrder
+    call: OrderCall
+    approved_at: float
+    tokens: dict[Address, Token]
+    endpoints: int
+    """How many decide when it is carried out; none where the chain is embedded."""
+    reach: str
+    """The price from which on the chain refuses it; empty where it cannot tell."""
+
+    @property
+    def expires_at(self) -> float:
+        return self.approved_at + APPROVAL_SECONDS
+
+
+async def propose_order(session: Session, asked: OrderClose | OrderCollect) -> OrderDraft:
+    async with session.sources() as sources, session.connections(sources) as connections:
+        position = await owned_position(sources, asked.token_id, session.address, "latest")
+        now = network_time(sources, position.block.timestamp)
+        kind: OrderKind = "close" if isinstance(asked, OrderClose) else "collect"
+        try:
+            terms = read_terms(kind, asked.words, now)
+        except OrderWordsError as error:
+            raise GateRefusedError(str(error)) from None
+        tokens = await tokens_at(
+            sources, (position.pool.key.currency0, position.pool.key.currency1), position.block.hash
+        )
+        condition = _condition(session.network, position, tokens, terms)
+        key = _delegate(session, asked.by)
+        owner = session.address
+        nonce = await sources.client.ask(requests.call(NONCES, ask_nonce(owner)))
+        proposed = propose(
+            session.network,
+            position,
+            kind,
+            condition,
+            watch_key=key,
+            times=terms.times,
+            now=now,
+            until=terms.until,
+            nonce=int.from_bytes(nonce, "big"),
+            salt=secrets.randbits(256),
+        )
+        sight = await read_sight(sources.client, session.network, position.token_id, proposed)
+        order = StandingOrder(
+            version=1,
+            number=0,
+            chain_id=session.network.chain_id,
+            delegation=delegation_text(proposed),
+            condition=condition,
+            made_at=float(now),
+            liquidity=str(position.liquidity),
+            hook_code=await hook_code(sources.client, position, position.block.hash),
+            hold_seconds=LEAST_HOLD if asked.hold is None else asked.hold,
+            pair=_symbols(position, tokens),
+        )
+        await _refuse_unfit(session, sources, connections, order, sight)
+        draft = _draft(session, order, tokens, connections, sight, approved_at=time.time())
+    PlanStore(session.home.plans).keep(
+        {
+            "planId": draft.plan_id,
+            "flow": FLOW,
+            "order": to_builtins(order),
+            "approvedAt": draft.approved_at,
+            "approvalHash": draft.hash,
+        }
+    )
+    _tags(session, lambda tags: tags.tag(draft.hash))
+    return draft
+
+
+async def waiting_order(session: Session, plan_id: str | None) -> OrderDraft:
+    """What is about to be signed, read again: refused where anything of it has changed."""
+    document = PlanStore(session.home.plans).find(plan_id, FLOW)
+    try:
+        order = convert(document.get("order"), StandingOrder)
+        approved_at = convert(document.get("approvedAt"), float)
+    except ValidationError:
+        raise DamagedPlanError("This order cannot be read. Ask for it again.") from None
+    async with session.sources() as sources, session.connections(sources) as connections:
+        call = read_call(order.signed, session.network)
+        tokens = await tokens_at(sources, call.currencies, "latest")
+        sight = await read_sight(sources.client, session.network, call.token_id, order.signed)
+        draft = _draft(session, order, tokens, connections, sight, approved_at=approved_at)
+        if draft.hash != document.get("approvalHash") or draft.plan_id != document.get("planId"):
+            raise GateRefusedError("The order was changed after it was shown. Nothing was signed.")
+        _tags(session, lambda tags: tags.refuse_untagged(draft.hash, draft.plan_id))
+        if not 0 <= time.time() - approved_at <= APPROVAL_SECONDS:
+            raise GateRefusedError(
+                "What was shown is older than ten minutes. Nothing was signed. Ask for it again.",
+            )
+        await _refuse_unfit(session, sources, connections, order, sight)
+    return draft
+
+
+def keep_signed(session: Session, draft: OrderDraft, signed: SignedDelegation) -> StandingOrder:
+    """Into the book, as a pair with the stop or profit that the position has already."""
+    order = replace(draft.order, delegation=delegation_text(signed))
+    return keep_order(StandingOrders(session.home.orders), order, draft.call)
+
+
+def keep_order(book: StandingOrders, given: StandingOrder, call: OrderCall) -> StandingOrder:
+    order = book.add(given)
+    for other in book.of_position(order.chain_id, call.token_id):
+        if other.order.number != order.number and _are_a_pair(order, other.order):
+            book.join(order.number, other.order.number)
+    return order
+
+
+def _are_a_pair(one: StandingOrder, other: StandingOrder) -> bool:
+    conditions = (one.condition, other.condition)
+    return all(isinstance(each, PricePast) for each in conditions) and other.partner is None
+
+
+def _draft(
+    session: Session,
+    order: StandingOrder,
+    tokens: dict[Address, Token],
+    connections: Connections,
+    sight: OrderSight,
+    *,
+    approved_at: float,
+) -> OrderDraft:
+    call = read_call(order.signed, session.network)
+    if call.recipient != session.address or order.chain_id != session.network.chain_id:
+        raise GateRefusedError("The order is of another wallet or network. Nothing was signed.")
+    sealed = digest(canonical({"order": to_builtins(order), "approvedAt": approved_at}))
+    plan_id = f"plan_{digest(order.delegation.encode())[:16]}"
+    embedded = session.network.clock == "head"
+    endpoints = 0 if embedded else len(connections.witnesses) or 1
+    reach = "" if sight.position is None else _reach(session.network, sight.position, order, tokens)
+    return OrderDraft(plan_id, sealed, order, call, approved_at, tokens, endpoints, reach)
+
+
+def _reach(
+    network: Network,
+    position: PositionSnapshot,
+    order: StandingOrder,
+    tokens: dict[Address, Token],
+) -> str:
+    """Outside the range amounts no longer change: there its edge is the strictest the chain has."""
+    condition, key = order.condition, position.pool.key
+    if not isinstance(condition, PricePast) or not any(least_amounts(position, condition)):
+        return ""
+    edges = [
+        sqrt_price_at_tick(tick)
+        for tick in (position.identity.tick_lower, position.identity.tick_upper)
+    ]
+    level = min(max(int(condition.sqrt_price), edges[0]), edges[1])
+    pair = pair_of(
+        network, tokens[key.currency0], tokens[key.currency1], position.pool.sqrt_price_x96
+    )
+    return pair.price_text(level)
+
+
+async def _refuse_unfit(
+    session: Session,
+    sources: Sources,
+    connections: Connections,
+    order: StandingOrder,
+    sight: OrderSight,
+) -> None:
+    """Refuse what the chain would not carry out, and what endpoints tell differently."""
+    network, call = session.network, read_call(order.signed, session.network)
+    sights = [
+        sight,
+        *[
+            await read_sight(witness.client, network, call.token_id, order.signed)
+            for witness in connections.witnesses
+        ],
+    ]
+    if len({_compared(one) for one in sights}) > 1:
+        raise GateRefusedError(
+            "Endpoints disagree on the position, the account or its orders. Nothing was signed. "
+            "Try again, or leave out the one you do not trust: --rpc URL,URL",
+            RefusalCode.ENDPOINTS_DISAGREE,
+        )
+    codes = await read_code_hashes(sources, _ENFORCED_BY, sight.head.hash, pins=sources.store)
+    for address in _ENFORCED_BY:
+        if address not in codes.now or codes.now[address] != codes.pinned.get(address):
+            raise GateRefusedError(
+                f"The contracts that hold an order to its terms are not on {network.title} as they "
+                "are known. Nothing was signed.",
+                RefusalCode.CONTRACT_CODE,
+            )
+    if sight.delegate is None or sight.delegate != network.contracts.delegate:
+        raise GateRefusedError(
+            "Orders need the account to be delegated to the batch executor. "
+            "Do that once: zuno wallet delegate"
+        )
+    position = sight.position
+    if position is None or position.owner != session.address:
+        raise GateRefusedError(f"Position #{call.token_id} is not this wallet's any more.")
+    if str(position.liquidity) != order.liquidity or sight.hook_code != order.hook_code:
+        raise GateRefusedError("The position or its hook has changed. Ask for the order again.")
+    if sight.nonce != call.nonce:
+        raise GateRefusedError("Orders were cancelled meanwhile. Ask for this one again.")
+    _refuse_hopeless(order, position)
+
+
+def _refuse_hopeless(order: StandingOrder, position: PositionSnapshot) -> None:
+    key, condition = position.pool.key, order.condition
+    if position.liquidity == 0:
+        raise GateRefusedError(f"Position #{position.token_id} is empty: there is nothing to do.")
+    if position.custody.subscriber is not None:
+        raise GateRefusedError(
+            f"A contract is told of every change of #{position.token_id} and can refuse it, so no "
+            "order can promise to close it."
+        )
+    if hook_passport(key.hooks, key.fee).can_tax_exit:
+        raise GateRefusedError(
+            "The pool's hook can keep a part of what comes out, so no order can promise it."
+        )
+    if isinstance(condition, PricePast) and condition.is_met(position.pool.sqrt_price_x96):
+        raise GateRefusedError(
+            f"The price is {condition.words.split()[0]} that already. "
+            f"To close it now: zuno close {position.token_id}"
+        )
+
+
+def _compared(sight: OrderSight) -> tuple[object, ...]:
+    position = sight.position
+    held = None if position is None else (position.owner, position.liquidity, position.identity)
+    return (held, sight.delegate, sight.nonce, sight.disabled, sight.hook_code)
+
+
+def _condition(
+    network: Network,
+    position: PositionSnapshot,
+    tokens: dict[Address, Token],
+    terms: OrderTerms,
+) -> OrderCondition:
+    match terms.when:
+        case "below" | "above":
+            key = position.pool.key
+            pair = pair_of(
+                network,
+                tokens[key.currency0],
+                tokens[key.currency1],
+                position.pool.sqrt_price_x96,
+            )
+            try:
+                return price_condition(pair, terms.price, below=terms.when == "below")
+            except ValueError as error:
+                raise GateRefusedError(str(error)) from None
+        case "out-of-range":
+            return OutOfRange(terms.seconds)
+        case "loss-over":
+            return LossOver(terms.bips)
+        case "every":
+            return FeesOver(terms.micro_usd, terms.seconds)
+
+
+def _symbols(position: PositionSnapshot, tokens: dict[Address, Token]) -> tuple[str, str]:
+    key = position.pool.key
+    return tokens[key.currency0].label, tokens[key.currency1].label
+
+
+def _delegate(session: Session, named: str | None) -> Address:
+    if named is not None:
+        return named
+    own = watch_key(session.home, session.network)
+    if own is None:
+        raise GateRefusedError(
+            "This home has no watch key that could carry it out. Make one: zuno wallet watch-key, "
+            "or name the one of the machine that watches: --by 0x…"
+        )
+    return own.address
+
+
+def _tags(session: Session, use: Callable[[ApprovalTags], None]) -> None:
+    with closing(session.open_store()) as store:
+        use(ApprovalTags(store, time.time))

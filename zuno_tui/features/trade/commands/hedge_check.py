@@ -1,0 +1,82 @@
+"""`zuno hedge-check --hours FILE`: hedged against unhedged weeks, by target and band."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.catalog.arguments import read_file_name
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, OneOf, Verb
+from zuno_tui.features.trade.intents import read_share, write_share
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
+    from zuno_tui.prompt.remaining import Remaining
+
+_WIDTH = 0.1
+
+
+class HedgeCheck(Intent, frozen=True):
+    command: ClassVar = ("hedge-check",)
+    arguments: ClassVar = (
+        OneOf(
+            (
+                Argument(
+                    "--hours",
+                    "a CSV with time (when the hour began), open, high, low and close; .gz too",
+                    metavar="FILE",
+                    read=read_file_name,
+                ),
+            ),
+            required=True,
+        ),
+        Argument(
+            "--width",
+            "half the range's width, like 10%",
+            metavar="SHARE",
+            read=read_share,
+            write=write_share,
+            default=_WIDTH,
+        ),
+    )
+
+    hours: Path
+    width: float = _WIDTH
+
+
+def _run(arguments: Namespace) -> int:
+    """Without the settings: a file is judged alike wherever it lies."""
+    from zuno_tui.features.trade.hedge_check import hedge_checked
+    from zuno_tui.present.answer import print_answer
+
+    checked = hedge_checked(arguments.hours, arguments.width)
+    return print_answer(checked, as_json=bool(arguments.json))
+
+
+async def _answer(_session: Session, intent: HedgeCheck) -> CommandAnswer:
+    import asyncio
+
+    from zuno_tui.features.trade.hedge_check import hedge_checked
+
+    return await asyncio.to_thread(hedge_checked, intent.hours, intent.width)
+
+
+def _read(said: Remaining) -> HedgeCheck:
+    if not said:
+        said.refuse("which file of hours.", "hedge-check FILE")
+    return HedgeCheck(read_file_name(said.text))
+
+
+COMMAND = Command(
+    name="hedge-check",
+    does="what a hedge would have taken off the weeks of a file of hours",
+    group=Group.HOUSE,
+    reaches_network=False,
+    intent=HedgeCheck,
+    run=_run,
+    answer=_answer,
+    verbs=(Verb("hedge-check", _read, "hedge-check FILE"),),
+)

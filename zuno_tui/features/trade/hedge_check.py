@@ -1,0 +1,129 @@
+"""`zuno hedge-check`: what hedging by target and band would have done on a file of hours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import exp
+from pathlib import Path
+from statistics import fmean, pstdev
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, to_builtins
+
+from agents.calibration.calibrate import read_hourly_bars
+from agents.trade.hedge_replay import LOOK_HOURS, replay_hedge
+from agents.trade.opinions import RangeExposure
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.terminal import OutputColumn, table
+from zuno_tui.present.words import dollar_gain
+
+if TYPE_CHECKING:
+    from agents.calibration.calibrate import HourlyBars
+
+_WEEK = 7 * 24
+_WORTH = 10_000.0
+_FEE = 0.0005
+"""Of what is traded, as a taker."""
+_POLICIES: tuple[tuple[float, float | None], ...] = (
+    (0.0, None),
+    (0.25, None),
+    (0.5, None),
+    (1.0, None),
+    (1.0, 0.5),
+    (1.0, 0.2),
+    (1.0, 0.05),
+)
+_COLUMNS = (
+    OutputColumn("TARGET"),
+    OutputColumn("BAND"),
+    OutputColumn("DEVIATION", "right"),
+    OutputColumn("LESS", "right"),
+    OutputColumn("WORST 5 %", "right"),
+    OutputColumn("WORST WEEK", "right"),
+    OutputColumn("MEAN", "right"),
+    OutputColumn("COST", "right"),
+    OutputColumn("ADJUSTED", "right"),
+)
+
+
+class HedgePolicy(Struct, frozen=True, rename="camel"):
+    """A week of $10,000 in a range, without the pool's fees and without funding, in dollars."""
+
+    target: float
+    band: float | None
+    deviation: float
+    worst_five_percent: float
+    worst: float
+    mean: float
+    cost: float
+    adjustments: float
+
+
+def hedge_checked(hours: Path, width: float) -> CommandAnswer:
+    weeks = tuple(_weeks(read_hourly_bars(hours)))
+    if len(weeks) < 2:
+        return CommandAnswer(
+            lines=(f"{hours} holds less than two whole weeks without a gap.",), document=[], code=1
+        )
+    scored = [_scored(weeks, width, target, band) for target, band in _POLICIES]
+    unhedged = scored[0].deviation
+    rows = [
+        (
+            f"{one.target:.0%}" if one.target else "none",
+            "left alone" if one.band is None else f"{one.band:.0%}",
+            f"${one.deviation:,.0f}",
+            f"{1 - one.deviation / unhedged:.0%}" if unhedged else "–",
+            dollar_gain(one.worst_five_percent),
+            dollar_gain(one.worst),
+            dollar_gain(one.mean),
+            f"${one.cost:,.2f}",
+            f"{one.adjustments:.1f}",
+        )
+        for one in scored
+    ]
+    return CommandAnswer(
+        lines=(
+            f"{len(weeks)} weeks, each ${_WORTH:,.0f} in a range of ±{width:.0%}",
+            *table(_COLUMNS, rows),
+        ),
+        document=to_builtins(scored),
+        remarks=(
+            f"A look every {LOOK_HOURS} h, {_FEE:.2%} a trade. The pool's fees and the venue's "
+            "funding are left out.",
+        ),
+    )
+
+
+def _weeks(bars: HourlyBars) -> Iterator[list[float]]:
+    """Prices at each look, of weeks that follow one another and have no gap."""
+    at = 0
+    while at + _WEEK < len(bars):
+        if bars.hours_after[at] >= _WEEK:
+            yield [exp(bars.close[place]) for place in range(at, at + _WEEK + 1, LOOK_HOURS)]
+            at += _WEEK
+        else:
+            at += int(bars.hours_after[at]) + 1
+
+
+def _scored(
+    weeks: Sequence[Sequence[float]], width: float, target: float, band: float | None
+) -> HedgePolicy:
+    courses = [
+        replay_hedge(_exposure(prices[0], width), prices, target, band, _FEE) for prices in weeks
+    ]
+    results = sorted(course.result for course in courses)
+    return HedgePolicy(
+        target,
+        band,
+        pstdev(results),
+        results[len(results) // 20],
+        results[0],
+        fmean(results),
+        fmean([course.cost for course in courses]),
+        fmean([course.adjustments for course in courses]),
+    )
+
+
+def _exposure(price: float, width: float) -> RangeExposure:
+    whole = RangeExposure(1.0, price * (1 - width), price * (1 + width))
+    return RangeExposure(_WORTH / whole.worth(price), whole.lower, whole.upper)
