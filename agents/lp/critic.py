@@ -31,7 +31,7 @@ from agents.lp.spoken import (
     listed,
     standing_sentence,
 )
-from agents.model.speaking import ask, model_thought, thought
+from agents.model.speaking import about_the_model, ask, model_thought, thought
 from agents.numbers.rules import Decision, JudgmentVerdict
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ async def critic(
     elif moves:
         model = asked_model(context, proposal.context)
         spoken = await ask(context, model, brief, CriticReply)
-        if spoken.silence:
-            yield thought(number, "silence", spoken.silence)
+        for aside in about_the_model(number, spoken):
+            yield aside
         reply = spoken.reply
     said = {} if reply is None else _strictest_said(reply)
     opinions = standing_opinions(proposal.rounds[-2]) if repeated else _opinions(said, brief)

@@ -71,7 +71,7 @@ from agents.lp.spoken import (
     ticks_as_prices,
 )
 from agents.lp.strategist import strategist
-from agents.model.speaking import ask, model_thought, thought
+from agents.model.speaking import about_the_model, ask, model_thought, thought
 from agents.model.tools import ask_with_tools
 from agents.numbers.advice import ENTER_OVER
 from agents.numbers.profiles import PROFILES
@@ -114,8 +114,8 @@ async def scout(
     brief = briefed(context, seen, start.memory)
     tools = ScoutTools(seen, brief, eyes.position_past, lambda past: context.say(past_fact(past)))
     spoken = await ask_with_tools(context, model, brief, ScoutReply, tools)
-    if spoken.silence:
-        yield thought(0, "silence", spoken.silence)
+    for aside in about_the_model(0, spoken):
+        yield aside
     if spoken.reply is None:
         summary = _summary(seen)
         yield thought(0, "summary", summary)
@@ -222,8 +222,8 @@ async def arbiter(
     if choice is not None:
         model = asked_model(context, deadlock.context)
         spoken = await ask(context, model, brief, ArbiterReply)
-        if spoken.silence:
-            yield thought(number, "silence", spoken.silence)
+        for aside in about_the_model(number, spoken):
+            yield aside
         reply = spoken.reply
     if reply is None:
         yield thought(number, "decision", _by_rules(deadlock, choice))

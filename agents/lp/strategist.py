@@ -26,7 +26,7 @@ from agents.lp.payloads import (
 from agents.lp.plan import OwnRange, ShapeChoice
 from agents.lp.propose import candidates_of, own_shapes, shapes_by_rules
 from agents.lp.spoken import listed, proposal_table, stance_sentence
-from agents.model.speaking import ask, model_thought, thought
+from agents.model.speaking import about_the_model, ask, model_thought, thought
 from agents.numbers.shapes import ExposureBias, ShapeError
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ async def strategist(
     brief = briefed(context, debate.context, debate.memory, debate)
     model = asked_model(context, debate.context)
     spoken = await ask(context, model, brief, StrategistReply)
-    if spoken.silence:
-        yield thought(number, "silence", spoken.silence)
+    for aside in about_the_model(number, spoken):
+        yield aside
     tag = "propose" if number == 1 else "revise"
     if spoken.reply is None:
         moves = candidates_of(debate.context, shapes_by_rules(debate.context, debate.rounds))

@@ -37,6 +37,7 @@ class ReplyForm(StrEnum):
     """The schema stands in the prompt, and the JSON is looked for in the text."""
 
 
+_BOTH = frozenset(("tools", "response_format"))
 LimitName = Literal["max_tokens", "max_completion_tokens", ""]
 
 
@@ -58,6 +59,8 @@ class ServerAbilities(Struct, frozen=True):
     """Whether it was seen to think before it answers."""
     calls_tools: bool = True
     """Whether it may be offered tools."""
+    form_beside_tools: bool = False
+    """Whether it holds a reply to a form while tools are offered."""
     form_tried: bool = False
     """Whether a reply came in this form; where tools are offered, none is asked for."""
 
@@ -66,7 +69,11 @@ def first_guess(settings: ModelSettings) -> ServerAbilities:
     # OpenAI refuses the old name of the limit for its newer models; most other servers do not
     # know the new one.
     ours = urlsplit(settings.base_url).hostname == "api.openai.com"
-    return ServerAbilities(limit_name="max_completion_tokens" if ours else "max_tokens")
+    return ServerAbilities(
+        limit_name="max_completion_tokens" if ours else "max_tokens",
+        # Others refuse both at once, or call no tool any more and do not say so.
+        form_beside_tools=ours,
+    )
 
 
 def without_refused(
@@ -82,6 +89,8 @@ def without_refused(
         return _shorter(able, asked_tokens, max(SHORT_ANSWER, asked_tokens // 2))
     if refusal.most_tokens is not None and able.limit_name in refusal.named:
         return _shorter(able, asked_tokens, refusal.most_tokens)
+    if has_tools and able.form_beside_tools and (_BOTH & refusal.named or refusal.vague):
+        return replace(able, form_beside_tools=False)
     steps: list[tuple[str, ServerAbilities | None]] = [
         (
             "tools",

@@ -57,9 +57,11 @@ class ModelQuestion(Struct, frozen=True):
         return bool(self.tools) and able.calls_tools
 
     def form(self, able: ServerAbilities) -> ReplyForm:
-        """How the reply's form is asked for: many servers that hold a reply to a form call no
-        tools, and some refuse to be asked for both."""
-        return ReplyForm.TEXT if self.offers_tools(able) else able.form
+        """How the reply's form is asked for; where a server does not do both, tools come first and
+        the form is asked for with the last question."""
+        if self.offers_tools(able) and not able.form_beside_tools:
+            return ReplyForm.TEXT
+        return able.form
 
     def messages_for(self, able: ServerAbilities) -> list[dict[str, object]]:
         messages: list[dict[str, object]] = [
@@ -250,7 +252,9 @@ class PendingQuestion:
                 self.able,
                 thinks=self.able.thinks or bool(completion.thought),
                 streams=self.able.streams and completion.streamed,
-                form_tried=self.able.form_tried or not question.offers_tools(self.able),
+                form_tried=self.able.form_tried
+                or not question.offers_tools(self.able)
+                or self.able.form_beside_tools,
             )
         )
         return usage

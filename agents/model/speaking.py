@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from math import inf
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 SILENCE = "silence"
 """The tag of a thought that says why a model did not speak."""
+CUT_QUESTION = "cut_question"
+"""The tag of a thought that says that a server read only part of what was asked."""
+_MOST_BYTES_PER_TOKEN = 8
+"""Plain English takes about four, and our questions are full of figures, which take fewer."""
+_LEAST_COUNTED = 256
+"""Servers that count only what they had not read before report less than this."""
 RULES_INSTEAD = "The rules speak instead."
 
 Reply = TypeVar("Reply", bound=BaseModel)
@@ -42,6 +48,8 @@ class Spoken(Struct, Generic[Reply], frozen=True):
     """Who replied."""
     reason: Unavailability | None = None
     """Why nobody did; None where nobody was asked."""
+    cut: str = ""
+    """A warning that its server read only part of the question."""
 
 
 async def ask(
@@ -54,7 +62,28 @@ async def ask(
         answer = await ask_on_record(context, model, brief.prompt, schema)
     except ModelUnavailable as error:
         return Spoken(None, f"{error} {RULES_INSTEAD}", reason=error.reason)
-    return Spoken(answer.value, model=answer.model)
+    cut = cut_question(brief.prompt, answer.usage)
+    return Spoken(answer.value, model=answer.model, cut=cut)
+
+
+def cut_question(prompt: ModelPrompt, usage: Usage) -> str:
+    """Some servers drop what does not fit their context, and answer as if they had read it all."""
+    size = len((prompt.system + prompt.user).encode("utf-8", "replace"))
+    least = size // _MOST_BYTES_PER_TOKEN
+    if usage.estimated or not _LEAST_COUNTED <= usage.tokens_in < least:
+        return ""
+    return (
+        f"The model's server counted {usage.tokens_in:,} tokens in a question of at least "
+        f"{least:,}: it probably read only a part. Give it a larger context (Ollama: num_ctx)."
+    )
+
+
+def about_the_model(round_number: int, spoken: Spoken[Reply]) -> Iterator[Outgoing]:
+    """Why a model is silent, or why its words deserve less weight."""
+    if spoken.silence:
+        yield thought(round_number, SILENCE, spoken.silence)
+    if spoken.cut:
+        yield thought(round_number, CUT_QUESTION, spoken.cut)
 
 
 async def ask_on_record(

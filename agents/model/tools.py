@@ -22,7 +22,15 @@ from agents.model.interface import (
     Usage,
 )
 from agents.model.reply_text import UnusableReplyError, objects_in, parse_reply, tool_schema
-from agents.model.speaking import RULES_INSTEAD, Spoken, ask, in_time, say_reply, thought
+from agents.model.speaking import (
+    RULES_INSTEAD,
+    Spoken,
+    ask,
+    cut_question,
+    in_time,
+    say_reply,
+    thought,
+)
 from chain.base import strict_json
 from chain.base.clean_text import clean_text
 from chain.base.redaction import Redactor
@@ -220,7 +228,7 @@ async def ask_with_tools(
             break
         await say_reply(context, prompt.digest, replied)
         if isinstance(replied, Answer):
-            return Spoken(replied.value)
+            return Spoken(replied.value, cut=cut_question(prompt.prompt, replied.usage))
         answers = [
             await _answered(context, box, call, spare=MOST_CALLS - made - place)
             for place, call in enumerate(replied.calls)

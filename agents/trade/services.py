@@ -12,7 +12,7 @@ from agents.bus.envelope import CLI, AgentFact, Kind, Payload
 from agents.bus.worker import HandlerContext, Outgoing
 from agents.model.interface import Model, PromptImage
 from agents.model.recorded import RecordedModel
-from agents.model.speaking import SILENCE, Spoken, ask, thought
+from agents.model.speaking import Spoken, about_the_model, ask, thought
 from agents.trade.facts import ContextSection, DeskQuestion, HedgeFacts, MarketSnapshot
 from agents.trade.indicators import (
     LiquidationPool,
@@ -189,8 +189,7 @@ async def office_reply(
 
 def asides(context: HandlerContext[TradeServices], spoken: Spoken[Reply]) -> Iterator[Outgoing]:
     """Why a model is silent, or who stood in for it."""
-    if spoken.silence:
-        yield thought(0, SILENCE, spoken.silence)
+    yield from about_the_model(0, spoken)
     first = context.services.names.get(context.role, "")
     if spoken.model and spoken.model != first:
         yield thought(0, STAND_IN, f"{first} could not answer; {spoken.model} speaks for it.")

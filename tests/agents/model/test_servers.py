@@ -18,6 +18,7 @@ from agents.lp.payloads import CRITIC, SCOUT, STRATEGIST
 from agents.model.abilities import AbilityMemory, ReplyForm, ServerAbilities
 from agents.model.interface import Unavailability
 from agents.model.settings import ModelLimits, ModelSettings
+from agents.model.speaking import CUT_QUESTION
 from tests.agents.lp.made_up_markets import market_context
 from tests.agents.lp.model_table import MODEL, Table, assert_kept_well, plan_of_the_rules
 from tests.fakes.model_endpoint import drips, never_answers
@@ -150,6 +151,48 @@ def test_a_temperature_that_is_refused_is_left_out(table: Table, conduct: Conduc
         assert ["temperature" in request.body for request in held.requests][-QUESTIONS:] == [
             False
         ] * QUESTIONS
+
+    run_skipping(debates())
+
+
+def test_a_question_that_the_server_cut_is_noticed_and_its_answer_heard(table: Table) -> None:
+    async def debates() -> None:
+        for context, noticed in ((300, True), (100_000, False)):
+            held = await table.hold(local.ollama_that_cuts(context))
+            thoughts = [turn.thought for turn in held.ended.transcript]
+            told = [thought.text for thought in thoughts if thought.tag == CUT_QUESTION]
+            assert bool(told) is noticed
+            assert all("counted 300 tokens in a question of at least" in text for text in told)
+            assert held.silences == []
+            await assert_kept_well(held, "")
+
+    run_skipping(debates())
+
+
+def test_tools_and_a_form_are_asked_for_together_until_the_server_refuses(table: Table) -> None:
+    both: list[bool] = []
+
+    async def refuses_both(request: ChatRequest, wire: Wire) -> None:
+        both.append("tools" in request.body and request.form == "json_schema")
+        if both[-1]:
+            words = "'response_format' cannot be used together with 'tools'."
+            await wire.status(400, bad_request(words))
+        else:
+            await hosted.deepseek(request, wire)
+
+    async def debates() -> None:
+        probe = await table.hold(hosted.deepseek)
+        port = urlsplit(probe.url).port or 0
+        settings = ModelSettings("", probe.url, MODEL)
+        memory = AbilityMemory(table.store, lambda: NOW)
+        memory.remember(settings, ServerAbilities(form_beside_tools=True))
+        held = await table.hold(refuses_both, port=port)
+        assert both[:2] == [True, False]
+        assert sum(both) == 1
+        assert held.silences == []
+        learned = found(table, held.url)
+        assert learned is not None
+        assert (learned.calls_tools, learned.form_beside_tools) == (True, False)
 
     run_skipping(debates())
 

@@ -32,6 +32,20 @@ async def ollama_on_a_slow_machine(request: ChatRequest, wire: Wire) -> None:
     await ended(request, wire)
 
 
+def ollama_that_cuts(context: int) -> Conduct:
+    """Drops what its context has no room for, and answers as if it had read it all."""
+
+    async def conduct(request: ChatRequest, wire: Wire) -> None:
+        asked = sum(len(one["content"]) for one in request.messages) // 4
+        await wire.begin()
+        await spoken(wire, answer_of(request))
+        await wire.delta(finish="stop")
+        await wire.usage(tokens_in=min(asked, context))
+        await wire.end()
+
+    return conduct
+
+
 async def lm_studio(request: ChatRequest, wire: Wire) -> None:
     """Takes schemas and nothing looser; its error is a bare text."""
     if request.form == "json_object":
