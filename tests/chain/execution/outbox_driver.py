@@ -102,7 +102,7 @@ async def _apply(
     url: str, database: str, hash_: str, at: float, death: Death, patience: float
 ) -> None:
     network = network_named("devnet")
-    limits = RequestLimits(connect_seconds=1.0, answer_seconds=0.3, total_seconds=3.0)
+    limits = RequestLimits(connect_seconds=1.0, answer_seconds=1.0, total_seconds=5.0)
     with Outbox.open(Path(database)) as outbox:
         async with RpcClient(network, [url], limits=limits) as client:
             sender = Sender(

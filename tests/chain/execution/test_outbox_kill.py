@@ -55,6 +55,9 @@ The commits: the head seen, approval used; each step signed, sent, included at a
 first looked at once more while the second waits; what is left discarded.
 """
 
+MORE_LOOKS = 40
+"""A look at a step that the node has not mined yet is one commit more, however many there are."""
+
 POINTS = [(moment, time_) for moment, times in MOMENTS.items() for time_ in range(1, times + 1)]
 FAULTS: dict[str, tuple[bool, str | None]] = {
     "accepts and times out": (True, None),
@@ -173,7 +176,8 @@ async def test_killed_at_every_moment(
 @pytest.mark.parametrize("moment", MOMENTS)
 async def test_there_is_no_further_moment(bench: Bench, tmp_path: Path, moment: str) -> None:
     database = tmp_path / "zuno.db"
-    code = await killed(bench, database, bench.moves.url, moment, MOMENTS[moment] + 1)
+    further = MORE_LOOKS if moment == "before commit" else 1
+    code = await killed(bench, database, bench.moves.url, moment, MOMENTS[moment] + further)
     assert code == outbox_driver.DONE
     assert await recovered(bench, database) == [StepSituation.INCLUDED, StepSituation.INCLUDED]
     assert bench.received() == 2
