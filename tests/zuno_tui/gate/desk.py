@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chain.contracts.abi import decode, encode_call
+from chain.contracts.delegation import delegated_code
 from chain.contracts.networks import NATIVE
 from chain.contracts.storage import decode_slot0, pool_slots
 from chain.math.ticks import tick_at_sqrt_price
@@ -51,6 +52,11 @@ class Desk:
     def apply(self, *arguments: str) -> Spoken:
         """In a process of its own, which the signer shuts off from others."""
         return self.command("apply", *arguments, *self.flags)
+
+    def delegate(self) -> None:
+        """The account as `wallet delegate` leaves it, without the plan that does it."""
+        code = delegated_code(str(self.devnet.contracts.delegate)).hex()
+        self.ask("anvil_setCode", self.devnet.wallet, f"0x{code}")
 
     def killed_while_waiting(self, approval: dict[str, Any], *, at: str) -> int:
         """Apply, and kill the process when this step is in the pool and in no block."""

@@ -46,6 +46,11 @@ def account_code(desk: Desk) -> str:
 
 @pytest.fixture
 def delegated(desk: Desk) -> Desk:
+    desk.delegate()
+    return desk
+
+
+def lent(desk: Desk) -> None:
     before = desk.nonce()
     approval, result = signed(desk, "wallet", "delegate")
     assert [step["step"] for step in approval["transactions"]] == ["delegate"]
@@ -53,7 +58,6 @@ def delegated(desk: Desk) -> Desk:
     assert account_code(desk) == "0xef0100" + str(CONTRACTS.delegate)[2:]
     # One for the transaction, one for the leave that it carries.
     assert desk.nonce() == before + 2
-    return desk
 
 
 def told_of_account(desk: Desk) -> set[str]:
@@ -64,14 +68,15 @@ def told_of_account(desk: Desk) -> set[str]:
     return {doctor["account"], listed["account"]}
 
 
-def test_the_account_is_lent_and_taken_back(delegated: Desk) -> None:
-    assert told_of_account(delegated) == {"delegated: plans go as one transaction"}
-    _, result = signed(delegated, "wallet", "undelegate")
+def test_the_account_is_lent_and_taken_back(desk: Desk) -> None:
+    lent(desk)
+    assert told_of_account(desk) == {"delegated: plans go as one transaction"}
+    _, result = signed(desk, "wallet", "undelegate")
 
     assert result["state"] == "included"
-    assert account_code(delegated) == "0x"
-    assert told_of_account(delegated) == {"not delegated: plans go as several transactions"}
-    assert "nothing to undo" in delegated.here("wallet", "undelegate").words
+    assert account_code(desk) == "0x"
+    assert told_of_account(desk) == {"not delegated: plans go as several transactions"}
+    assert "nothing to undo" in desk.here("wallet", "undelegate").words
 
 
 def test_a_range_moves_in_one_transaction(delegated: Desk) -> None:
@@ -222,7 +227,7 @@ def _standing(desk: Desk, approval: dict[str, Any]) -> tuple[object, ...]:
 @pytest.mark.parametrize("step", ["delegate", "batch", "undelegate"])
 def test_killed_while_it_waits_it_happens_once_and_is_told(desk: Desk, step: str) -> None:
     if step != "delegate":
-        signed(desk, "wallet", "delegate")
+        desk.delegate()
     command = ("swap", "0.3", "WETH", "USDC") if step == "batch" else ("wallet", step)
     approval = desk.approved(*command)
     before = desk.nonce()
@@ -270,9 +275,7 @@ def test_other_code_than_is_known_is_not_lent_to_and_carries_out_nothing(desk: D
     desk.ask("anvil_setCode", delegate, spoilt)
     refused = desk.here("wallet", "delegate")
     assert (refused.code, "is not what it is known to be" in refused.words) == (3, True)
-    desk.ask("anvil_setCode", delegate, code)
-    signed(desk, "wallet", "delegate")
-    desk.ask("anvil_setCode", delegate, spoilt)
+    desk.delegate()
     approval = desk.approved("swap", "0.3", "WETH", "USDC")
     assert len(approval["transactions"]) > 1
     assert "Sent in steps" in desk.here("swap", "0.3", "WETH", "USDC").out

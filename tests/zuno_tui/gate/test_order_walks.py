@@ -28,7 +28,6 @@ from tests import node_rpc
 from tests.fakes.proxy import Proxy
 from tests.printed import printed
 from tests.zuno_tui.conftest import CommandLine
-from tests.zuno_tui.gate.test_one_transaction import signed
 from tests.zuno_tui.gate.test_standing_orders import STATE, Watching, level, redeemable
 from zuno_tui.features.orders.signing import FLOW
 
@@ -290,7 +289,7 @@ def _assert_as_defined(walked: Walk, token_id: int, held: list[int]) -> None:
 
 @pytest.fixture
 def walking(desk: Desk) -> Desk:
-    signed(desk, "wallet", "delegate")
+    desk.delegate()
     return desk
 
 
