@@ -20,10 +20,10 @@ run: setup world  ## open the demo
 test: setup  ## every check there is; types are checked beside the first tests
 	$(MAKE) --jobs=2 check tests
 
-# One worker more than the two cores this is meant for: tests also wait for clocks and for others.
-# Files go out in the order of tests/conftest.py, the long ones first.
+# Two workers more than the two cores this is meant for: tests also wait for clocks and for others.
+# Files go out in the order of tests/conftest.py, the long ones first. What hangs is ended and named.
 tests: setup nats-where-go-is
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --timeout 400 --timeout-method thread
 
 quick: setup  ## the inner loop: lint, types, import contracts and the tests that start nothing
 	$(MAKE) --jobs=2 check pure
