@@ -161,6 +161,12 @@ def describe_position(brief: Brief, context: MarketContext) -> None:
         )
     _worth(brief, context, evaluation)
     _past(brief, context)
+    if context.keep is not None:
+        first = context.keep.token == pool.currency0
+        brief.say(f"The person wants to keep {'TOKEN0' if first else 'TOKEN1'}.")
+        if context.keep.until is not None:
+            left = max(0, context.keep.until - context.time) / _SECONDS_PER_HOUR
+            brief.say(f"It is needed in {brief.number(left, Unit.HOURS)}.")
 
 
 def describe_capital(brief: Brief, context: CreateContext) -> None:

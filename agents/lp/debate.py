@@ -76,6 +76,7 @@ from agents.model.tools import ask_with_tools
 from agents.numbers.advice import ENTER_OVER
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rules import JudgmentVerdict
+from chain.base.clean_text import clean_text
 from chain.base.units import GWEI, percent, usd
 
 if TYPE_CHECKING:
@@ -84,6 +85,9 @@ if TYPE_CHECKING:
     from agents.bus.transport import Ambient, BusLimits
     from agents.lp.plan import Plan
     from agents.model.interface import Model
+
+
+_LONGEST_NAME = 40
 
 
 async def scout(
@@ -111,6 +115,8 @@ async def scout(
         yield thought(0, "rules", "The rules speak: no model is asked.")
     for line in _findings(seen):
         yield line
+    if isinstance(start, FlowStart) and start.keep_words is not None:
+        yield thought(0, "goal", _goal_sentence(*start.keep_words))
     brief = briefed(context, seen, start.memory)
     tools = ScoutTools(seen, brief, eyes.position_past, lambda past: context.say(past_fact(past)))
     spoken = await ask_with_tools(context, model, brief, ScoutReply, tools)
@@ -143,7 +149,8 @@ async def scout(
 def _with_desk_knowledge(seen: MarketContext, start: FlowStart) -> MarketContext:
     """What the person's desk knows beside the chain."""
     held = seen.position.model_copy(update={"last_action_time": start.last_action_time})
-    return seen.model_copy(update={"position": held, "allowed_hooks": start.allowed_hooks})
+    known = {"position": held, "allowed_hooks": start.allowed_hooks, "keep": start.keep}
+    return seen.model_copy(update=known)
 
 
 def _findings(seen: MarketContext | CreateContext) -> Iterator[Outgoing]:
@@ -167,6 +174,17 @@ def _findings(seen: MarketContext | CreateContext) -> Iterator[Outgoing]:
         f"{usd(market.fees_24h_usd)}, {gas}.",
     )
     yield from _hook(seen.observed, "The")
+
+
+def _goal_sentence(token: str, until: str) -> str:
+    name = clean_text(token, limit=_LONGEST_NAME)
+    if not until:
+        return f"Your goal is to keep {name}: a move that sells it is vetoed."
+    day = clean_text(until, limit=_LONGEST_NAME)
+    return (
+        f"Your goal is to have {name} by {day}: a move that sells it, or that has not paid back by "
+        "then, is vetoed."
+    )
 
 
 def _place(seen: MarketContext) -> str:

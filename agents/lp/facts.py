@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal, TypeAlias
 
+from pydantic import Field
+
 from agents.bus.envelope import Measure, Payload, Units
 from agents.numbers.fees import UNKNOWN_SPREAD
 from agents.numbers.outlook import PathStep
@@ -192,6 +194,14 @@ class CreateGoal(Payload):
     """The fee tier the pool must have, when one was named."""
 
 
+class KeepGoal(Payload):
+    """A token the person wants to keep, whatever pays more."""
+
+    token: str
+    until: int | None = None
+    """The day it is needed, Unix seconds; None for as long as the position lasts."""
+
+
 class Observation(Payload):
     """Where and when the facts were read."""
 
@@ -215,6 +225,7 @@ class MarketContext(Observation):
     mode: Literal["rebalance"] = "rebalance"
     observed: ObservedPool
     position: ObservedPositionFacts
+    keep: KeepGoal | None = Field(default=None, exclude_if=lambda keep: keep is None)
 
 
 class CreateContext(Observation):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ from agents.numbers.rules import (
 )
 from agents.numbers.shapes import MAX_CANDIDATES, ShapeError, needed_width
 from chain.base.once_per_object import once_per_object
-from chain.base.units import percent, usd
+from chain.base.units import hours, percent, usd
 from chain.math.liquidity import LiquidityError
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 LEAST_SHARE = 0.2
 """Of the price's way: a range that was hardly visited says too little about what it earns."""
 _DAYS = {"24 h": 1.0, "7 d": 7.0}
+_SECONDS_PER_HOUR = 3_600
+_LOST_TO_ROUNDING = 0.001
 
 
 class WalkedPaths(Struct, frozen=True, eq=False):
@@ -196,7 +198,8 @@ def judged_round(
             ground = evaluation_of(context, pool_index)
             grounds[pool_index] = ground, walked_paths(ground)
         replay = replay_opinion(grounds[pool_index][0], move, grounds[pool_index][1])
-        by_rules = with_findings(judge_move(move.numbers, rules), replay.findings)
+        found = (*replay.findings, *_against_the_goal(context, move))
+        by_rules = with_findings(judge_move(move.numbers, rules), found)
         judgment = _judgment(by_rules, opinions.get(index)).model_copy(
             update={"replay_24h": replay.day, "replay_7d": replay.week}
         )
@@ -215,6 +218,28 @@ def judged_round(
             for number, (index, words, needed) in enumerate(points, 1)
         ),
     )
+
+
+def _against_the_goal(context: Context, move: Evaluated) -> Iterator[RuleResult]:
+    """A token that is to be kept is not sold, and no cost is paid that comes back too late."""
+    if not isinstance(context, MarketContext) or context.keep is None:
+        return
+    position, after = context.position, move.candidate
+    if context.keep.token == context.observed.pool.currency0:
+        before, kept = position.amount0 + position.fees0, after.amount0 + after.residual0
+    else:
+        before, kept = position.amount1 + position.fees1, after.amount1 + after.residual1
+    sold = max(0, before - kept) / before if before else 0.0
+    if sold > _LOST_TO_ROUNDING:
+        words = f"it sells {percent(sold)} of the token you want to keep"
+        yield RuleResult(Rule.GOAL, JudgmentVerdict.VETO, sold, 0.0, words)
+    if context.keep.until is None or move.numbers.break_even_hours is None:
+        return
+    left = max(0, context.keep.until - context.time) / _SECONDS_PER_HOUR
+    needed = move.numbers.break_even_hours
+    if needed > left:
+        words = f"it pays back later than in {hours(left)}, when you need the token"
+        yield RuleResult(Rule.GOAL, JudgmentVerdict.VETO, needed, left, words)
 
 
 def _judgment(by_rules: RuleJudgment, opinion: Opinion | None) -> MoveJudgment:

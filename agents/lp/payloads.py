@@ -13,7 +13,14 @@ from pydantic import Field
 from agents.bus.envelope import Kind, Measure, Payload, Registry, Role, Units, wire_of
 from agents.bus.record import read_ends
 from agents.lp import ROLES
-from agents.lp.facts import NO_MEMORY, CreateContext, CreateGoal, DeskMemory, MarketContext
+from agents.lp.facts import (
+    NO_MEMORY,
+    CreateContext,
+    CreateGoal,
+    DeskMemory,
+    KeepGoal,
+    MarketContext,
+)
 from agents.lp.plan import Candidate, OwnRange, Plan
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.rules import Decision
@@ -50,6 +57,10 @@ class FlowStart(Payload):
     own_prices: tuple[str, str] | None = Field(default=None, exclude_if=lambda own: own is None)
     """A range the person named, as typed."""
     own_range: OwnRange | None = Field(default=None, exclude_if=lambda own: own is None)
+    """The same for the position's pool."""
+    keep_words: tuple[str, str] | None = Field(default=None, exclude_if=lambda keep: keep is None)
+    """A token to keep and until when, as typed; empty for as long as the position lasts."""
+    keep: KeepGoal | None = Field(default=None, exclude_if=lambda keep: keep is None)
     """The same for the position's pool."""
 
 

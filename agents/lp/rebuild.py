@@ -385,8 +385,8 @@ def _refuse_other_question(
     asked: object
     found: object
     if isinstance(start, FlowStart) and isinstance(context, MarketContext):
-        asked = start.token_id, start.last_action_time
-        found = context.position.token_id, context.position.last_action_time
+        asked = start.token_id, start.last_action_time, start.keep
+        found = context.position.token_id, context.position.last_action_time, context.keep
     elif isinstance(start, FlowCreateStart) and isinstance(context, CreateContext):
         asked, found = (start.goal, start.owner), (context.goal, context.owner)
     else:
@@ -482,4 +482,5 @@ def _as_the_desk_knows(
     if isinstance(ours, MarketContext) and isinstance(start, FlowStart):
         since = {"last_action_time": start.last_action_time}
         known["position"] = ours.position.model_copy(update=since)
+        known["keep"] = start.keep
     return ours.model_copy(update=known)

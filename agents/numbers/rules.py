@@ -37,6 +37,8 @@ class Rule(StrEnum):
     OWN_SWAP = "own-swap"
     REPLAY = "replay"
     """What really happened, run through the range, against what is expected of it."""
+    GOAL = "goal"
+    """What the person wants to keep."""
 
 
 MOST_OWN_PRICE_MOVE = 0.01

@@ -95,8 +95,13 @@ def run_recommend(arguments: Namespace) -> int:
         deterministic=arguments.deterministic,
         transport=arguments.transport,
     )
+    if arguments.until and not arguments.keep:
+        raise SettingsError("Until that day what is kept? Like: --keep ETH --until March")
     start = FlowStart(
-        token_id=arguments.token_id, profile=settings.profile, max_rounds=settings.max_rounds
+        token_id=arguments.token_id,
+        profile=settings.profile,
+        max_rounds=settings.max_rounds,
+        keep_words=(arguments.keep, arguments.until or "") if arguments.keep else None,
     )
     return asyncio.run(argue(Arguing(session, settings, arguments.stream), start))
 

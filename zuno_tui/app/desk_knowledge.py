@@ -15,6 +15,7 @@ from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.receipts import minted_positions
 from chain.rpc import requests
 from chain.rpc.records import Block, Receipt
+from zuno_tui.app.goal import keep_goal_of
 from zuno_tui.app.plans import signed_plans
 from zuno_tui.app.range import own_range_of
 from zuno_tui.gate.limits import gate_limits
@@ -46,6 +47,8 @@ async def with_desk_knowledge(
         earlier = tuple(_earlier_advice(session, sources, start.token_id))
         if start.own_prices is not None:
             known["own_range"] = await own_range_of(sources, start.token_id, start.own_prices)
+        if start.keep_words is not None:
+            known["keep"] = await keep_goal_of(sources, start.token_id, start.keep_words)
     records = tuple(_records(sources, _KINDS if holding else _CREATE_KINDS))
     known["memory"] = DeskMemory(earlier_advice=earlier, advice_records=records)
     return start.model_copy(update=known)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from agents.lp.facts import CreateContext, MarketContext, ObservedPool, ObservedPoolFacts
     from agents.lp.plan import Candidate
     from agents.numbers.edges import TickRange
+    from chain.rpc.records import Block
     from zuno_tui.app.session import Session
     from zuno_tui.present.views import RangeFigure
 
@@ -46,6 +47,12 @@ if TYPE_CHECKING:
 
 async def own_range_of(sources: Sources, token_id: int, prices: tuple[str, str]) -> OwnRange:
     """The prices of a position's pair, in the orientation in which `zuno inspect` writes them."""
+    pair, _ = await pair_of_position(sources, token_id)
+    return range_of_pair(pair, prices)
+
+
+async def pair_of_position(sources: Sources, token_id: int) -> tuple[Pair, Block]:
+    """As `zuno inspect` writes it, and the block at which it was read."""
     network = sources.network
     found = await read_positions(sources.client, network, sources.memory, [token_id], at="latest")
     snapshot = found.get(token_id)
@@ -56,7 +63,7 @@ async def own_range_of(sources: Sources, token_id: int, prices: tuple[str, str])
     key = snapshot.pool.key
     tokens = await tokens_at(sources, (key.currency0, key.currency1), snapshot.block.hash)
     token0, token1 = tokens[key.currency0], tokens[key.currency1]
-    return range_of_pair(pair_of(network, token0, token1, snapshot.pool.sqrt_price_x96), prices)
+    return pair_of(network, token0, token1, snapshot.pool.sqrt_price_x96), snapshot.block
 
 
 def range_of_pair(pair: Pair, prices: tuple[str, str]) -> OwnRange:

@@ -96,6 +96,10 @@ PASSPHRASE_FILE = Argument(
     read=read_file_name,
 )
 PROFILE = Argument("--profile", choices=("conservative", "balanced", "aggressive"))
+KEEP = Argument(
+    "--keep", "a token that no move may sell; long for the one that is priced", metavar="TOKEN"
+)
+UNTIL = Argument("--until", "the day the kept token is needed, like March", metavar="DAY")
 STREAM = Argument("--stream", "print the debate as it runs", switch=True, default=False)
 DETERMINISTIC = Argument(
     "--deterministic", "ask no model", switch=True, default=False, inherited=True

@@ -12,12 +12,14 @@ from zuno_tui.catalog.arguments import (
     CANDIDATE,
     CONFIRM,
     DETERMINISTIC,
+    KEEP,
     PASSPHRASE_FILE,
     PLAN,
     PROFILE,
     STREAM,
     TOKEN_ID,
     TRANSPORT,
+    UNTIL,
     read_address,
     read_without_key,
 )
@@ -61,10 +63,14 @@ class Inspect(Intent, frozen=True):
 
 class Recommend(Intent, frozen=True):
     command: ClassVar = ("recommend",)
-    arguments: ClassVar = (TOKEN_ID, PROFILE, STREAM, DETERMINISTIC, TRANSPORT)
+    arguments: ClassVar = (TOKEN_ID, PROFILE, KEEP, UNTIL, STREAM, DETERMINISTIC, TRANSPORT)
 
     token_id: int
     profile: ProfileName | None = None
+    keep: str | None = None
+    """A token that no move may sell."""
+    until: str | None = None
+    """The day it is needed."""
     stream: bool = False
     deterministic: bool = False
     transport: str | None = None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from zuno_tui.catalog.command import Command, Group, Verb
 from zuno_tui.catalog.intents import Recommend
@@ -20,10 +23,26 @@ def _run(arguments: Namespace) -> int:
     return run_recommend(arguments)
 
 
+# "stay long", "keep my ETH until 1 March", "I need the ETH by March".
+_GOAL = re.compile(
+    r"\b(?:(?:stay|staying|remain|be) (?P<long>long)(?: (?:in|on))?(?: (?P<held>[a-z][\w.]{1,23}))?"
+    r"|(?:keep|keeping|need|have)(?: (?:the|my|to|have|keep))* (?P<token>[a-z][\w.]{1,23}))"
+    r"(?:,? (?:by|until|till|before) (?P<day>[\w ,-]+))?$",
+    re.ASCII | re.IGNORECASE,
+)
+
+
 def _read(said: Remaining) -> Recommend:
+    if goal := _GOAL.search(said.text):
+        asked = _read(said.restarted(said.text[: goal.start()]))
+        named = goal["token"] or goal["held"] or goal["long"]
+        return replace(asked, keep=named, until=goal["day"])
     profile = said.profile()
     token_id = said.position()
-    said.end("rebalance", "rebalancing", "rebalances", "position", "with", "do", "i", "range")
+    said.end(
+        *("rebalance", "rebalancing", "rebalances", "position", "with", "do", "i", "range"),
+        *("if", "want", "to", "so", "that", "because", "since", "must", "will"),
+    )
     return Recommend(token_id, profile)
 
 
@@ -33,6 +52,7 @@ COMMAND = Command(
     examples=(
         "zuno recommend 26 --stream",
         "zuno recommend 26 --profile conservative",
+        "zuno recommend 26 --keep ETH --until March",
     ),
     group=Group.POSITION,
     intent=Recommend,
@@ -41,7 +61,7 @@ COMMAND = Command(
         Verb(
             "recommend",
             _read,
-            "recommend ID [conservative|balanced|aggressive]",
+            "recommend ID [conservative|balanced|aggressive] [keep ETH until March]",
             spoken=(
                 "recommend rebalance",
                 "rebalance",

@@ -169,7 +169,10 @@ class Debates:
 
         settings = self._settings(intent.profile)
         start = FlowStart(
-            token_id=intent.token_id, profile=settings.profile, max_rounds=settings.max_rounds
+            token_id=intent.token_id,
+            profile=settings.profile,
+            max_rounds=settings.max_rounds,
+            keep_words=(intent.keep, intent.until or "") if intent.keep else None,
         )
         self._begin(settings, start, f"position #{intent.token_id}", intent.twin)
 

@@ -76,6 +76,12 @@ UNDERSTOOD: list[tuple[str, Intent]] = [
     ("recommend rebalance 7", Recommend(7)),
     ("recommend 9 conservative", Recommend(9, "conservative")),
     ("what should i do with 7?", Recommend(7)),
+    ("recommend 9, I need the ETH by March", Recommend(9, keep="ETH", until="March")),
+    ("recommend 9 conservative stay long", Recommend(9, "conservative", keep="long")),
+    (
+        "recommend 7 keep my WETH until 1 March 2027",
+        Recommend(7, keep="WETH", until="1 March 2027"),
+    ),
     ("please rebalance this", Recommend(7)),
     ("recommend", Recommend(7)),
     ("positons", Show("positions")),
