@@ -28,8 +28,17 @@ if TYPE_CHECKING:
 set_environment()
 
 # How long one example takes says more about the machine than about the code.
-settings.register_profile("zuno", deadline=None)
-settings.load_profile("zuno")
+settings.register_profile("soak", deadline=None)
+# The same examples every time: what draws others, and many more, is `make soak`.
+settings.register_profile("test", settings.get_profile("soak"), derandomize=True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("soak" if _is_soak(config) else "test")
+
+
+def _is_soak(config: pytest.Config) -> bool:
+    return "soak" in str(config.getoption("-m"))
 
 
 @pytest.fixture(scope="session")
@@ -157,7 +166,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if _is_pure(item):
             item.add_marker("pure")
-    if "soak" in str(config.getoption("-m")):
+    if _is_soak(config):
         return
     config.hook.pytest_deselected(items=[item for item in items if "soak" in item.keywords])
     items[:] = [item for item in items if "soak" not in item.keywords]

@@ -39,6 +39,7 @@ from chain.execution.outbox.records import (
 from chain.execution.outbox.rules import (
     check_can_replace,
     check_can_sign,
+    check_no_other_effect,
     check_not_over,
     check_plan,
     check_replacement,
@@ -187,6 +188,9 @@ class Outbox:
             dispatch = self._dispatch(dispatch_hash)
             check_not_over(dispatch)
             check_can_sign(dispatch, position, signed)
+            if position == 0:
+                # Two approvals of one plan may be used before either of them is signed.
+                check_no_other_effect(dispatch, self._siblings(dispatch))
             claim_nonce(self._connection, dispatch, position)
             step = dispatch.steps[position]
             add_version(self._connection, step, VersionKind.ORIGINAL, signed, now)

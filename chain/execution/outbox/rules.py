@@ -72,6 +72,12 @@ def check_not_over(dispatch: Dispatch) -> None:
 
 def check_unspent(dispatch: Dispatch, siblings: Sequence[Dispatch]) -> None:
     """Refuse a plan of which another approval has, or may still have, an effect."""
+    check_no_other_effect(dispatch, siblings)
+    if any(step.state is not StepState.APPROVED for step in dispatch.steps):
+        raise OutboxError("This plan was discarded. Nothing was sent.", _REPLAN)
+
+
+def check_no_other_effect(dispatch: Dispatch, siblings: Sequence[Dispatch]) -> None:
     for sibling in siblings:
         if sibling.ended is not None and sibling.ended.code is EndCode.CHAIN_RESTARTED:
             continue
@@ -82,8 +88,6 @@ def check_unspent(dispatch: Dispatch, siblings: Sequence[Dispatch]) -> None:
                     f" is {step.state}. Nothing was sent now.",
                     "See it: zuno outbox",
                 )
-    if any(step.state is not StepState.APPROVED for step in dispatch.steps):
-        raise OutboxError("This plan was discarded. Nothing was sent.", _REPLAN)
 
 
 def check_can_sign(dispatch: Dispatch, position: int, signed: SignedTransaction) -> None:

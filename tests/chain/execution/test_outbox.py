@@ -119,6 +119,16 @@ def test_a_plan_approved_twice_has_one_effect(outbox: Outbox) -> None:
         outbox.consume("again", now=6)
 
 
+def test_of_two_approvals_used_at_once_one_is_signed(outbox: Outbox) -> None:
+    """As where two processes apply one plan, and the first is slow to sign."""
+    outbox.plan(planned(transfer(0)), now=0)
+    outbox.approve("hash", now=0)
+    outbox.consume("hash", now=0)
+    applied(outbox, planned(transfer(1), hash="again"))
+    with pytest.raises(OutboxError, match="applied before"):
+        outbox.record_signed("hash", 0, sign(transfer(0)), now=3)
+
+
 def test_a_plan_that_had_no_effect_may_be_applied_again(outbox: Outbox) -> None:
     step = applied(outbox, planned(transfer(0)))
     step = outbox.mark_included(step, included(step), succeeded=False, now=4)
