@@ -73,10 +73,10 @@ def test_a_week_with_three_orders_and_nobody_there(
         desk = Desk(ready, CommandLine(tmp_path / "home"), capsys)
         desk.command.home.mkdir(mode=0o700)
         signed(desk, "wallet", "delegate")
-        token_id, stable = str(desk.token_id(STATE)), str(desk.token_id("stable"))
+        token_id, other = str(desk.token_id(STATE)), str(desk.token_id("native"))
         ordered(desk, "close", token_id, "below", level(desk, 0.985))
         ordered(desk, "close", token_id, "above", level(desk, 1.015))
-        ordered(desk, "collect", stable, "every", "1d", "over", "$0.01", "times", "3")
+        ordered(desk, "collect", other, "every", "1d", "over", "$0.01", "times", "3")
         book = StandingOrders(Home.locate(os.environ, desk.command.home).orders)
         start = _head_time(desk)
         for part in range(3):

@@ -677,7 +677,7 @@ class OrderWork:
                 done=done,
                 last_done=float(at),
                 met_at=None,
-                # Should a reorganisation take it back, the same bytes go out again.
+                # Should a reorganisation take it back, the same call goes out again.
                 calls=before.calls if last else (),
                 received=received,
                 results=(*before.results, *((transaction,) if transaction else ())),
