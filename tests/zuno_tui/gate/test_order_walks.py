@@ -144,9 +144,10 @@ class Walk:
         self.lies[:] = [f"{self.desk.price(self.pool):040x}"]
         head = self.block
         time, number = int(head["timestamp"], 16), int(head["number"], 16)
+        # Before anybody looks: the first of two may close the position.
         is_open = self.is_open()
-        for machine in self.machines:
-            met = is_open and self.is_met(machine, time)
+        met_for = [is_open and self.is_met(machine, time) for machine in self.machines]
+        for machine, met in zip(self.machines, met_for, strict=True):
             before = machine.watching.order().progress.state
             crash, after = self.chance.random() < 0.1, self.chance.random() < 0.5
             try:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.widgets import Input
 
 from zuno_tui.features.orders.events import (
@@ -26,7 +27,6 @@ from zuno_tui.screen.screens.typed_confirm import TypedConfirmScreen
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
-    from textual.content import Content
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.thread import DeskLink
@@ -54,6 +54,9 @@ class OrderConfirmScreen(TypedConfirmScreen):
 
     def authority(self) -> tuple[tuple[str, str], ...]:
         return (("order", self._order.title), ("hash", self._order.hash))
+
+    def on_resize(self) -> None:
+        self.query_one("#send-orders", PlainText).update(Content("\n").join(self.sheet()))
 
     def sheet(self) -> Iterator[Content]:
         width = self.app.size.width - _FRAME
