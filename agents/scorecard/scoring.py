@@ -173,6 +173,25 @@ def worth_at_end(course: PriceCourse, option: PlanOption, in_pool: Stake | None)
     return worth1(held, last) + worth1(option.beside, last) + fees - option.gas1
 
 
+class KeptOrClosed(NamedTuple):
+    """What a closed range came to, in units of currency1."""
+
+    then: float
+    """What came out, at the price of that moment; fees it had earned by then are left out."""
+    closed: float
+    """The same, held since, at the last price."""
+    kept: float
+    """The range, had it stayed in the pool, with the fees it would have earned."""
+
+
+def kept_or_closed(course: PriceCourse, stake: Stake) -> KeptOrClosed:
+    """Since a range was closed; it would have shared what was paid with everybody's liquidity."""
+    paid = amounts_of(stake, course.first)
+    kept = worth_at_end(course, PlanOption(stake, Amounts(0, 0), 0.0), None)
+    assert kept is not None
+    return KeptOrClosed(worth1(paid, course.first), worth1(paid, course.last), kept)
+
+
 def wide_stake(
     available: Amounts, sqrt_price: int, tick: int, tick_spacing: int, fee_pips: int
 ) -> Stake:

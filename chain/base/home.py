@@ -92,6 +92,16 @@ class Home(Struct, frozen=True):
         return self.root / "orders"
 
     @property
+    def telegram_lock(self) -> Path:
+        """Held by whoever answers in the Telegram chats."""
+        return self.root / "telegram.lock"
+
+    @property
+    def telegram_offset(self) -> Path:
+        """Which messages of those chats are done with."""
+        return self.root / "telegram.json"
+
+    @property
     def exports(self) -> Path:
         """What was asked for as a file at the desk."""
         return self.root / "exports"

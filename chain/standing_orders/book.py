@@ -18,9 +18,6 @@ from chain.base.home import write_atomically
 from chain.base.locks import locked, locked_if_free
 from chain.contracts.abi import AbiError
 from chain.standing_orders.order import (
-    FeesOver,
-    LossOver,
-    OutOfRange,
     PricePast,
     StandingOrder,
     StandingProgress,
@@ -30,7 +27,6 @@ from chain.standing_orders.order import (
 T = TypeVar("T")
 _STOP = "stop"
 _MOST_BYTES = 64_000
-_MOST_NUMBER = 2**50
 
 
 class StandingOrdersError(ZunoError):
@@ -44,6 +40,11 @@ class KeptOrder(Struct, frozen=True):
     @property
     def stands(self) -> bool:
         return self.progress.state in (StandingState.WAITING, StandingState.SENT)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing is to be looked at any more."""
+        return not self.stands and self.progress.settled_at is None
 
 
 class StandingOrders:
@@ -106,12 +107,6 @@ class StandingOrders:
             if after != before:
                 _write(self._progress(number), after)
         return after
-
-    def changed_at(self, number: int) -> float | None:
-        """When something was last written down of it; None where nothing was."""
-        with suppress(OSError):
-            return self._progress(number).stat().st_mtime
-        return None
 
     def note_low_key(self, chain_id: int, words: str) -> None:
         """Write down that the watch key lacks coin on a chain; no words where it does not."""
@@ -182,26 +177,10 @@ class StandingOrders:
 
 
 def _is_sound(order: StandingOrder) -> bool:
-    """Whether its words are words, its numbers numbers, and its delegation one."""
-    condition, told = order.condition, list(order.pair)
+    """Whether its words are words, and its delegation one."""
     order.signed  # noqa: B018 - raises for what is none
-    if isinstance(condition, PricePast):
-        told.append(condition.words)
-        if not (condition.sqrt_price.isascii() and condition.sqrt_price.isdigit()):
-            return False
-    numbers = [order.hold_seconds, order.made_at]
-    match condition:
-        case OutOfRange(seconds):
-            numbers.append(seconds)
-        case LossOver(bips):
-            numbers.append(bips)
-        case FeesOver(micro_usd, every):
-            numbers += [micro_usd, every]
-        case _:
-            pass
-    return all(clean_text(words) == words for words in told) and all(
-        0 <= number < _MOST_NUMBER for number in numbers
-    )
+    level = [order.condition.words] if isinstance(order.condition, PricePast) else []
+    return all(clean_text(words) == words for words in (*order.pair, *level))
 
 
 def read_order(content: bytes) -> StandingOrder | None:

@@ -119,27 +119,22 @@ def call_of(signed: SignedDelegation) -> BatchCall:
     return terms.call
 
 
-def kind_in(signed: SignedDelegation) -> OrderKind | None:
+def subject_in(signed: SignedDelegation) -> tuple[OrderKind, int] | None:
+    """What is done with which position, by its bytes alone."""
     with suppress(DecodingError, OrderRefusedError):
         match decode_call(call_of(signed).data):
-            case ModifyLiquidities(actions=(DecodedBurn(), *_)):
-                return "close"
-            case ModifyLiquidities(actions=(DecodedDecrease(), *_)):
-                return "collect"
+            case ModifyLiquidities(actions=(DecodedBurn(token_id), *_)):
+                return "close", token_id
+            case ModifyLiquidities(actions=(DecodedDecrease(token_id), *_)):
+                return "collect", token_id
             case _:
                 pass
     return None
 
 
 def token_in(signed: SignedDelegation) -> int | None:
-    """The position it is about, by its bytes alone."""
-    with suppress(DecodingError, OrderRefusedError):
-        match decode_call(call_of(signed).data):
-            case ModifyLiquidities(actions=(DecodedBurn() | DecodedDecrease() as change, *_)):
-                return change.token_id
-            case _:
-                pass
-    return None
+    subject = subject_in(signed)
+    return None if subject is None else subject[1]
 
 
 def _read(signed: SignedDelegation, network: Network) -> OrderCall | None:

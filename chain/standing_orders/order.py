@@ -9,12 +9,13 @@ from __future__ import annotations
 from enum import StrEnum
 from fractions import Fraction
 from math import isqrt
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from chain.contracts import abi
 from chain.contracts.networks import Address  # noqa: TC001 - decoded from files
+from chain.contracts.pool_key import PoolKey  # noqa: TC001 - decoded from files
 from chain.contracts.signed_delegation import Caveat, SignedDelegation
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _DELEGATION = "(address,address,bytes32,(address,bytes)[],uint256,bytes)"
 _Q192 = 1 << 192
+_Count = Annotated[int, Meta(ge=0, lt=2**50)]
+_Digits = Annotated[str, Meta(pattern=r"\A[0-9]{1,50}\Z")]
 
 
 class Condition(Struct, frozen=True, rename="camel", tag_field="when", forbid_unknown_fields=True):
@@ -31,8 +34,8 @@ class Condition(Struct, frozen=True, rename="camel", tag_field="when", forbid_un
 class PricePast(Condition, frozen=True, rename="camel", tag="price"):
     """The pool's price at or past a level, as the pool counts it."""
 
-    sqrt_price: str
-    """As Q64.96, in digits: no JSON number holds it."""
+    sqrt_price: _Digits
+    """As Q64.96: no JSON number holds it."""
     falls: bool
     """Whether the pool's price must be at or under it, else at or over."""
     words: str
@@ -44,17 +47,17 @@ class PricePast(Condition, frozen=True, rename="camel", tag="price"):
 
 
 class OutOfRange(Condition, frozen=True, rename="camel", tag="out of range"):
-    seconds: int
+    seconds: _Count
 
 
 class LossOver(Condition, frozen=True, rename="camel", tag="loss"):
-    bips: int
+    bips: _Count
     """Of what went in, against having held it."""
 
 
 class FeesOver(Condition, frozen=True, rename="camel", tag="fees"):
-    micro_usd: int
-    every_seconds: int
+    micro_usd: _Count
+    every_seconds: _Count
 
 
 OrderCondition = PricePast | OutOfRange | LossOver | FeesOver
@@ -78,6 +81,21 @@ class SentCall(Struct, frozen=True, rename="camel"):
     max_fee_per_gas: str
     at: float
     tip: str = "0"
+    withdraws: bool = False
+    """Whether it only takes the place of one that is no longer wanted."""
+
+
+class ClosedRange(Struct, frozen=True, rename="camel"):
+    """The range that a close took out, so that keeping it can be valued later."""
+
+    pool: PoolKey
+    tick_lower: int
+    tick_upper: int
+    liquidity: str
+    sqrt_price: str = ""
+    """The pool's price in the block that closed it; empty before that."""
+    time: int = 0
+    """That block's time."""
 
 
 class StandingProgress(Struct, frozen=True, rename="camel"):
@@ -90,6 +108,7 @@ class StandingProgress(Struct, frozen=True, rename="camel"):
     """The network's time since which the condition holds without a break."""
     met_block: int = 0
     looked_at: float | None = None
+    """The network's time at the last look that could be made."""
     calls: tuple[SentCall, ...] = ()
     """The same call, the newest last: a later one only pays more for it."""
     done: int = 0
@@ -99,6 +118,11 @@ class StandingProgress(Struct, frozen=True, rename="camel"):
     """Of each coin of the pair, in words, the last time."""
     results: tuple[str, ...] = ()
     """The hashes of the transactions that carried it out."""
+    happened_at: float | None = None
+    """This machine's time when it was last carried out or ended."""
+    settled_at: float | None = None
+    """The network's time then; None again once no reorganisation is expected to take it back."""
+    closed: ClosedRange | None = None
 
 
 class StandingOrder(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -108,12 +132,12 @@ class StandingOrder(Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     delegation: str
     """The signed delegation, in hex."""
     condition: OrderCondition
-    made_at: float
+    made_at: Annotated[float, Meta(ge=0, lt=2**50)]
     liquidity: str
     """Of the position when it was signed: minimums fit that one alone."""
     hook_code: str | None
     """The hash of the hook's code then; None without a hook."""
-    hold_seconds: int
+    hold_seconds: _Count
     """How long the condition must hold."""
     pair: tuple[str, str] = ("", "")
     """The symbols, as they are shown."""

@@ -85,7 +85,8 @@ def remove_watch_key(home: Home, key: WatchKey) -> None:
 
 
 class WatchSigner:
-    """Signs what a watch key may: calls to the delegation manager, and its coin's way back."""
+    """Signs what a watch key may: calls to the delegation manager, a transfer of nothing to itself
+    in the place of one of those, and its coin's way back."""
 
     def __init__(self, signer: Signer, sweeps_to: Address | None = None) -> None:
         self._signer = signer
@@ -94,8 +95,9 @@ class WatchSigner:
 
     def sign(self, transaction: UnsignedTransaction, /) -> SignedTransaction:
         redeems = transaction.to == DELEGATION_MANAGER and not transaction.value
+        withdraws = transaction.to == self.address and not (transaction.value or transaction.data)
         sweeps = transaction.to == self._sweeps_to and not transaction.data
-        if transaction.authorization is not None or not (redeems or sweeps):
+        if transaction.authorization is not None or not (redeems or withdraws or sweeps):
             raise WalletRefusedError(
                 "A watch key signs calls to the delegation manager alone. Nothing was signed."
             )

@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from chain.base.quantity import Unknown
 from chain.contracts.addresses import checksummed
+from chain.contracts.networks import all_networks
+from chain.execution.build.gas_bill import gas_bill
 from chain.execution.transaction import UnsignedTransaction
 from chain.math.price import format_amount
 from chain.read.gas import read_gas_price
 from chain.rpc import requests
+from chain.standing_orders.book import StandingOrders
 from chain.wallet.address_book import KeyStorage
 from chain.wallet.demo import DEMO_NETWORK
 from chain.wallet.errors import WalletError, WalletRefusedError
@@ -30,11 +35,13 @@ from zuno_tui.present.output import print_json, print_lines
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from chain.contracts.networks import Address
     from chain.wallet.secrets import Passphrase
 
 ORDER_GAS = 500_000
 """What carrying out an order took at most, and some more."""
 _TRANSFER_GAS = 21_000
+_GAS_MARGIN = (5, 4)
 _UNLOCKED = {
     KeyStorage.KEYRING: "After a restart it opens with the keyring, once that is unlocked.",
     KeyStorage.FILE: (
@@ -47,7 +54,7 @@ _UNLOCKED = {
 def run(session: Session, arguments: Namespace) -> int:
     match arguments.what:
         case "remove":
-            return _remove(session, arguments)
+            return asyncio.run(_remove(session, arguments))
         case "sweep":
             return asyncio.run(_sweep(session, arguments))
         case _:
@@ -97,10 +104,12 @@ async def _tell(session: Session, found: WatchKey) -> int:
     return DONE
 
 
-def _remove(session: Session, arguments: Namespace) -> int:
+async def _remove(session: Session, arguments: Namespace) -> int:
+    """Whoever deletes a key deletes what it holds: that goes back first."""
     found = _needed(session)
     if session.network.name == DEMO_NETWORK:
         raise WalletRefusedError("The embedded chain's watch key belongs to it, and stays.")
+    await _refuse_funded(session, found.address)
     address = checksummed(found.address)
     given = arguments.confirm or typed_word(f"Type {address[:6]} to remove {address}: ")
     if given.lower() not in (found.address, found.address[:6]):
@@ -110,6 +119,25 @@ def _remove(session: Session, arguments: Namespace) -> int:
     remove_watch_key(session.home, found)
     say(f"{address} is removed. Orders signed for it stay valid: zuno order cancel all")
     return DONE
+
+
+async def _refuse_funded(session: Session, key: Address) -> None:
+    """On this network, and on every other that orders were made for."""
+    kept = {one.order.chain_id for one in StandingOrders(session.home.orders).all()}
+    others = [one for one in all_networks() if one.chain_id in kept - {session.network.chain_id}]
+    for network in (session.network, *others):
+        there = Session(session.home, session.settings, network, as_json=True)
+        async with there.sources() as sources:
+            held = await sources.client.ask(requests.balance(key))
+            price = await read_gas_price(sources.client)
+        cost = 0 if isinstance(price, Unknown) else _TRANSFER_GAS * price.value.cap
+        if held <= cost:
+            continue  # taking it back would cost more
+        raise WalletRefusedError(
+            f"It holds {format_amount(held, 18)} {network.native_symbol} on {network.title}, which "
+            f"would be lost. Take it back first: zuno --network {network.name} wallet watch-key "
+            "sweep"
+        )
 
 
 async def _sweep(session: Session, arguments: Namespace) -> int:
@@ -122,11 +150,27 @@ async def _sweep(session: Session, arguments: Namespace) -> int:
         nonce = await client.ask(requests.transaction_count(found.address))
         if isinstance(price, Unknown):
             raise WalletError(f"Gas has no price now: {price.reason}.")
-        cost = _TRANSFER_GAS * price.value.cap
-        if held <= cost:
+        # An account that delegates runs code when it is paid.
+        gas = await client.ask(requests.estimate_gas(to, b"", sender=found.address, value=1))
+        more, of = _GAS_MARGIN
+        transaction = UnsignedTransaction(
+            chain_id=session.network.chain_id,
+            sender=found.address,
+            to=to,
+            value=held,
+            data=b"",
+            gas=gas if gas == _TRANSFER_GAS else gas * more // of,
+            max_fee_per_gas=price.value.cap,
+            max_priority_fee_per_gas=price.value.priority_fee,
+            nonce=nonce,
+            step="sweep",
+        )
+        bill = await gas_bill(client, session.network, [transaction], "latest")
+        if held <= bill.total:
             raise WalletError("What it holds would not pay for the transfer. Nothing was sent.")
+        transaction = replace(transaction, value=held - bill.total)
         coin = session.network.native_symbol
-        words = f"{format_amount(held - cost, 18)} {coin} to {checksummed(to)}"
+        words = f"{format_amount(transaction.value, 18)} {coin} to {checksummed(to)}"
         if arguments.confirm is None and typed_word(f"Type sweep to send {words}: ") != "sweep":
             raise WalletRefusedError("That was not the word 'sweep'. Nothing was sent.")
         if arguments.confirm is not None and arguments.confirm.lower() != to:
@@ -142,20 +186,7 @@ async def _sweep(session: Session, arguments: Namespace) -> int:
             sweeps_to=to,
         )
         try:
-            signed = signer.sign(
-                UnsignedTransaction(
-                    chain_id=session.network.chain_id,
-                    sender=found.address,
-                    to=to,
-                    value=held - cost,
-                    data=b"",
-                    gas=_TRANSFER_GAS,
-                    max_fee_per_gas=price.value.cap,
-                    max_priority_fee_per_gas=price.value.priority_fee,
-                    nonce=nonce,
-                    step="sweep",
-                )
-            )
+            signed = signer.sign(transaction)
         finally:
             signer.close()
         sent = await connections.route.endpoint.ask(requests.send_raw(signed.raw))

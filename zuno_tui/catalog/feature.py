@@ -135,6 +135,11 @@ class Feature(Struct, frozen=True, kw_only=True):
     """What the monitor asks about hedges."""
     news: Callable[[Home, Network], Sequence[FeatureNews]] | None = None
     """What the monitor tells of it."""
+    obeys: Callable[[Home, str], str] | None = None
+    """What words out of the chat that alerts go to do at once, and the answer; empty where these
+    words do nothing. They may only hold this machine back."""
+    scored: Callable[[Session, Sources], Awaitable[Attachment]] | None = None
+    """What it adds to the scorecard."""
     beside_watch: (
         Callable[[SettingsSource, Callable[[Note], None]], Coroutine[None, None, None] | None]
         | None
@@ -179,6 +184,12 @@ def position_notes(session: Session) -> dict[int, tuple[str, ...]]:
         for token_id, note in ({} if feature.notes is None else feature.notes(session)).items():
             found[token_id] = (*found.get(token_id, ()), note)
     return found
+
+
+def obeyed_word(home: Home, words: str) -> str:
+    """The answer of the feature that has done as told; empty where none has."""
+    told = (feature.obeys(home, words) for feature in features() if feature.obeys is not None)
+    return next(filter(None, told), "")
 
 
 def orders_ended_with(session: Session, token_id: int) -> tuple[EndedOrder, ...]:

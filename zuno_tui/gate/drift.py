@@ -23,6 +23,7 @@ from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 if TYPE_CHECKING:
     from chain.execution.exit_tax import ExitTax
     from chain.positions.overview import Sources
+    from chain.rpc.client import RpcClient
     from chain.rpc.records import Block, BlockRef
     from zuno_tui.gate.actions.target import ActionTarget
 
@@ -36,7 +37,7 @@ async def read_circumstances(
         requests.transaction_count(wallet, block.hash), requests.code(wallet, block.hash)
     )
     hooks = {each.key.hooks for each in subject.pools} - {NO_HOOK}
-    codes = {hook: await read_hook_code(sources, hook, block.hash) for hook in hooks}
+    codes = {hook: await read_hook_code(sources.client, hook, block.hash) for hook in hooks}
     hook_code = None if pool is None else codes.get(pool.key.hooks)
     return WalletState(
         owner=None if position is None else position.owner,
@@ -95,11 +96,11 @@ def earliest_time(sources: Sources, block: Block) -> int:
 _ADDRESS_DIGITS = 40
 
 
-async def read_hook_code(sources: Sources, hook: Address, at: BlockRef) -> str | None:
+async def read_hook_code(client: RpcClient, hook: Address, at: BlockRef) -> str | None:
     """One hash that changes with any of it; a proxy keeps its own code when it is upgraded."""
-    code = await sources.client.ask(requests.code(hook, at))
+    code = await client.ask(requests.code(hook, at))
     own = "0x" + keccak(code).hex() if code else None
-    words = await sources.client.together(
+    words = await client.together(
         *(
             requests.storage(hook, "0x" + slot.hex(), at)
             for slot in (*IMPLEMENTATION_SLOTS, BEACON_SLOT)
@@ -109,18 +110,16 @@ async def read_hook_code(sources: Sources, hook: Address, at: BlockRef) -> str |
     if own is None or not named:
         return own
     if int(words[-1], 16):
-        named.append(await _implementation_of(sources, _address(words[-1]), at))
-    codes = await sources.client.together(*(requests.code(each, at) for each in named))
+        named.append(await _implementation_of(client, _address(words[-1]), at))
+    codes = await client.together(*(requests.code(each, at) for each in named))
     content = [own, *named, *(keccak(code).hex() for code in codes)]
     return "0x" + keccak(" ".join(content).encode()).hex()
 
 
-async def _implementation_of(sources: Sources, beacon: Address, at: BlockRef) -> Address:
+async def _implementation_of(client: RpcClient, beacon: Address, at: BlockRef) -> Address:
     """What the beacon names; one that names nothing names itself."""
     try:
-        answer = await sources.client.ask(
-            requests.call(beacon, encode_call("implementation()"), at)
-        )
+        answer = await client.ask(requests.call(beacon, encode_call("implementation()"), at))
     except Reverted:
         return beacon
     return _address(answer.hex()) if len(answer) == 32 else beacon

@@ -93,6 +93,7 @@ DESK = (
     _key("market.step", "full_stop", "market('step')", "", "One step of the demo's market"),
     _key("market.faster", "plus", "market('faster')", "", "A faster market"),
     _key("market.slower", "minus", "market('slower')", "", "A slower market"),
+    _key("desk.order", "O", "line('order')", "", "Order a close or a collect of it"),
     _key("desk.collect", "c", "collect", "collect…", "Put collecting its fees in the prompt"),
     _key("desk.positions", "1", "front('positions')", "", "To the positions"),
     _key("desk.alerts", "2", "front('alerts')", "", "To the alerts"),
@@ -164,6 +165,7 @@ DETAIL = (
     _key("position.window", "w", "window", "window", "The chart of 1 d, 7 d, 30 d or since entry"),
     _key("position.range", "v", "range", "range", "Choose a range of your own, with a preview"),
     _key("position.copy", "y", "copy_facts", "", "Copy the facts, addresses whole (OSC 52)"),
+    _key("position.order", "o", "offer('order')", "order…", "Order a close or a collect of it"),
     _key("position.leave", "x", "offer('close')", "close…", "Put closing it in the prompt"),
     *_SCROLLING,
 )
@@ -227,6 +229,16 @@ PREFERRING = (
 )
 SAVING = (_key("settings.save", "enter", "submit", "save", "Keep what was typed"),)
 PICKING = (_key("settings.pick", "enter", "select", "save", "Keep this value"),)
+WRITING = (
+    _key("order.next", "tab", "app.focus_next", "next field", "To the next field"),
+    _key("order.previous", "shift+tab", "app.focus_previous", "", "To the field before"),
+)
+TAKING = (
+    _key("order.take", "enter", "select", "choose", "Choose this, and name its value"),
+    _key("order.down", "j,down", "cursor_down", "", "The next condition"),
+    _key("order.up", "k,up", "cursor_up", "", "The condition before"),
+)
+SENDING = (_key("order.page", "enter", "submit", "page…", "The page to sign; nothing is signed"),)
 ALL = (
     *MOVING,
     *POSITIONS,
@@ -252,6 +264,9 @@ ALL = (
     *PREFERRING,
     *SAVING,
     *PICKING,
+    *WRITING,
+    *TAKING,
+    *SENDING,
 )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -22,10 +24,11 @@ from agents.monitor.deliver.channel import (
 from agents.monitor.deliver.delivery import announcement
 from agents.monitor.deliver.ledger import FOR_PEOPLE, Pace
 from chain.base.clean_text import clean_text, quoted, without_own_marks
+from chain.base.home import write_atomically
 from chain.base.http import HttpAnswer, HttpClient, HttpError, HttpLimits
 from chain.base.redaction import Redactor, SecretStruct
 from chain.base.strict_json import InvalidJsonError, loads
-from chain.base.units import MEGABYTE
+from chain.base.units import DAY, MEGABYTE
 
 if TYPE_CHECKING:
     from agents.monitor.alerts.alert import AlertEvent
@@ -221,6 +224,9 @@ class ChatQuestion(Struct, frozen=True):
     text: str
     """As it was written, without control bytes: never markup, never an order."""
 
+    def is_from(self, chat: str) -> bool:
+        return chat in (self.chat, self.handle) and bool(chat)
+
 
 class UpdateBatch(Struct, frozen=True):
     questions: tuple[ChatQuestion, ...]
@@ -279,6 +285,33 @@ class ChatReply(Struct, frozen=True):
     png: bytes | None = None
 
 
+_COUNTS_SECONDS = 6 * DAY
+
+
+class KeptOffset(Struct, frozen=True):
+    """Which questions are done with, of this bot alone: another token begins anew.
+
+    After a week without any, Telegram begins to count from elsewhere.
+    """
+
+    path: Path
+    of: str
+    clock: Callable[[], float]
+
+    def read(self) -> int:
+        with suppress(OSError, InvalidJsonError):
+            kept = loads(self.path.read_bytes())
+            if isinstance(kept, dict) and kept.get("bot") == self.of:
+                offset, at = kept.get("offset"), kept.get("at")
+                if isinstance(offset, int) and isinstance(at, int):
+                    return offset if self.clock() - at < _COUNTS_SECONDS else 0
+        return 0
+
+    def keep(self, offset: int) -> None:
+        kept = {"bot": self.of, "offset": offset, "at": int(self.clock())}
+        write_atomically(self.path, json.dumps(kept, indent=2).encode())
+
+
 class OffsetStore(Protocol):
     """Where it is kept which updates are done with; it lasts beyond the process."""
 
@@ -305,16 +338,19 @@ class ChatBot:
         self,
         connection: BotConnection,
         chats: frozenset[str],
-        answer: Callable[[str], Awaitable[ChatReply]],
+        answer: Callable[[ChatQuestion], Awaitable[ChatReply | None]],
         offsets: OffsetStore,
         *,
         clock: Callable[[], float],
+        oldest_seconds: float = _OLDEST_SECONDS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._connection = connection
         self._chats = chats
         self._answer = answer
+        """None where nothing is to be answered."""
         self._offsets = offsets
+        self._oldest_seconds = oldest_seconds
         self._clock = clock
         self._sleep = sleep
         self._failures = 0
@@ -339,7 +375,7 @@ class ChatBot:
         for question in batch.questions:
             if not self._is_known(question):
                 strangers += 1
-            elif self._clock() - question.date > _OLDEST_SECONDS:
+            elif self._clock() - question.date > self._oldest_seconds:
                 too_old += 1
             else:
                 sent = await self._reply(question)
@@ -352,10 +388,12 @@ class ChatBot:
         return ChatStep(answered, strangers, too_old)
 
     def _is_known(self, question: ChatQuestion) -> bool:
-        return question.chat in self._chats or question.handle in self._chats
+        return any(map(question.is_from, self._chats))
 
     async def _reply(self, question: ChatQuestion) -> Outcome:
-        reply = await self._answer(question.text)
+        reply = await self._answer(question)
+        if reply is None:
+            return Delivered()
         outcome: Outcome = Delayed("nothing was tried")
         for attempt in range(_TRIES):
             outcome = await send_reply(self._connection, question.chat, reply, now=self._clock())

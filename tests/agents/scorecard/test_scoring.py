@@ -17,6 +17,7 @@ from agents.scorecard.scoring import (
     amounts_of,
     earned_fees,
     judged_hours,
+    kept_or_closed,
     kind_of,
     price_course,
     price_of,
@@ -257,3 +258,22 @@ def test_a_score_reads_back_as_it_was_written() -> None:
     scored = score(plan_of(Market(sigma=0.03)), rows_at([60, -60]))
     assert convert(json.loads(json.dumps(to_builtins(scored))), HorizonScore) == scored
     assert isinstance(scored.worths, OptionWorths)
+
+
+def test_a_closed_range_is_held_against_keeping_it() -> None:
+    """A fall after a stop: keeping loses more than what came out does; no swap, no difference."""
+    start = sqrt_price_at_tick(TICK)
+    fallen = price_course(start, TIME, 30, rows_at((-100, -350, -390)))
+    still = price_course(start, TIME, 30, [])
+    paid = amounts_of(HELD, start)
+    stopped, unmoved = kept_or_closed(fallen, HELD), kept_or_closed(still, HELD)
+    earned = earned_fees(fallen, HELD, None)
+
+    assert stopped.then == worth1(paid, start)
+    assert stopped.closed == worth1(paid, fallen.last)
+    assert stopped.kept == pytest.approx(
+        worth1(amounts_of(HELD, fallen.last), fallen.last) + earned.worth1(fallen.last)
+    )
+    assert earned.fees0 > 0
+    assert stopped.closed > stopped.kept
+    assert unmoved.kept == pytest.approx(unmoved.closed)

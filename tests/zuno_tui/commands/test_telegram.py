@@ -6,6 +6,7 @@ import json
 import time
 from typing import TYPE_CHECKING
 
+from agents.monitor.deliver.telegram import KeptOffset
 from chain.base.home import Home
 from tests.agents.trade.cases import HEDGED, question
 from tests.agents.trade.desks import REQUEST, argue, observer
@@ -14,7 +15,7 @@ from tests.fakes.telegram import CHAT, TOKEN, Conduct, TelegramDouble
 from tests.fakes.telegram_in_a_thread import telegram_served
 from zuno_tui.app.session import Session
 from zuno_tui.cli import main
-from zuno_tui.features.trade.chat import KeptOffset, chat_answer
+from zuno_tui.features.trade.chat import chat_answer
 from zuno_tui.features.trade.report import report_files, report_run, send_waiting
 from zuno_tui.present.exit_codes import DONE, NETWORK, USAGE
 from zuno_tui.settings import Flags, load_settings

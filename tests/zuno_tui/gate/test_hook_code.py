@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from chain.base.store import Store
 from chain.contracts.addresses import keccak
 from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS
 from chain.contracts.networks import network_named
-from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
 from tests.chain.moves import Moves
 from zuno_tui.gate.drift import read_hook_code
@@ -41,14 +39,12 @@ def moves(devnet: DevnetReady) -> Iterator[Moves]:
 @pytest.fixture
 async def read(devnet: DevnetReady) -> AsyncIterator[Callable[[], Awaitable[str | None]]]:
     network = network_named("devnet")
-    with Store.in_memory() as store:
-        async with RpcClient(network, [devnet.url]) as client:
-            sources = Sources(client, network, store, None, lambda: 0.0)
+    async with RpcClient(network, [devnet.url]) as client:
 
-            async def now() -> str | None:
-                return await read_hook_code(sources, HOOK, (await client.head()).hash)
+        async def now() -> str | None:
+            return await read_hook_code(client, HOOK, (await client.head()).hash)
 
-            yield now
+        yield now
 
 
 def name(moves: Moves, contract: str, slot: bytes, address: str) -> None:

@@ -8,7 +8,8 @@ import os
 import random
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec import convert
@@ -19,9 +20,18 @@ from chain.contracts.delegation import LIMITED_CALLS
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.signed_delegation import ask_count
 from chain.devnet.world.accounts import WATCH_KEY
+from chain.math.liquidity import Amounts
+from chain.positions.profit import worth
 from chain.standing_orders.book import StandingOrders
 from chain.standing_orders.call import read_call
-from chain.standing_orders.order import OutOfRange, PricePast, StandingOrder, StandingState
+from chain.standing_orders.order import (
+    FeesOver,
+    LossOver,
+    OutOfRange,
+    PricePast,
+    StandingOrder,
+    StandingState,
+)
 from chain.wallet.demo import demo_key
 from chain.wallet.signer import Signer
 from tests import node_rpc
@@ -68,20 +78,40 @@ class Walk:
     pool: str
     lies: list[str]
     """What the lying endpoint tells instead of the pool's price, as hexadecimal digits."""
+    entry: tuple[Amounts, Amounts]
+    """What went into the position, and what came out of it before the walk."""
 
     @property
     def block(self) -> dict[str, str]:
         found: dict[str, str] = self.desk.ask("eth_getBlockByNumber", "latest", False)
         return found
 
-    def is_met(self) -> bool:
+    def is_met(self, machine: Machine, now: int) -> bool:
         """By the chain itself."""
-        price, condition = self.desk.price(self.pool), self.order.condition
-        if isinstance(condition, PricePast):
-            return condition.is_met(price)
-        assert isinstance(condition, OutOfRange)
-        status = self.desk.positions()[str(self.desk.token_id(STATE))]["status"]
-        return bool(status != "in range")
+        condition = self.order.condition
+        match condition:
+            case PricePast():
+                return condition.is_met(self.desk.price(self.pool))
+            case OutOfRange():
+                return bool(self._position["status"] != "in range")
+            case LossOver(bips):
+                return self._lost() * 10_000 > bips
+            case FeesOver(_, seconds):
+                last = machine.watching.order().progress.last_done
+                earned = any(int(self._position[name]) for name in ("fees0", "fees1"))
+                return earned and (last is None or now - last >= seconds)
+
+    @property
+    def _position(self) -> dict[str, Any]:
+        return self.desk.positions()[str(self.desk.token_id(STATE))]
+
+    def _lost(self) -> Fraction:
+        """Against having held what went in, as a share of it."""
+        price, found = self.desk.price(self.pool), self._position
+        deposited, taken = self.entry
+        have = [int(found[f"amount{place}"]) + int(found[f"fees{place}"]) for place in (0, 1)]
+        now = worth(Amounts(have[0] + taken.amount0, have[1] + taken.amount1), price)
+        return (worth(deposited, price) - now) / worth(deposited, price)
 
     def step(self) -> None:
         chance = self.chance
@@ -114,8 +144,10 @@ class Walk:
         self.lies[:] = [f"{self.desk.price(self.pool):040x}"]
         head = self.block
         time, number = int(head["timestamp"], 16), int(head["number"], 16)
-        met = self.is_open() and self.is_met()
-        for machine in self.machines:
+        # Before anybody looks: the first of two may close the position.
+        is_open = self.is_open()
+        met_for = [is_open and self.is_met(machine, time) for machine in self.machines]
+        for machine, met in zip(self.machines, met_for, strict=True):
             before = machine.watching.order().progress.state
             crash, after = self.chance.random() < 0.1, self.chance.random() < 0.5
             try:
@@ -199,13 +231,28 @@ def _pool(desk: Desk) -> str:
 
 def _words(desk: Desk, chance: random.Random) -> tuple[str, ...]:
     token_id = str(desk.token_id(STATE))
-    match chance.randrange(3):
+    match chance.randrange(5):
         case 0:
             return ("close", token_id, "below", level(desk, chance.uniform(0.988, 0.997)))
         case 1:
             return ("close", token_id, "above", level(desk, chance.uniform(1.003, 1.012)))
+        case 2:
+            return ("close", token_id, "loss-over", f"{chance.uniform(0.01, 0.3):.2f}%")
+        case 3:
+            return ("collect", token_id, "every", "3m", "over", "$0.000001", "times", "2")
         case _:
             return ("close", token_id, "out-of-range", "3m", "--hold", "2m")
+
+
+def _entry(desk: Desk, token_id: int) -> tuple[Amounts, Amounts]:
+    account = desk.here("inspect", str(token_id), "--json").data["sinceEntry"]
+
+    def amounts(*names: str) -> Amounts:
+        return Amounts(
+            *(sum(int(account[name][f"amount{place}"]) for name in names) for place in (0, 1))
+        )
+
+    return amounts("deposited"), amounts("withdrawn", "feesCollected")
 
 
 def walk(desk: Desk, seed: int, tmp_path: Path) -> StandingState:
@@ -232,7 +279,7 @@ def walk(desk: Desk, seed: int, tmp_path: Path) -> StandingState:
             Machine(Watching(replace(desk, command=CommandLine(home), rpc=",".join(urls))))
             for home in homes
         ]
-        walked = Walk(desk, chance, machines, order, pool, lies)
+        walked = Walk(desk, chance, machines, order, pool, lies, _entry(desk, token_id))
         walked.start = float(desk.price(pool))
         call = read_call(order.signed, network_named("devnet"))
         held = [desk.held(call.recipient, each) for each in call.currencies if each != NATIVE]
@@ -267,7 +314,11 @@ def _assert_as_defined(walked: Walk, token_id: int, held: list[int]) -> None:
         ),
         "big",
     )
-    assert used == int(closed), "as often as it was signed for"
+    if call.kind == "close":
+        assert used == int(closed), "as often as it was signed for"
+    else:
+        assert not closed
+        assert used <= call.times
     acted = [machine for machine in walked.machines if held_long_enough(machine.looks)]
     ready = [
         place
@@ -275,13 +326,13 @@ def _assert_as_defined(walked: Walk, token_id: int, held: list[int]) -> None:
         for place in range(1, len(machine.looks) + 1)
         if held_long_enough(machine.looks[:place])
     ]
-    if closed:
+    if used:
         told = [(order.condition, machine.looks) for machine in walked.machines]
         assert acted or ready, f"its condition did not hold as defined: {told}"
         after = [desk.held(call.recipient, each) for each in call.currencies if each != NATIVE]
         gained = [now - before for now, before in zip(after, held, strict=True)]
         assert all(got >= least for got, least in zip(gained, call.least, strict=True))
-        assert not redeemable(desk, order)
+        assert redeemable(desk, order) is (used < call.times)
     for token in call.currencies:
         if token != NATIVE:
             assert desk.held(WATCH_KEY.address, token) == 0

@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 import re
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -440,15 +441,15 @@ def test_the_monitor_tells_what_came_of_it_and_of_a_key_without_gas(delegated: D
     ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
     watching = Watching(desk)
     home, network = Home.locate(os.environ, desk.command.home), network_named("devnet")
-    before = order_news(home, network)
+    before = order_news(home, network, time.time())
     desk.ask("anvil_setBalance", WATCH_KEY.address, "0x1")
     watching.look()
-    (low,) = order_news(home, network)
+    (low,) = order_news(home, network, time.time())
     desk.ask("anvil_setBalance", WATCH_KEY.address, hex(10**18))
     push(desk, watching.order().order, bips=150)
     for _ in range(4):
         watching.look(blocks=12)
-    (done,) = order_news(home, network)
+    (done,) = order_news(home, network, time.time())
     polled = desk.here("monitor", "--once", "--json")
 
     assert before == ()

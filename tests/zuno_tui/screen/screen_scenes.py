@@ -37,6 +37,11 @@ from zuno_tui.desk.events import (
     SettingsReady,
     StatusChanged,
 )
+from zuno_tui.features.orders.events import (
+    OrderApprovalView,
+    OrderConfirmationAsked,
+    OrderFormReady,
+)
 from zuno_tui.features.trade.events import TradeOpened
 from zuno_tui.present.outage import OutageView
 from zuno_tui.present.views import AlertsView, PositionsView
@@ -54,8 +59,36 @@ OUTAGE = OutageView(
     next_at=NOW + 30,
     known_at=NOW - 460,
 )
+ORDER_FORM = OrderFormReady(
+    28, "WETH/USDC", "3,093.95", "2,790.12", "3,430.88", "USDC per WETH", 1_790_000_000
+)
+ORDER_PAGE = OrderApprovalView(
+    "plan_1b4f0e9851971998",
+    "ab" * 32,
+    "apply",
+    540.0,
+    "Close #28 when the price is below 2,800 USDC per WETH",
+    (
+        ("what", "close #28, once, and send everything to you"),
+        ("when", "the price is below 2,800 USDC per WETH, for 2 min"),
+        ("at least", "4.9711 WETH and 0 USDC, and the fees besides"),
+        ("to", "0x70997970C51812dc3A010C7d01b50e0d17dc79C8 (you)"),
+        ("until", "2026-12-17 05:00 UTC, then it is void"),
+        (
+            "by",
+            "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC, this home's watch key: zuno signs "
+            "nothing else with it",
+        ),
+        ("chain", "lets that key make this one call and nothing else, and refuses it above 2,800"),
+        ("monitor", "judges when, by two of 3 endpoints that must agree"),
+        ("cancel", "zuno order cancel, on chain. Deleting files or stopping zuno ends no order"),
+    ),
+    needs_passphrase=False,
+)
 STALE = replace(POSITIONS, stale="the RPC does not answer; trying again in 30 s")
 SCENES: dict[str, tuple[tuple[Event, ...], tuple[str, ...]]] = {
+    "order form": ((*MORNING, ORDER_FORM), ("enter", *"2800")),
+    "order page": ((*MORNING, OrderConfirmationAsked(ORDER_PAGE)), ()),
     "first second": ((), ()),
     "morning": (MORNING, ()),
     "without a plan": (MORNING[:3], ()),

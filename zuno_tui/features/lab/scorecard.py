@@ -27,6 +27,7 @@ from chain.base.units import UNKNOWN, percent, time_text, usd
 from chain.rpc.errors import RpcError
 from zuno_tui.app.plans import applied_plans
 from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.catalog.feature import features
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, NETWORK
 from zuno_tui.present.output import Json, OutputColumn, table
@@ -215,7 +216,7 @@ def _plan_row(one: HorizonScore, *, applied: bool | None) -> list[str]:
     ]
 
 
-def scorecard_document(scored: ScoredPlans) -> Json:
+def scorecard_document(scored: ScoredPlans) -> dict[str, Json]:
     judged = scored.judged
     summary = summarise(judged.scores, scored.applied)
     return {
@@ -327,13 +328,20 @@ _NO_PLAN = "No plan was made here yet, so there is nothing to judge. Ask for one
 
 async def scored_plans(session: Session) -> CommandAnswer:
     past = past_plans(PlanStore(session.home.plans), session.network.chain_id)
-    if not past.plans and not past.skipped and not _has_scores(session):
+    beside = [feature.scored for feature in features() if feature.scored is not None]
+    if (
+        not past.plans
+        and not past.skipped
+        and not _has_scores(session)
+        and not session.home.orders.exists()
+    ):
         empty = ScoredPlans(
             session.network.name, session.network.chain_id, _nothing(), (), frozenset()
         )
         return CommandAnswer(lines=(_NO_PLAN,), document=scorecard_document(empty))
     async with session.sources() as sources:
         judged, failure = await _judged(session, sources, past)
+        besides = [] if failure else [await score(session, sources) for score in beside]
     lost = [SkippedPlan(one, SkipReason.NOT_ON_CHAIN) for one in judged.not_on_chain]
     scored = ScoredPlans(
         session.network.name,
@@ -347,8 +355,8 @@ async def scored_plans(session: Session) -> CommandAnswer:
         remarks = (*remarks, f"What is due could not be judged now: {failure}")
     return CommandAnswer(
         heading=(f"{session.network.title} · what became of the plans made here",),
-        lines=tuple(scorecard_lines(scored)),
-        document=scorecard_document(scored),
+        lines=(*scorecard_lines(scored), *(line for one in besides for line in one.lines)),
+        document=scorecard_document(scored) | {one.name: one.document for one in besides},
         remarks=remarks,
         code=DONE if failure is None else NETWORK,
     )

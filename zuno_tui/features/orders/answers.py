@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agents.bus.plan_store import DamagedPlanError
-from agents.monitor.rules.worth_risks import LossReader
 from chain.contracts.addresses import recovered_address
 from chain.execution.build.requests import CancelOrdersRequest
 from chain.rpc.errors import RpcError
@@ -24,9 +23,12 @@ from zuno_tui.features.orders.page import draft_lines, headline, order_document,
 from zuno_tui.features.orders.signing import (
     keep_order,
     keep_signed,
+    order_form,
     propose_order,
     waiting_order,
 )
+from zuno_tui.features.orders.terms import CLOSE_USAGE, COLLECT_USAGE
+from zuno_tui.features.orders.what_if import what_if
 from zuno_tui.gate.actions.action import Action
 from zuno_tui.gate.actions.target import read_wallet
 from zuno_tui.gate.apply import WORD
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from zuno_tui.catalog.feature import RunAgain
     from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderNumber
     from zuno_tui.features.orders.signing import OrderDraft
+    from zuno_tui.features.orders.what_if import WhatIf
     from zuno_tui.present.output import Json
 
 
@@ -53,6 +56,18 @@ _SIGNATURE_BYTES = 65
 
 async def proposed(session: Session, asked: OrderClose | OrderCollect) -> CommandAnswer:
     return _waiting_answer(await propose_order(session, asked))
+
+
+async def form_facts(session: Session, token_id: int) -> CommandAnswer:
+    form = await order_form(session, token_id)
+    return CommandAnswer(
+        (f"#{token_id} {form.pair}: {form.facts}",),
+        {"tokenId": str(token_id), "price": form.price, "low": form.low, "high": form.high},
+        remarks=(
+            f"zuno order close {token_id} WHEN. {CLOSE_USAGE}",
+            f"zuno order collect {token_id} WHEN. {COLLECT_USAGE}",
+        ),
+    )
 
 
 async def shown_again(session: Session, plan_id: str | None) -> CommandAnswer:
@@ -124,9 +139,12 @@ async def listed(session: Session, what: str | None) -> CommandAnswer:
         book.stop()
     elif what == "go":
         book.go_on()
-    await _renew(session, book)
+    judged = await _renew(session, book)
     kept = [one for one in book.all() if one.order.chain_id == session.network.chain_id]
-    lines = [order_line(one, session.network) for one in kept]
+    lines = [
+        f"{order_line(one, session.network)}{_judged_words(judged.get(one.order.number))}"
+        for one in kept
+    ]
     remarks = [f"{path} cannot be read, and is not carried out." for path in book.damaged]
     if book.stopped:
         remarks.append(
@@ -136,7 +154,9 @@ async def listed(session: Session, what: str | None) -> CommandAnswer:
     documents: list[Json] = []
     for one in kept:
         with suppress(OrderRefusedError):
-            documents.append(order_document(one, session.network))
+            told = judged.get(one.order.number)
+            whatif = None if told is None else told.document
+            documents.append({**order_document(one, session.network), "whatIf": whatif})
     return CommandAnswer(
         tuple(lines) or ("No orders here. One is made like: zuno order close 28 below 2900",),
         {"orders": documents, "stopped": book.stopped},
@@ -144,18 +164,25 @@ async def listed(session: Session, what: str | None) -> CommandAnswer:
     )
 
 
-async def _renew(session: Session, book: StandingOrders) -> None:
-    """What the chain has ended is told so, whether anybody watches or not."""
-    standing = book.standing(session.network.chain_id)
-    if not standing:
-        return
+async def _renew(session: Session, book: StandingOrders) -> dict[int, WhatIf]:
+    """What the chain has ended is told so, whether anybody watches or not; and of what was closed
+    how keeping it would have done."""
+    mine = [one for one in book.all() if one.order.chain_id == session.network.chain_id]
+    if not mine:
+        return {}
     with suppress(RpcError, SettingsError):
         async with session.sources() as sources, session.connections(sources) as connections:
-            losses = LossReader(sources, sources.memory)
-            work = OrderWork(book, session, sources, connections, losses)
-            for one in standing:
-                with suppress(OrderRefusedError):
-                    await work.end_if_over(one)
+            work = OrderWork(book, session, sources, connections)
+            for one in mine:
+                if not one.is_final:
+                    with suppress(OrderRefusedError):
+                        await work.end_if_over(one)
+            return await what_if(sources, mine)
+    return {}
+
+
+def _judged_words(judged: WhatIf | None) -> str:
+    return "" if judged is None else f" · {judged.words}"
 
 
 async def cancelling(session: Session, sources: Sources, number: OrderNumber) -> Action:

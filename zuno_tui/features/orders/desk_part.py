@@ -10,9 +10,14 @@ from chain.wallet.keystore import open_signer
 from zuno_tui.desk.events import ConfirmationEnded, Said
 from zuno_tui.desk.jobs import fault_words
 from zuno_tui.features.orders.events import OrderApprovalView, OrderConfirmationAsked
-from zuno_tui.features.orders.intents import OrderClose, OrderCollect
+from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderForm
 from zuno_tui.features.orders.page import draft_rows, headline
-from zuno_tui.features.orders.signing import keep_signed, propose_order, waiting_order
+from zuno_tui.features.orders.signing import (
+    keep_signed,
+    order_form,
+    propose_order,
+    waiting_order,
+)
 from zuno_tui.gate.apply import WORD
 from zuno_tui.gate.refusal import GateRefusedError
 
@@ -49,6 +54,15 @@ class Orders:
                     _JOB,
                     f"Reading position #{intent.token_id}",
                     lambda _: self._propose(intent),
+                    seconds=_PATIENCE,
+                    opens_page=True,
+                )
+                return True
+            case OrderForm(token_id):
+                self._desk_context.jobs.start(
+                    _JOB,
+                    f"Reading position #{token_id}",
+                    lambda _: self._open_form(token_id),
                     seconds=_PATIENCE,
                     opens_page=True,
                 )
@@ -94,6 +108,9 @@ class Orders:
             seconds=_PATIENCE,
             opens_page=True,
         )
+
+    async def _open_form(self, token_id: int) -> None:
+        self._desk_context.tell(await order_form(self._desk_context.session, token_id))
 
     async def _propose(self, intent: OrderClose | OrderCollect) -> None:
         draft = await propose_order(self._desk_context.session, intent)

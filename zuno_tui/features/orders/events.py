@@ -19,6 +19,25 @@ class OrderApprovalView(Struct, frozen=True):
     needs_passphrase: bool
 
 
+class OrderFormReady(Event, frozen=True):
+    """What a person goes by who writes an order for a position."""
+
+    token_id: int
+    pair: str
+    price: str
+    """Now, in the pair's own terms."""
+    low: str
+    high: str
+    unit: str
+    """`USDC per WETH`."""
+    now: int
+    """The network's time."""
+
+    @property
+    def facts(self) -> str:
+        return f"price {self.price} {self.unit} · range {self.low} to {self.high}"
+
+
 class OrderConfirmationAsked(Event, frozen=True):
     """The page that shows an order and waits for the typed word."""
 

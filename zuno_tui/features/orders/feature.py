@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from zuno_tui.catalog.feature import Attachment, DeskPart, EndedOrder, Feature, PlanFlow
-from zuno_tui.features.orders.intents import OrderClose, OrderCollect
+from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderForm
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from agents.monitor.poll import FeatureNews
     from chain.base.home import Home
     from chain.contracts.networks import Network
-    from chain.contracts.signed_delegation import SignedDelegation
     from chain.positions.overview import Overview, Sources
     from zuno_tui.app.session import Session
     from zuno_tui.app.watchlist import SettingsSource
@@ -74,13 +74,15 @@ def _notes(session: Session) -> Mapping[int, str]:
         return {}
     from chain.standing_orders.book import StandingOrders
     from chain.standing_orders.call import token_in
+    from zuno_tui.features.orders.page import order_note
 
-    standing = StandingOrders(session.home.orders).standing(session.network.chain_id)
     found: dict[int, str] = {}
-    for kept in standing:
+    for kept in StandingOrders(session.home.orders).standing(session.network.chain_id):
         token_id = token_in(kept.order.signed)
         if token_id is not None:
-            found[token_id] = "order" if token_id not in found else "orders"
+            before = found.get(token_id)
+            note = order_note(kept.order.condition)
+            found[token_id] = f"order {note}" if before is None else f"{before}, {note}"
     return found
 
 
@@ -88,6 +90,7 @@ def _ended_with(session: Session, token_id: int) -> tuple[EndedOrder, ...]:
     if not session.home.orders.exists():
         return ()
     from chain.standing_orders.book import StandingOrders
+    from chain.standing_orders.call import subject_in
 
     standing = StandingOrders(session.home.orders).of_position(session.network.chain_id, token_id)
     return tuple(
@@ -98,14 +101,9 @@ def _ended_with(session: Session, token_id: int) -> tuple[EndedOrder, ...]:
         )
         for one in standing
         # What is collected fits a position of any size.
-        if one.order.signed.delegator == session.address and _closes(one.order.signed)
+        if one.order.signed.delegator == session.address
+        and subject_in(one.order.signed) == ("close", token_id)
     )
-
-
-def _closes(signed: SignedDelegation) -> bool:
-    from chain.standing_orders.call import kind_in
-
-    return kind_in(signed) == "close"
 
 
 def _desk_part(desk_context: DeskContext, market: EmbeddedMarket | None) -> DeskPart:
@@ -115,12 +113,14 @@ def _desk_part(desk_context: DeskContext, market: EmbeddedMarket | None) -> Desk
 
 
 def _screen_for(event: Event, link: DeskLink, clock: Callable[[], float]) -> Screen[None] | None:
-    from zuno_tui.features.orders.events import OrderConfirmationAsked
+    from zuno_tui.features.orders.events import OrderConfirmationAsked, OrderFormReady
 
-    if not isinstance(event, OrderConfirmationAsked):
+    if not isinstance(event, OrderConfirmationAsked | OrderFormReady):
         return None
-    from zuno_tui.features.orders.screen import OrderConfirmScreen
+    from zuno_tui.features.orders.screen import OrderConfirmScreen, OrderFormScreen
 
+    if isinstance(event, OrderFormReady):
+        return OrderFormScreen(link, event)
     return OrderConfirmScreen(link, event.approval, clock)
 
 
@@ -129,7 +129,7 @@ def _news(home: Home, network: Network) -> Sequence[FeatureNews]:
         return ()
     from zuno_tui.features.orders.news import order_news
 
-    return order_news(home, network)
+    return order_news(home, network, time.time())
 
 
 def _keeping(
@@ -138,16 +138,38 @@ def _keeping(
     """Nothing of keys is loaded for a home that has no orders."""
     if not chosen.home.orders.exists():
         return None
-    from zuno_tui.features.orders.keeper import OrderKeeper
+    import asyncio
 
-    return OrderKeeper(chosen, tell).run()
+    from zuno_tui.features.orders.keeper import OrderKeeper
+    from zuno_tui.features.orders.stop_word import listen
+
+    async def keep() -> None:
+        await asyncio.gather(OrderKeeper(chosen, tell).run(), listen(chosen))
+
+    return keep()
+
+
+def _obeys(home: Home, words: str) -> str:
+    if not home.orders.exists():
+        return ""
+    from zuno_tui.features.orders.stop_word import obeyed
+
+    return obeyed(home, words)
+
+
+async def _scored(session: Session, sources: Sources) -> Attachment:
+    if not session.home.orders.exists():
+        return Attachment(_ATTACHED)
+    from zuno_tui.features.orders.what_if import scored_orders
+
+    return await scored_orders(session, sources)
 
 
 FEATURE = Feature(
     name="orders",
     flow="orders",
     plan_flow=_plan_flow,
-    intents=(OrderClose, OrderCollect),
+    intents=(OrderClose, OrderCollect, OrderForm),
     desk_part=_desk_part,
     screen_for=_screen_for,
     attachment=_ATTACHED,
@@ -156,5 +178,7 @@ FEATURE = Feature(
     notes=_notes,
     ended_with=_ended_with,
     news=_news,
+    obeys=_obeys,
+    scored=_scored,
     beside_watch=_keeping,
 )

@@ -62,6 +62,15 @@ class OrderCollect(Intent, frozen=True):
     by: str | None = None
 
 
+class OrderForm(Intent, frozen=True):
+    """The form at the desk; as a command what an order would go by, and how one is written."""
+
+    command: ClassVar = ("order", "form")
+    arguments: ClassVar = (TOKEN_ID,)
+
+    token_id: int
+
+
 OrderNumber: TypeAlias = int | Literal["all"]
 
 

@@ -7,9 +7,10 @@ chain takes an order as often as it was signed for and no oftener, whoever else 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -25,14 +26,17 @@ from chain.contracts.networks import NATIVE, all_networks
 from chain.contracts.signed_delegation import redeem
 from chain.execution.transaction import UnsignedTransaction
 from chain.math.price import format_amount
+from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.overview import Sources, tokens_at
 from chain.prices.ladder import market_prices, read_prices
+from chain.read.block_reader import OneBlock, read_slots
 from chain.read.gas import read_gas_price
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from chain.standing_orders.book import KeptOrder, StandingOrders
 from chain.standing_orders.call import OrderCall, OrderRefusedError, call_of, read_call, token_in
 from chain.standing_orders.order import (
+    ClosedRange,
     FeesOver,
     LossOver,
     OutOfRange,
@@ -46,6 +50,7 @@ from chain.tokens.token import amount_text
 from chain.wallet.watch_key import open_watch_signer, watch_key
 from zuno_tui.app.session import Session
 from zuno_tui.app.watch_key import ORDER_GAS
+from zuno_tui.features.orders.judgment import Seen, has_held, held, reasons_against, why_over
 from zuno_tui.features.orders.sight import LEAST_BLOCKS, OrderSight, read_sight
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.settings import load_settings
@@ -69,40 +74,24 @@ _BUMP = (9, 8)
 _GAS_MARGIN = (3, 2)
 _MARKET_BIPS = 100
 """How far the market elsewhere may still be from a level that the pool has passed."""
-
-
-class SeenClock(NamedTuple):
-    time: float
-    block: int
-
-
-class Seen(NamedTuple):
-    """What those endpoints say who could be asked."""
-
-    sights: tuple[OrderSight, ...]
-    needed: int
-
-    def agreed(self, says: Callable[[OrderSight], bool]) -> bool:
-        return sum(map(says, self.sights)) >= self.needed
-
-    @property
-    def clock(self) -> SeenClock:
-        """The second latest where there are several: one endpoint cannot set the clock."""
-        return SeenClock(
-            float(sorted(sight.head.timestamp for sight in self.sights)[-self.needed]),
-            sorted(sight.head.number for sight in self.sights)[-self.needed],
-        )
-
-    @property
-    def positions(self) -> tuple[PositionSnapshot, ...]:
-        """As each endpoint tells it."""
-        return tuple(one.position for one in self.sights if one.position is not None)
+_LOOK_LIMIT = 40.0
+"""Seconds for all that one order's look takes. A look that could not be made neither confirms a
+condition nor begins it anew; only a gap longer than the one above does."""
+FINAL_SECONDS = 1_800
+"""Network seconds for which an end is looked at again: longer than Ethereum takes to be final."""
 
 
 class OrderKeeper:
-    def __init__(self, chosen: SettingsSource, tell: Callable[[Note], None]) -> None:
+    def __init__(
+        self,
+        chosen: SettingsSource,
+        tell: Callable[[Note], None],
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._chosen = chosen
         self._tell = tell
+        self._clock = clock
         self._book = StandingOrders(chosen.home.orders)
         self._told = ""
 
@@ -117,55 +106,66 @@ class OrderKeeper:
             await asyncio.sleep(pause)
 
     async def look(self) -> float:
-        """Every standing order once; how long to wait until the next look."""
-        by_chain = {network.chain_id: network for network in all_networks()}
-        if not any(kept.stands for kept in self._book.all()):
+        """Every order that is not over for good once; how long to wait until the next look."""
+        if all(kept.is_final for kept in self._book.all()):
             self._book.forget_low_keys()
             return LOOK_SECONDS
         chosen = self._chosen
         settings = load_settings(chosen.home.settings, chosen.environment, chosen.flags)
         own = settings.chosen_network()
-        by_chain[own.chain_id] = own
-        pauses = [LOOK_SECONDS]
+        by_chain = {network.chain_id: network for network in (*all_networks(), own)}
+        looks = []
         with self._book.turn() as ours:
-            standing = [kept for kept in self._book.all() if kept.stands]
-            for chain_id in dict.fromkeys(kept.order.chain_id for kept in standing) if ours else ():
+            open_orders = [kept for kept in self._book.all() if ours and not kept.is_final]
+            for chain_id in dict.fromkeys(kept.order.chain_id for kept in open_orders):
                 network = by_chain.get(chain_id)
                 if network is None or not settings.endpoints_for(network):
                     continue
                 session = Session(chosen.home, settings, network, as_json=True, narrate=self._quiet)
-                mine = [kept for kept in standing if kept.order.chain_id == chain_id]
-                try:
-                    await self._look_at(session, mine)
-                except Exception as error:  # the other chains are looked at all the same
-                    self._trouble(f"Orders on {network.title}: {_sentence(error)}")
-                if network.clock == "head":
-                    pauses.append(EMBEDDED_LOOK_SECONDS)
-        return min(pauses)
+                mine = [kept for kept in open_orders if kept.order.chain_id == chain_id]
+                looks.append(self._look_on(session, mine))
+            embedded = await asyncio.gather(*looks)
+        return EMBEDDED_LOOK_SECONDS if any(embedded) else LOOK_SECONDS
 
-    async def _look_at(self, session: Session, standing: Sequence[KeptOrder]) -> None:
+    async def _look_on(self, session: Session, kept: Sequence[KeptOrder]) -> bool:
+        """Whether the chain is embedded, whose time passes faster."""
+        try:
+            async with asyncio.timeout(2 * _LOOK_LIMIT):
+                await self._look_at(session, kept)
+        except Exception as error:  # the other chains are looked at all the same
+            self._trouble(f"Orders on {session.network.title}: {_sentence(error)}")
+        return session.network.clock == "head"
+
+    async def _look_at(self, session: Session, kept: Sequence[KeptOrder]) -> None:
         key = watch_key(session.home, session.network)
         # The others are of other machines.
-        mine = [one for one in standing if key and one.order.signed.delegate == key.address]
+        mine = [one for one in kept if key and one.order.signed.delegate == key.address]
         if key is None or not mine:
             return
         async with session.sources() as sources, session.connections(sources) as connections:
-            with suppress(RpcError):
-                await self._look_at_key(sources, key.address)
-            losses = LossReader(sources, sources.memory)
-            work = OrderWork(self._book, session, sources, connections, losses)
-            for kept in mine:
-                if self._book.stopped:
-                    return
-                try:
-                    await work.do(kept)
-                except Exception as error:  # the other orders are looked at all the same
-                    self._note_trouble(kept.order, _sentence(error))
+            work = OrderWork(self._book, session, sources, connections, self._clock)
+            # Side by side: an order that hangs takes no time from another one's condition.
+            await asyncio.gather(
+                self._look_at_key(sources, key.address), *(self._do(work, one) for one in mine)
+            )
+
+    async def _do(self, work: OrderWork, kept: KeptOrder) -> None:
+        if self._book.stopped:
+            return
+        try:
+            async with asyncio.timeout(_LOOK_LIMIT):
+                await work.do(kept)
+        except Exception as error:  # the other orders are looked at all the same
+            self._note_trouble(kept, _sentence(error))
 
     async def _look_at_key(self, sources: Sources, key: Address) -> None:
         """Whether it could pay for one order now."""
-        held = await sources.client.ask(requests.balance(key))
-        price = await read_gas_price(sources.client)
+        try:
+            async with asyncio.timeout(_LOOK_LIMIT):
+                held = await sources.client.ask(requests.balance(key))
+                price = await read_gas_price(sources.client)
+        except (RpcError, TimeoutError):
+            return
         if isinstance(price, Unknown):
             return
         needed = ORDER_GAS * price.value.cap
@@ -176,9 +176,11 @@ class OrderKeeper:
         )
         self._book.note_low_key(sources.network.chain_id, words if held < needed else "")
 
-    def _note_trouble(self, order: StandingOrder, reason: str) -> None:
-        self._book.note(order.number, lambda before: replace(before, reason=reason))
-        self._trouble(f"Order {order.number}: {reason}")
+    def _note_trouble(self, kept: KeptOrder, reason: str) -> None:
+        number = kept.order.number
+        if kept.stands:
+            self._book.note(number, lambda before: replace(before, reason=reason))
+        self._trouble(f"Order {number}: {reason}")
 
     def _trouble(self, sentence: str) -> None:
         if sentence != self._told:
@@ -198,21 +200,35 @@ class OrderWork:
         session: Session,
         sources: Sources,
         connections: Connections,
-        losses: LossReader,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._book = book
         self._session = session
         self._sources = sources
         self._connections = connections
-        self._losses = losses
+        self._losses = LossReader(sources, sources.memory)
+        self._clock = clock
         self._network: Network = session.network
+        self._sending = asyncio.Lock()
+        """One at a time: what is sent next takes the nonce after it."""
 
     async def do(self, kept: KeptOrder) -> None:
         order, call = kept.order, read_call(kept.order.signed, self._network)
         seen = await self._seen(order, call)
-        if kept.progress.state is StandingState.SENT:
-            await self._follow(kept, call, seen)
+        if self._was_taken_back(kept, call, seen):
             return
+        match kept.progress.state:
+            case StandingState.DONE:
+                return
+            case StandingState.ENDED:
+                async with self._sending:
+                    await self._withdraw(kept)
+                return
+            case StandingState.SENT:
+                await self._follow(kept, call, seen)
+                return
+            case StandingState.WAITING:
+                pass
         if self._ended(kept, call, seen) or self._done_elsewhere(kept, seen):
             return
         if seen.agreed(lambda sight: sight.delegate != self._network.contracts.delegate):
@@ -223,35 +239,80 @@ class OrderWork:
             order, lambda before: held(before, seen.clock, met=met, longest_gap=longest)
         )
         if has_held(order, progress, seen.clock):
-            await self._send(kept, seen)
+            async with self._sending:
+                await self._send(kept, seen)
+        elif progress.reason:
+            self._note(order, lambda before: replace(before, reason=""))
+
+    def _was_taken_back(self, kept: KeptOrder, call: OrderCall, seen: Seen) -> bool:
+        """Whether a reorganisation undid what was written down as over; looked at until it is
+        final. An endpoint that is behind what was seen then has no say."""
+        order, progress = kept.order, kept.progress
+        since = progress.settled_at
+        if since is None:
+            return False
+        undone = seen.agreed(lambda sight: sight.time >= since and sight.used < progress.done)
+        revived = progress.state is StandingState.ENDED and seen.agreed(
+            lambda sight: sight.time >= since and not any(reasons_against(order, call, sight))
+        )
+        if not undone and not revived:
+            if seen.clock.time - since > FINAL_SECONDS:
+                self._note(order, _final)
+            return False
+
+        def change(before: StandingProgress) -> StandingProgress:
+            sent = bool(before.calls) and not before.calls[-1].withdraws
+            return replace(
+                before,
+                state=StandingState.SENT if sent else StandingState.WAITING,
+                reason="A reorganisation of the chain took back what was told: it stands again.",
+                calls=before.calls if sent else (),
+                met_at=None,
+                done=before.done - undone,
+                last_done=None if undone else before.last_done,
+                received=() if undone else before.received,
+                results=before.results[:-1] if undone else before.results,
+                happened_at=None,
+                settled_at=None,
+            )
+
+        self._note(order, change)
+        return True
 
     def _done_elsewhere(self, kept: KeptOrder, seen: Seen) -> bool:
         """Of several times one that another machine has carried out."""
         if not seen.agreed(lambda sight: sight.surely_used > kept.progress.done):
             return False
-        at = seen.clock.time
-        self._note(kept.order, lambda before: replace(before, done=before.done + 1, last_done=at))
+        self._finish(kept.order, read_call(kept.order.signed, self._network), seen.clock.time)
         return True
 
     async def end_if_over(self, kept: KeptOrder) -> None:
         """Only looked at: nothing is sent."""
         call = read_call(kept.order.signed, self._network)
         seen = await self._seen(kept.order, call)
-        if kept.progress.state is StandingState.WAITING:
+        taken_back = self._was_taken_back(kept, call, seen)
+        if kept.progress.state is StandingState.WAITING and not taken_back:
             self._ended(kept, call, seen)
 
     def _ended(self, kept: KeptOrder, call: OrderCall, seen: Seen) -> bool:
-        reason = _over(kept.order, call, seen)
+        reason = why_over(kept.order, call, seen)
         if not reason:
             return False
         done = seen.agreed(lambda sight: sight.surely_used > kept.progress.done)
-        state = StandingState.DONE if done else StandingState.ENDED
         seen_in = kept.progress.state
 
         def change(before: StandingProgress) -> StandingProgress:
-            # Another process may know better by now.
-            changed = replace(before, state=state, reason=reason, calls=())
-            return changed if before.state is seen_in else before
+            if before.state is not seen_in:
+                return before  # another process knows better by now
+            return replace(
+                before,
+                state=StandingState.DONE if done else StandingState.ENDED,
+                reason=reason,
+                met_at=None,
+                done=call.times if done else before.done,
+                happened_at=self._clock(),
+                settled_at=seen.clock.time,
+            )
 
         self._note(kept.order, change)
         return True
@@ -376,24 +437,25 @@ class OrderWork:
         sent = await self._signed(order, data, None)
         if sent is None or self._book.stopped:
             return
+        closed = _range_of(seen.positions[0])
 
         def change(before: StandingProgress) -> StandingProgress:
             if before.state is not StandingState.WAITING:
                 return before
-            return replace(before, state=StandingState.SENT, reason="", calls=(sent,))
+            return replace(
+                before, state=StandingState.SENT, reason="", calls=(sent,), closed=closed
+            )
 
         if sent in self._note(order, change).calls:
             await self._broadcast(order, sent)
 
     async def _signed(
-        self,
-        order: StandingOrder,
-        data: bytes,
-        last: SentCall | None,
+        self, order: StandingOrder, data: bytes, last: SentCall | None, *, withdraws: bool = False
     ) -> SentCall | None:
         """None where the one before cannot be outbid within the limits."""
         client, key = self._sources.client, order.signed.delegate
-        gas = await client.ask(requests.estimate_gas(DELEGATION_MANAGER, data, sender=key))
+        to = key if withdraws else DELEGATION_MANAGER
+        gas = await client.ask(requests.estimate_gas(to, data, sender=key))
         price = await read_gas_price(client)
         if isinstance(price, Unknown):
             raise OrderRefusedError(f"Gas has no price now: {price.reason}.")
@@ -403,7 +465,7 @@ class OrderWork:
         if last is not None:
             # Nodes want both raised before they let one take another's place.
             more, of = _BUMP
-            nonce = min(nonce, last.nonce)
+            nonce = last.nonce if withdraws else min(nonce, last.nonce)
             cap = max(cap, int(last.max_fee_per_gas) * more // of + 1)
             tip = max(tip, int(last.tip) * more // of + 1)
             if nonce == last.nonce and max(cap, tip) > most:
@@ -418,7 +480,7 @@ class OrderWork:
         transaction = UnsignedTransaction(
             chain_id=self._network.chain_id,
             sender=key,
-            to=DELEGATION_MANAGER,
+            to=to,
             value=0,
             data=data,
             gas=gas * more // of,
@@ -433,25 +495,21 @@ class OrderWork:
         finally:
             signer.close()
         now = float((await client.head()).timestamp)
-        return SentCall(
-            signed.hash,
-            signed.raw.hex(),
-            nonce,
-            str(limit),
-            now,
-            str(transaction.max_priority_fee_per_gas),
-        )
+        tip = transaction.max_priority_fee_per_gas
+        raw = signed.raw.hex()
+        return SentCall(signed.hash, raw, nonce, str(limit), now, str(tip), withdraws)
 
     def _next_nonce(self, order: StandingOrder, counted: int) -> int:
         """Behind what other orders of the same key have on their way."""
-        taken = [
+        taken = (
             sent.nonce
-            for other in self._book.standing(order.chain_id)
+            for other in self._book.all()
             if other.order.number != order.number
+            and other.order.chain_id == order.chain_id
             and other.order.signed.delegate == order.signed.delegate
             for sent in other.progress.calls
-        ]
-        return max(counted, *(nonce + 1 for nonce in taken)) if taken else counted
+        )
+        return max((nonce + 1 for nonce in taken if nonce >= counted), default=counted)
 
     async def _broadcast(self, order: StandingOrder, sent: SentCall) -> None:
         """Who has it already says so; whether it was taken the next look tells."""
@@ -462,7 +520,7 @@ class OrderWork:
                 await client.ask(requests.send_raw(bytes.fromhex(sent.raw)))
             except RpcError as error:
                 refusals.append(error.sentence)
-        if len(refusals) == 1 + len(route.others):
+        if len(refusals) == 1 + len(route.others) and not sent.withdraws:
             reason = f"It is signed, and no endpoint took it: {refusals[0]}"
             self._note(order, lambda before: replace(before, reason=reason))
 
@@ -476,13 +534,13 @@ class OrderWork:
             if receipt is None:
                 self._finish(order, call, clock.time, reason="Another machine carried it out.")
                 return
-            received = await self._received(call, receipt)
             self._finish(
                 order,
                 call,
                 clock.time,
-                received=received,
+                received=await self._received(call, receipt),
                 transaction=receipt.transaction_hash,
+                closed=await self._closed(call, progress.closed, receipt),
             )
         elif seen.agreed(lambda sight: sight.used > progress.done):
             return  # included, and not yet deep enough
@@ -499,7 +557,8 @@ class OrderWork:
                 ),
             )
         elif not self._ended(kept, call, seen):
-            await self._again(kept, seen)
+            async with self._sending:
+                await self._again(kept, seen)
 
     async def _again(self, kept: KeptOrder, seen: Seen) -> None:
         """The same bytes, or after a while the same call at a better price."""
@@ -508,7 +567,10 @@ class OrderWork:
         spent = await self._sources.client.ask(requests.transaction_count(order.signed.delegate))
         if spent > last.nonce:
             # The nonce went to something else: nothing of this order is on its way.
-            self._note(order, lambda before: replace(before, state=StandingState.WAITING, calls=()))
+            self._note(
+                order,
+                lambda before: replace(before, state=StandingState.WAITING, met_at=None, calls=()),
+            )
             return
         if not await self._is_met(order, kept.progress, seen):
             # What is on its way may still be included; nobody pushes it any more.
@@ -524,9 +586,27 @@ class OrderWork:
                 self._note(order, lambda before: replace(before, reason=reason))
             else:
                 last = better
-                older = tuple(replace(one, raw="") for one in calls)
-                self._note(order, lambda before: replace(before, calls=(*older, better)))
+                self._note(order, lambda before: replace(before, calls=_behind(calls, better)))
         await self._broadcast(order, last)
+
+    async def _withdraw(self, kept: KeptOrder) -> None:
+        """What is on its way for an order that has ended would fail and cost its gas, and keep
+        later ones waiting: a transfer of nothing to the key itself takes its place."""
+        order, calls = kept.order, kept.progress.calls
+        if not calls:
+            return
+        last: SentCall | None = calls[-1]
+        client = self._sources.client
+        spent = await client.ask(requests.transaction_count(order.signed.delegate))
+        if spent > calls[-1].nonce:
+            self._note(order, lambda before: replace(before, calls=()))
+            return
+        if not calls[-1].withdraws:
+            last = await self._signed(order, b"", calls[-1], withdraws=True)
+            if last is not None:
+                self._note(order, lambda before: replace(before, calls=_behind(calls, last)))
+        if last is not None:
+            await self._broadcast(order, last)
 
     async def _receipt(self, calls: Sequence[SentCall]) -> Receipt | None:
         for sent in reversed(calls):
@@ -551,6 +631,24 @@ class OrderWork:
             found.append(amount_text(max(0, now - before), tokens[currency]))
         return tuple(found)
 
+    async def _closed(
+        self, call: OrderCall, known: ClosedRange | None, receipt: Receipt
+    ) -> ClosedRange | None:
+        """The range with the price it was closed at; None where that is not known any more."""
+        if known is None or call.kind != "close":
+            return None
+        try:
+            block = await self._sources.client.ask(requests.block(receipt.block_number))
+            here = OneBlock(self._sources.client, self._network, receipt.block_hash)
+            slots = pool_state_slots([known.pool])
+            words = (await read_slots(here, self._network, slots)).words
+        except RpcError:
+            return None
+        states = pool_states([known.pool], words)
+        if block is None or not states:
+            return None
+        return replace(known, sqrt_price=str(states[0].sqrt_price_x96), time=block.timestamp)
+
     async def _held(self, currency: Address, owner: Address, at: int) -> int:
         client = self._sources.client
         if currency == NATIVE:
@@ -567,19 +665,25 @@ class OrderWork:
         reason: str = "",
         received: tuple[str, ...] = (),
         transaction: str = "",
+        closed: ClosedRange | None = None,
     ) -> None:
         def change(before: StandingProgress) -> StandingProgress:
             done = before.done + 1
+            last = done >= call.times
             return replace(
                 before,
-                state=StandingState.DONE if done >= call.times else StandingState.WAITING,
+                state=StandingState.DONE if last else StandingState.WAITING,
                 reason=reason,
                 done=done,
                 last_done=float(at),
                 met_at=None,
-                calls=(),
+                # Should a reorganisation take it back, the same call goes out again.
+                calls=before.calls if last else (),
                 received=received,
                 results=(*before.results, *((transaction,) if transaction else ())),
+                happened_at=self._clock(),
+                settled_at=at,
+                closed=closed,
             )
 
         self._note(order, change)
@@ -589,7 +693,10 @@ class OrderWork:
             def end(before: StandingProgress) -> StandingProgress:
                 if before.state is not StandingState.WAITING:
                     return before
-                return replace(before, state=StandingState.ENDED, reason=words)
+                ended, now = StandingState.ENDED, self._clock()
+                return replace(
+                    before, state=ended, reason=words, met_at=None, happened_at=now, settled_at=at
+                )
 
             with suppress(ZunoError):
                 other = self._book.find(order.partner).order
@@ -602,58 +709,24 @@ class OrderWork:
         return self._book.note(order.number, change)
 
 
-def held(
-    before: StandingProgress, now: SeenClock, *, met: bool, longest_gap: float
-) -> StandingProgress:
-    """Since when the condition holds, as of this look; a long time unseen begins anew."""
-    time, block = now
-    gap = before.looked_at is None or time - before.looked_at > longest_gap
-    back = block < before.met_block
-    if not met:
-        return replace(before, met_at=None, met_block=0, looked_at=time, reason="")
-    if before.met_at is None or gap or back:
-        return replace(before, met_at=time, met_block=block, looked_at=time, reason="")
-    return replace(before, looked_at=time, reason="")
+def _final(before: StandingProgress) -> StandingProgress:
+    stands = before.state in (StandingState.WAITING, StandingState.SENT)
+    return replace(before, settled_at=None, calls=before.calls if stands else ())
 
 
-def has_held(order: StandingOrder, progress: StandingProgress, now: SeenClock) -> bool:
-    """For as long as the order asks, and for some blocks."""
-    if progress.met_at is None:
-        return False
-    asked = order.condition.seconds if isinstance(order.condition, OutOfRange) else 0
-    lasted = now.time - progress.met_at
-    return (
-        lasted >= max(order.hold_seconds, asked) and now.block - progress.met_block >= LEAST_BLOCKS
-    )
+def _behind(calls: Sequence[SentCall], newest: SentCall) -> tuple[SentCall, ...]:
+    return (*(replace(one, raw="") for one in calls), newest)
 
 
-def _over(order: StandingOrder, call: OrderCall, seen: Seen) -> str:
-    """Why an order can never be carried out again, where enough endpoints say so."""
-    reasons: Mapping[str, Callable[[OrderSight], bool]] = {
-        "It was carried out by another machine.": lambda sight: sight.surely_used >= call.times,
-        "Its date has passed.": lambda sight: sight.head.timestamp >= call.until,
-        "It was cancelled.": lambda sight: sight.disabled,
-        "It was cancelled with all others.": lambda sight: sight.nonce != call.nonce,
-        f"Position #{call.token_id} is closed.": lambda sight: sight.position is None,
-        f"Position #{call.token_id} has another owner.": lambda sight: (
-            sight.position is not None and sight.position.owner != call.recipient
-        ),
-        "The position was made larger or smaller since: sign a new order, and cancel this one.": (
-            lambda sight: _changed(order, call, sight.position)
-        ),
-        "The pool's hook has other code since.": lambda sight: (
-            sight.position is not None and sight.hook_code != order.hook_code
-        ),
-    }
-    return next((why for why, says in reasons.items() if seen.agreed(says)), "")
-
-
-def _changed(order: StandingOrder, call: OrderCall, position: PositionSnapshot | None) -> bool:
-    return (
-        call.kind == "close" and position is not None and str(position.liquidity) != order.liquidity
+def _range_of(position: PositionSnapshot) -> ClosedRange:
+    ticks = position.identity
+    return ClosedRange(
+        position.pool.key, ticks.tick_lower, ticks.tick_upper, str(position.liquidity)
     )
 
 
 def _sentence(error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer came in time."
     words = error.sentence if isinstance(error, RpcError) else str(error)
     return quoted(clean_text(words)) if words else type(error).__name__

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from agents.monitor.alerts.alert import AlertKind, Finding, Severity
 from agents.monitor.poll import FeatureNews
 from chain.base.units import DAY
 from chain.standing_orders.book import StandingOrders
-from chain.standing_orders.call import OrderRefusedError, read_call
+from chain.standing_orders.call import OrderCall, OrderRefusedError, read_call
 from chain.standing_orders.order import StandingState
 from zuno_tui.features.orders.page import headline
 
@@ -21,10 +20,10 @@ if TYPE_CHECKING:
     from chain.standing_orders.book import KeptOrder
 
 
-def order_news(home: Home, network: Network) -> tuple[FeatureNews, ...]:
+def order_news(home: Home, network: Network, now: float) -> tuple[FeatureNews, ...]:
     book = StandingOrders(home.orders)
     mine = [one for one in book.all() if one.order.chain_id == network.chain_id]
-    told = [found for one in mine for found in _of_order(book, one, network)]
+    told = [found for one in mine for found in _of_order(one, network, now)]
     if low := book.low_key(network.chain_id):
         finding = Finding(
             AlertKind.WATCH_KEY_LOW,
@@ -38,33 +37,42 @@ def order_news(home: Home, network: Network) -> tuple[FeatureNews, ...]:
     return tuple(told)
 
 
-def _of_order(book: StandingOrders, kept: KeptOrder, network: Network) -> Iterator[FeatureNews]:
+def _of_order(kept: KeptOrder, network: Network, now: float) -> Iterator[FeatureNews]:
+    """What happened is told for a day, what keeps it from being carried out for as long as it
+    does."""
     progress, number = kept.progress, kept.order.number
-    changed = book.changed_at(number)
-    if changed is None or (not kept.stands and time.time() - changed > DAY):
-        return
+    fresh = progress.happened_at is not None and now - progress.happened_at <= DAY
     with suppress(OrderRefusedError):
         call = read_call(kept.order.signed, network)
         what = headline(kept.order, call)
-        match progress.state:
-            case StandingState.DONE:
-                got = (
-                    f" You received {' and '.join(progress.received)}." if progress.received else ""
-                )
-                words, severity = f"Order {number} was carried out: {what}.{got}", Severity.WARNING
-            case StandingState.ENDED:
-                words, severity = f"Order {number} has ended: {progress.reason}", Severity.INFO
-            case _ if progress.reason:
-                words = f"Order {number} is kept from being carried out: {progress.reason}"
-                severity = Severity.CRITICAL
-            case _:
-                return
-        finding = Finding(
-            AlertKind.STANDING_ORDER,
-            severity,
-            words,
-            f"order {number} is {progress.state.value}",
-            "zuno orders",
-            {},
-        )
-        yield FeatureNews(finding, f"order {number}", call.token_id)
+        got = f" You received {' and '.join(progress.received)}." if progress.received else ""
+        if kept.stands and progress.reason:
+            words = f"Order {number} is kept from being carried out: {progress.reason}"
+            yield _told(kept, call, words, Severity.CRITICAL)
+        if not fresh:
+            return
+        if progress.state is StandingState.ENDED:
+            words = f"Order {number} has ended: {progress.reason}"
+            yield _told(kept, call, words, Severity.INFO)
+        elif progress.state is StandingState.DONE:
+            words = f"Order {number} was carried out: {what}.{got}"
+            yield _told(kept, call, words, Severity.WARNING)
+        elif progress.done:
+            times = f"{progress.done} of {call.times} times"
+            words = f"Order {number} was carried out, {times}: {what}.{got}"
+            yield _told(kept, call, words, Severity.INFO, f"time {progress.done}")
+
+
+def _told(
+    kept: KeptOrder, call: OrderCall, words: str, severity: Severity, which: str = ""
+) -> FeatureNews:
+    number, state = kept.order.number, kept.progress.state
+    finding = Finding(
+        AlertKind.STANDING_ORDER,
+        severity,
+        words,
+        f"order {number} is {state.value}",
+        "zuno orders",
+        {},
+    )
+    return FeatureNews(finding, f"order {number} {which}".strip(), call.token_id)

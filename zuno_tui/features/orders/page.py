@@ -14,6 +14,7 @@ from chain.standing_orders.order import (
     OutOfRange,
     PricePast,
     StandingOrder,
+    StandingProgress,
     StandingState,
 )
 from chain.tokens.token import amount_text
@@ -47,6 +48,19 @@ def condition_words(condition: OrderCondition) -> str:
             )
 
 
+def order_note(condition: OrderCondition) -> str:
+    """At a position's row."""
+    match condition:
+        case PricePast(words=words):
+            return " ".join(words.split()[:2])
+        case OutOfRange(seconds):
+            return f"out of range {length_text(seconds)}"
+        case LossOver(bips):
+            return f"loss over {bips / 100:g}%"
+        case FeesOver():
+            return "collects"
+
+
 def is_below(condition: OrderCondition) -> bool:
     return isinstance(condition, PricePast) and condition.words.startswith("below")
 
@@ -67,7 +81,7 @@ def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
         ("at least", _least(draft)),
         ("to", f"{checksummed(call.recipient)} (you)"),
         ("until", f"{time_text(call.until)}, then it is void"),
-        ("by", f"{checksummed(order.signed.delegate)}, the watch key: it owns nothing but gas"),
+        ("by", _by(draft)),
         ("chain", f"lets that key make this one call and nothing else{_reach(draft)}"),
         ("monitor", _monitor(draft)),
         ("cancel", "zuno order cancel, on chain. Deleting files or stopping zuno ends no order"),
@@ -96,6 +110,13 @@ def _least(draft: OrderDraft) -> str:
     return f"{amounts[0]} and {amounts[1]}, and the fees besides"
 
 
+def _by(draft: OrderDraft) -> str:
+    key = checksummed(draft.order.signed.delegate)
+    if draft.own_key:
+        return f"{key}, this home's watch key: zuno signs nothing else with it"
+    return f"{key}, a key made elsewhere: nothing is known of it here but its address"
+
+
 def _reach(draft: OrderDraft) -> str:
     """Where the chain itself refuses, whoever has the watch key."""
     if not draft.reach:
@@ -105,16 +126,17 @@ def _reach(draft: OrderDraft) -> str:
 
 
 def _monitor(draft: OrderDraft) -> str:
-    if draft.reach:
-        early = ""
-    else:
-        early = "; whoever steals the watch key can do it early, and nothing else"
+    early = ""
+    if draft.falls_short:
+        side = "below" if is_below(draft.order.condition) else "above"
+        past = f", once the price is {side} {draft.reach}" if draft.reach else ""
+        early = f"; whoever steals the watch key can do it early{past}, and nothing else"
     if draft.endpoints == 0:
         return f"judges when, by the embedded chain{early}"
     if draft.endpoints == 1:
         return f"judges when, by ONE endpoint, which could be wrong: set a second{early}"
-    past = isinstance(draft.order.condition, LossOver | FeesOver)
-    beside = "; past and prices are read from one" if past else ""
+    from_one = isinstance(draft.order.condition, LossOver | FeesOver)
+    beside = "; past and prices are read from one" if from_one else ""
     return f"judges when, by two of {draft.endpoints} endpoints that must agree{beside}{early}"
 
 
@@ -137,8 +159,14 @@ def order_line(kept: KeptOrder, network: Network) -> str:
         state = "its condition holds"
     ending = "" if not progress.received else f": {' and '.join(progress.received)}"
     reason = f" · {progress.reason}" if progress.reason else ""
-    until = f" · until {time_text(call.until)}" if kept.stands else ""
+    until = f" · until {time_text(call.until)} · {_last_look(progress)}" if kept.stands else ""
     return f"{order.number:>3}  {headline(order, call)} · {state}{ending}{until}{reason}"
+
+
+def _last_look(progress: StandingProgress) -> str:
+    if progress.looked_at is None:
+        return "not looked at yet: it needs zuno or zuno monitor to run with its watch key"
+    return f"last look {time_text(int(progress.looked_at))}"
 
 
 def order_document(kept: KeptOrder, network: Network) -> dict[str, Json]:
@@ -157,6 +185,7 @@ def order_document(kept: KeptOrder, network: Network) -> dict[str, Json]:
         "until": call.until,
         "times": call.times,
         "done": progress.done,
+        "lookedAt": progress.looked_at,
         "transactions": list(progress.results),
         "received": list(progress.received),
         "partner": order.partner,

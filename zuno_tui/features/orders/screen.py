@@ -1,16 +1,32 @@
-"""The page whose typed word signs an order."""
+"""The form an order is written in, and the page whose typed word signs it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.features.orders.events import OrderApprovalView, OrderConfirmationAsked
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widgets import Input
+
+from zuno_tui.features.orders.events import (
+    OrderApprovalView,
+    OrderConfirmationAsked,
+    OrderFormReady,
+)
+from zuno_tui.features.orders.intents import OrderClose, OrderCollect
+from zuno_tui.features.orders.terms import OrderWordsError, read_terms
+from zuno_tui.screen.keys import SENDING, TAKING, WRITING
+from zuno_tui.screen.panes.frame import literal
+from zuno_tui.screen.panes.marked_list import MarkedList
 from zuno_tui.screen.panes.receipt import wrapped
+from zuno_tui.screen.panes.text import KeyLine, PlainText
+from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.screen.screens.typed_confirm import TypedConfirmScreen
 
 if TYPE_CHECKING:
-    from textual.content import Content
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.thread import DeskLink
@@ -39,7 +55,110 @@ class OrderConfirmScreen(TypedConfirmScreen):
     def authority(self) -> tuple[tuple[str, str], ...]:
         return (("order", self._order.title), ("hash", self._order.hash))
 
+    def on_resize(self) -> None:
+        self.query_one("#send-orders", PlainText).update(Content("\n").join(self.sheet()))
+
     def sheet(self) -> Iterator[Content]:
         width = self.app.size.width - _FRAME
         for label, words in self._order.rows:
             yield from wrapped(words, width, f"{label:<10}")
+
+
+_CHOICES: tuple[tuple[str, str, str], ...] = (
+    ("below", "close it when the price falls below", "a price, like 2800"),
+    ("above", "close it when the price rises above", "a price, like 3400"),
+    ("out-of-range", "close it when it was out of range for", "a time, like 2h or 30m"),
+    ("loss-over", "close it when it lost more, against holding, than", "a share, like 5%"),
+    ("over", "collect its fees, up to 4 times 7 days apart, when over", "dollars, like $50"),
+)
+"""The word of the line, what it means, and what follows it."""
+
+
+class _FormField(Input):
+    BINDINGS: ClassVar[list[BindingType]] = [*SENDING]
+
+    def __init__(self, *, id: str, placeholder: str) -> None:  # noqa: A002
+        super().__init__(id=id, placeholder=placeholder, select_on_focus=False)
+        # A blinking cursor would send bytes for as long as nobody types.
+        self.cursor_blink = False
+
+
+class _WhenList(MarkedList):
+    BINDINGS: ClassVar[list[BindingType]] = [*TAKING]
+
+
+class OrderFormScreen(SubScreen):
+    """Writes the line that is asked for: nothing is signed by it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*WRITING]
+    ABOUT = "order"
+
+    def __init__(self, link: DeskLink, ready: OrderFormReady) -> None:
+        super().__init__(link)
+        self._ready = ready
+
+    def compose(self) -> ComposeResult:
+        ready = self._ready
+        with Vertical(id="order-form", classes="visit") as page:
+            page.border_title = literal(f"Order for #{ready.token_id} {ready.pair}")
+            page.border_subtitle = literal("carried out while you sleep, by the watch key")
+            yield PlainText(literal(ready.facts, "bold"), id="order-facts")
+            yield _WhenList([literal(means) for _, means, _ in _CHOICES], id="order-when")
+            with Horizontal(classes="order-row"):
+                yield PlainText(literal("value"), classes="order-label")
+                yield _FormField(id="order-value", placeholder=_CHOICES[0][2])
+            with Horizontal(classes="order-row"):
+                yield PlainText(literal("until"), classes="order-label")
+                yield _FormField(id="order-until", placeholder="30 days from now; or 1 Dec, 14d")
+            yield PlainText(id="order-line")
+        yield KeyLine(id="keys")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one(_WhenList).focus()
+        self._draw()
+
+    def on_option_list_option_highlighted(self) -> None:
+        self.query_one("#order-value", Input).placeholder = _CHOICES[self._chosen][2]
+        self._draw()
+
+    def on_option_list_option_selected(self) -> None:
+        self.query_one("#order-value", Input).focus()
+
+    def on_input_changed(self) -> None:
+        self._draw()
+
+    def on_input_submitted(self) -> None:
+        intent = self._intent()
+        if not isinstance(intent, str):
+            self.leave_asking(intent)
+
+    @property
+    def _chosen(self) -> int:
+        return self.query_one(_WhenList).highlighted or 0
+
+    def _intent(self) -> OrderClose | OrderCollect | str:
+        """What is asked for, or what is still missing."""
+        value, until = (
+            self.query_one(name, Input).value.strip() for name in ("#order-value", "#order-until")
+        )
+        word, means, expects = _CHOICES[self._chosen]
+        if not value:
+            return f"{means.capitalize()} … {expects}."
+        collects = word == "over"
+        often = ("every", "7d", "times", "4") if collects else ()
+        words = (*often, word, value, *(("until", *until.split()) if until else ()))
+        try:
+            read_terms("collect" if collects else "close", words, self._ready.now)
+        except OrderWordsError as error:
+            return str(error)
+        return (OrderCollect if collects else OrderClose)(self._ready.token_id, words)
+
+    def _draw(self) -> None:
+        intent = self._intent()
+        told = (
+            literal(f"· {intent}", "$quiet")
+            if isinstance(intent, str)
+            else literal(f"✓ Enter shows the page to sign: {intent.title}", "$success")
+        )
+        self.query_one("#order-line", PlainText).update(told)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.store import Store
-from chain.contracts.addresses import keccak
 from chain.contracts.delegation import DELEGATION_MANAGER, LIMITED_CALLS, NONCES, delegate_in
 from chain.contracts.hooks import NO_HOOK
 from chain.contracts.signed_delegation import ask_count, ask_disabled, ask_nonce
@@ -15,6 +14,7 @@ from chain.positions.batch_reader import read_positions
 from chain.positions.memory import PositionMemory
 from chain.positions.snapshot import RangeStatus
 from chain.rpc import requests
+from zuno_tui.gate.drift import read_hook_code
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network
@@ -41,6 +41,10 @@ class OrderSight(Struct, frozen=True):
     surely_used: int
     """The same some blocks earlier: what a reorganisation hardly takes back."""
     hook_code: str | None
+
+    @property
+    def time(self) -> int:
+        return self.head.timestamp
 
     @property
     def out_of_range(self) -> bool:
@@ -76,7 +80,7 @@ async def read_sight(
 
 
 async def hook_code(client: RpcClient, position: PositionSnapshot | None, at: str) -> str | None:
-    """The hash of what runs as the pool's hook; None without one."""
+    """What runs as the pool's hook, a proxy's implementation too; None without one."""
     if position is None or position.pool.key.hooks == NO_HOOK:
         return None
-    return keccak(await client.ask(requests.code(position.pool.key.hooks, at))).hex()
+    return await read_hook_code(client, position.pool.key.hooks, at)

@@ -40,6 +40,7 @@ from chain.standing_orders.order import (
 )
 from chain.tokens.pair import pair_of
 from chain.wallet.watch_key import watch_key
+from zuno_tui.features.orders.events import OrderFormReady
 from zuno_tui.features.orders.intents import OrderClose, OrderCollect
 from zuno_tui.features.orders.sight import OrderSight, hook_code, read_sight
 from zuno_tui.features.orders.terms import LEAST_HOLD, OrderTerms, OrderWordsError, read_terms
@@ -75,6 +76,11 @@ class OrderDraft(Struct, frozen=True):
     """How many decide when it is carried out; none where the chain is embedded."""
     reach: str
     """The price from which on the chain refuses it; empty where it cannot tell."""
+    falls_short: bool
+    """Whether the chain lets it pass before its condition: always where that is no price, and
+    between the range's edge and a level outside it."""
+    own_key: bool
+    """Whether the watch key is this home's; of another one nothing is known but its address."""
 
     @property
     def expires_at(self) -> float:
@@ -137,6 +143,18 @@ async def propose_order(session: Session, asked: OrderClose | OrderCollect) -> O
     return draft
 
 
+async def order_form(session: Session, token_id: int) -> OrderFormReady:
+    async with session.sources() as sources:
+        position = await owned_position(sources, token_id, session.address, "latest")
+        key, price = position.pool.key, position.pool.sqrt_price_x96
+        tokens = await tokens_at(sources, (key.currency0, key.currency1), position.block.hash)
+        now = network_time(sources, position.block.timestamp)
+    pair = pair_of(session.network, tokens[key.currency0], tokens[key.currency1], price)
+    low, high = pair.bounds(position.identity.tick_lower, position.identity.tick_upper)
+    unit = f"{pair.quote.label} per {pair.base.label}"
+    return OrderFormReady(token_id, pair.name, pair.price_text(price), low, high, unit, now)
+
+
 async def waiting_order(session: Session, plan_id: str | None) -> OrderDraft:
     """What is about to be signed, read again: refused where anything of it has changed."""
     document = PlanStore(session.home.plans).find(plan_id, FLOW)
@@ -196,29 +214,38 @@ def _draft(
     plan_id = f"plan_{digest(order.delegation.encode())[:16]}"
     embedded = session.network.clock == "head"
     endpoints = 0 if embedded else len(connections.witnesses) or 1
-    reach = "" if sight.position is None else _reach(session.network, sight.position, order, tokens)
-    return OrderDraft(plan_id, sealed, order, call, approved_at, tokens, endpoints, reach)
+    own = watch_key(session.home, session.network)
+    level = None if sight.position is None else _enforced_level(sight.position, order)
+    reach = ""
+    if level is not None and sight.position is not None:
+        key, price = sight.position.pool.key, sight.position.pool.sqrt_price_x96
+        pair = pair_of(session.network, tokens[key.currency0], tokens[key.currency1], price)
+        reach = pair.price_text(level)
+    condition = order.condition
+    return OrderDraft(
+        plan_id,
+        sealed,
+        order,
+        call,
+        approved_at,
+        tokens,
+        endpoints,
+        reach,
+        falls_short=not isinstance(condition, PricePast) or level != int(condition.sqrt_price),
+        own_key=own is not None and own.address == order.signed.delegate,
+    )
 
 
-def _reach(
-    network: Network,
-    position: PositionSnapshot,
-    order: StandingOrder,
-    tokens: dict[Address, Token],
-) -> str:
+def _enforced_level(position: PositionSnapshot, order: StandingOrder) -> int | None:
     """Outside the range amounts no longer change: there its edge is the strictest the chain has."""
-    condition, key = order.condition, position.pool.key
+    condition = order.condition
     if not isinstance(condition, PricePast) or not any(least_amounts(position, condition)):
-        return ""
-    edges = [
+        return None
+    lower, upper = (
         sqrt_price_at_tick(tick)
         for tick in (position.identity.tick_lower, position.identity.tick_upper)
-    ]
-    level = min(max(int(condition.sqrt_price), edges[0]), edges[1])
-    pair = pair_of(
-        network, tokens[key.currency0], tokens[key.currency1], position.pool.sqrt_price_x96
     )
-    return pair.price_text(level)
+    return min(max(int(condition.sqrt_price), lower), upper)
 
 
 async def _refuse_unfit(

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chain.base.units import DAY, NumeralError, read_numeral
 from zuno_tui.features.orders.intents import is_span, read_span
@@ -34,8 +35,8 @@ class OrderWordsError(ValueError):
     """What was typed is no condition; says how one is written."""
 
 
-_CLOSE_USAGE = "Say when: below 2900, above 3400, out-of-range 2h or loss-over 5%."
-_COLLECT_USAGE = "Say when: every 7d over $50, and times 4 where it is not once."
+CLOSE_USAGE = "Say when: below 2900, above 3400, out-of-range 2h or loss-over 5%."
+COLLECT_USAGE = "Say when: every 7d over $50, and times 4 where it is not once."
 
 
 def read_terms(kind: Literal["close", "collect"], words: tuple[str, ...], now: int) -> OrderTerms:
@@ -44,17 +45,9 @@ def read_terms(kind: Literal["close", "collect"], words: tuple[str, ...], now: i
     until = _until(left, now)
     terms = _collecting(left) if kind == "collect" else _closing(left)
     if left:
-        usage = _CLOSE_USAGE if kind == "close" else _COLLECT_USAGE
+        usage = CLOSE_USAGE if kind == "close" else COLLECT_USAGE
         raise OrderWordsError(f"{' '.join(left)!r} is not understood. {usage}")
-    return OrderTerms(
-        terms.when,
-        terms.price,
-        terms.seconds,
-        terms.bips,
-        terms.micro_usd,
-        terms.times,
-        until,
-    )
+    return replace(terms, until=until)
 
 
 def _closing(left: list[str]) -> OrderTerms:
@@ -69,13 +62,13 @@ def _closing(left: list[str]) -> OrderTerms:
         if not 0 < share < 100:
             raise OrderWordsError("A loss is a share from above 0 to under 100 %.")
         return OrderTerms("loss-over", bips=round(share * 100))
-    raise OrderWordsError(_CLOSE_USAGE)
+    raise OrderWordsError(CLOSE_USAGE)
 
 
 def _collecting(left: list[str]) -> OrderTerms:
     seconds = _time(_after(left, "every")) if "every" in left else 7 * DAY
     if "over" not in left:
-        raise OrderWordsError(_COLLECT_USAGE)
+        raise OrderWordsError(COLLECT_USAGE)
     dollars = _number(_after(left, "over").removeprefix("$"))
     times = int(_number(_after(left, "times"))) if "times" in left else 1
     if not 1 <= times <= _MOST_TIMES:

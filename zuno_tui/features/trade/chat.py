@@ -8,12 +8,10 @@ import re
 import signal
 import time
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from pydantic import Field
 
 from agents.bus.envelope import Role
@@ -29,15 +27,14 @@ from agents.monitor.deliver.telegram import (
     ChatBot,
     ChatReply,
     ChatStep,
+    KeptOffset,
 )
 from agents.trade.routing import ROUTES, RouteName
 from chain.base.clean_text import clean_text, quoted
-from chain.base.home import write_atomically
 from chain.base.locks import locked_if_free
 from chain.base.redaction import looks_secret
-from chain.base.strict_json import InvalidJsonError, loads
-from chain.base.units import DAY
 from zuno_tui.app.session import Session, say
+from zuno_tui.catalog.feature import obeyed_word
 from zuno_tui.catalog.intents import ExplainPlan, Inspect, ListPools, Show, ShowPlan, ShowPortfolio
 from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.alerts import ListAlerts
@@ -55,7 +52,7 @@ from zuno_tui.features.trade.report import chart_of, report_channel, send_waitin
 from zuno_tui.features.trade.run_view import fact_lines, message_lines, run_of_plan, run_title
 from zuno_tui.present.exit_codes import DONE, NETWORK, REFUSED
 from zuno_tui.present.failures import foreseen, unforeseen
-from zuno_tui.present.output import Json, json_text, print_json_line
+from zuno_tui.present.output import print_json_line
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.interpret import FilledLine, understand
 from zuno_tui.prompt.phrase_error import Misunderstood
@@ -65,7 +62,7 @@ from zuno_tui.settings.monitor import channel_settings
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from agents.monitor.deliver.telegram import TelegramSettings
+    from agents.monitor.deliver.telegram import ChatQuestion, TelegramSettings
     from zuno_tui.catalog.command import Intent
 
 
@@ -278,32 +275,7 @@ def _report(session: Session) -> ChatReply:
     return ChatReply(text, chart_of(session.home, plan.plan_id))
 
 
-_COUNTS_SECONDS = 6 * DAY
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
-
-class KeptOffset(Struct, frozen=True):
-    """Which questions are done with, of this bot alone: another token begins anew.
-
-    After a week without any, Telegram begins to count from elsewhere.
-    """
-
-    path: Path
-    of: str
-    clock: Callable[[], float]
-
-    def read(self) -> int:
-        with suppress(OSError, InvalidJsonError):
-            kept = loads(self.path.read_bytes())
-            if isinstance(kept, dict) and kept.get("bot") == self.of:
-                offset, at = kept.get("offset"), kept.get("at")
-                if isinstance(offset, int) and isinstance(at, int):
-                    return offset if self.clock() - at < _COUNTS_SECONDS else 0
-        return 0
-
-    def keep(self, offset: int) -> None:
-        kept: dict[str, Json] = {"bot": self.of, "offset": offset, "at": int(self.clock())}
-        write_atomically(self.path, json_text(kept).encode())
 
 
 def run(arguments: Namespace) -> int:
@@ -315,11 +287,18 @@ def run(arguments: Namespace) -> int:
             f"[telegram] in {session.home.settings}."
         )
     session.home.prepare()
-    with locked_if_free(session.home.root / "telegram.lock") as free:
+    with locked_if_free(session.home.telegram_lock) as free:
         if not free:
             say("Another zuno answers in these chats already: one is enough.")
             return REFUSED
         return asyncio.run(_answer(session, telegram, once=arguments.once))
+
+
+async def _answer_to(session: Session, question: ChatQuestion, own_chat: str) -> ChatReply:
+    """What a feature obeys counts out of the chat that alerts go to, and out of no other."""
+    if question.is_from(own_chat) and (words := obeyed_word(session.home, question.text)):
+        return ChatReply(words)
+    return await chat_answer(session, question.text)
 
 
 async def _answer(session: Session, telegram: TelegramSettings, *, once: bool) -> int:
@@ -330,8 +309,8 @@ async def _answer(session: Session, telegram: TelegramSettings, *, once: bool) -
     bot = ChatBot(
         connection,
         telegram.chats,
-        lambda text: chat_answer(session, text),
-        KeptOffset(session.home.root / "telegram.json", fingerprint(telegram.token), time.time),
+        lambda question: _answer_to(session, question, telegram.chat),
+        KeptOffset(session.home.telegram_offset, fingerprint(telegram.token), time.time),
         clock=time.time,
     )
     say(f"Answering in {len(telegram.chats)} chats, from facts alone. Nothing here trades.")

@@ -57,6 +57,10 @@ _ABOUT = {
         " narrow. All figures are told from the block in the border; NOW is the range that is"
         " held. Enter makes the plan of it, which signs nothing."
     ),
+    "order": (
+        "A close or a collect that happens while you sleep. Choose when, name its value and its"
+        " end. Enter shows the page with all that you would sign; only the word typed there signs."
+    ),
     "pools": (
         "Type words to narrow the list; enter puts a create phrase for the pool in the prompt,"
         " where its amount is still to be written."

@@ -22,6 +22,8 @@ from tests.fakes.telegram import CHAT, TOKEN, Conduct, TelegramDouble
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from agents.monitor.deliver.telegram import ChatQuestion
+
 NOW = 1_790_000_000.0
 
 
@@ -58,9 +60,9 @@ async def chatting(
     asked: list[str] = []
     slept: list[float] = []
 
-    async def answer(text: str) -> ChatReply:
-        asked.append(text)
-        return reply or ChatReply(f"heard {text}")
+    async def answer(question: ChatQuestion) -> ChatReply:
+        asked.append(question.text)
+        return reply or ChatReply(f"heard {question.text}")
 
     async def sleep(seconds: float) -> None:
         slept.append(seconds)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from zuno_tui.catalog.command import Command, Group, Intent, Verb
-from zuno_tui.catalog.possible import with_positions
+from zuno_tui.catalog.possible import of_selected, with_positions
 from zuno_tui.features.orders.intents import (
     CancelOrders,
     ExportOrder,
     ImportOrder,
     OrderClose,
     OrderCollect,
+    OrderForm,
     read_order_number,
 )
 
@@ -40,6 +41,12 @@ async def _import(session: Session, intent: ImportOrder) -> CommandAnswer:
     return await imported(session, intent.file)
 
 
+async def _form(session: Session, intent: OrderForm) -> CommandAnswer:
+    from zuno_tui.features.orders.answers import form_facts
+
+    return await form_facts(session, intent.token_id)
+
+
 def _cancel(session: Session, intent: CancelOrders) -> ActionMaker:
     from zuno_tui.features.orders.answers import cancelling
 
@@ -53,10 +60,13 @@ def _read(said: Remaining) -> Intent:
     if said.one_of({"cancel": True}):
         number = read_order_number(said.text.strip().lower() or "all")
         return CancelOrders(number)
-    kind = said.one_of(_KINDS) or "close"
-    token_id = said.position()
+    kind = said.one_of(_KINDS)
+    said.one_of({"form": True})
+    token_id = said.position() if said else said.restarted("it").position()
     words = tuple(said.text.split())
-    return (OrderClose if kind == "close" else OrderCollect)(token_id, words)
+    if kind is None and not words:
+        return OrderForm(token_id)
+    return (OrderCollect if kind == "collect" else OrderClose)(token_id, words)
 
 
 COMMAND = Command(
@@ -80,6 +90,7 @@ COMMAND = Command(
             possible=with_positions,
         ),
     ),
+    suggest=of_selected(OrderForm),
     subcommands=(
         Command(
             name="close",
@@ -94,6 +105,13 @@ COMMAND = Command(
             group=Group.PLAN,
             intent=OrderCollect,
             answer=_propose,
+        ),
+        Command(
+            name="form",
+            does="what an order would go by; at the desk, a form",
+            group=Group.PLAN,
+            intent=OrderForm,
+            answer=_form,
         ),
         Command(
             name="cancel",

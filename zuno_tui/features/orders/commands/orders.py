@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from zuno_tui.catalog.command import Command, Group, Verb
 from zuno_tui.features.orders.intents import ListOrders
@@ -20,15 +20,10 @@ async def _answer(session: Session, intent: ListOrders) -> CommandAnswer:
 
 
 def _read(said: Remaining) -> ListOrders:
-    what = said.one_of({"stop": "stop", "go": "go"})
+    choices: dict[str, Literal["stop", "go"]] = {"stop": "stop", "go": "go"}
+    what = said.one_of(choices)
     said.end("my", "the", "standing", "list", "show")
-    match what:
-        case "stop":
-            return ListOrders("stop")
-        case "go":
-            return ListOrders("go")
-        case _:
-            return ListOrders()
+    return ListOrders(what)
 
 
 COMMAND = Command(

@@ -1,0 +1,141 @@
+"""What if it had not: what a carried out close paid, against the same range kept until now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from agents.numbers.edges import TickRange
+from agents.numbers.outlook import Stake
+from agents.scorecard.scoring import KeptOrClosed, kept_or_closed, price_course, price_of
+from chain.base.units import DAY, HOUR, time_text
+from chain.history.events import FeeTerms
+from chain.history.hour_reader import HourMemory, read_hours
+from chain.pools.state import pool_state_slots, pool_states
+from chain.positions.overview import tokens_at
+from chain.read.block_reader import OneBlock, read_slots
+from chain.rpc.errors import RpcError
+from chain.standing_orders.book import KeptOrder, StandingOrders
+from chain.standing_orders.order import StandingState
+from chain.tokens.pair import Pair, pair_of
+from chain.tokens.token import amount_text
+from zuno_tui.catalog.feature import Attachment
+
+if TYPE_CHECKING:
+    from chain.positions.overview import Sources
+    from chain.rpc.records import Block
+    from chain.standing_orders.order import ClosedRange
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.output import Json
+
+_MOST_DAYS = 30
+_SCORED = "orders"
+
+
+class WhatIf(Struct, frozen=True):
+    """An order that closed its position, judged by the swaps of the pool since."""
+
+    number: int
+    closed_at: int
+    until: int
+    worths: KeptOrClosed
+    last_price: int
+    """A square root, as the pool keeps it; so is every price here."""
+    pair: Pair
+
+    @property
+    def gained(self) -> float:
+        """By closing, as a part of what came out."""
+        return (self.worths.closed - self.worths.kept) / self.worths.then
+
+    def text(self, worth1: float, price: int) -> str:
+        """In the coin that prices of the pair are told in."""
+        units = worth1 / price_of(price) if self.pair.inverted else worth1
+        return amount_text(round(units), self.pair.quote)
+
+    @property
+    def words(self) -> str:
+        closed, kept = (
+            self.text(worth, self.last_price) for worth in (self.worths.closed, self.worths.kept)
+        )
+        side = "better" if self.gained >= 0 else "worse"
+        return (
+            f"what if it had not: {kept} with its fees by {time_text(self.until)}, against "
+            f"{closed} for what it paid: closing was {abs(self.gained):.2%} {side}"
+        )
+
+    @property
+    def document(self) -> dict[str, Json]:
+        then, closed, kept = self.worths
+        return {
+            "number": self.number,
+            "closedAt": self.closed_at,
+            "until": self.until,
+            "unit": self.pair.token1.address,
+            "worthThen": then,
+            "closedWorth": closed,
+            "keptWorth": kept,
+            "gained": self.gained,
+        }
+
+
+async def what_if(sources: Sources, kept: Sequence[KeptOrder]) -> dict[int, WhatIf]:
+    """By order; one that is not an hour old, or whose pool is gone, is left out."""
+    head = await sources.client.head()
+    found: dict[int, WhatIf] = {}
+    for one in kept:
+        closed = one.progress.closed
+        done = one.progress.state is StandingState.DONE and closed is not None
+        if closed is None or not done or not closed.sqrt_price:
+            continue
+        if head.timestamp - closed.time < HOUR:
+            continue
+        with suppress(RpcError):
+            judged = await _judged(sources, one.order.number, closed, head)
+            if judged is not None:
+                found[one.order.number] = judged
+    return found
+
+
+async def _judged(sources: Sources, number: int, closed: ClosedRange, head: Block) -> WhatIf | None:
+    network, key = sources.network, closed.pool
+    here = OneBlock(sources.client, network, head.hash)
+    words = (await read_slots(here, network, pool_state_slots([key]))).words
+    states = pool_states([key], words)
+    if not states:
+        return None
+    terms = FeeTerms(key.fee, states[0].protocol_fee, key.tick_spacing)
+    hours = await read_hours(
+        sources.client,
+        network,
+        {key.pool_id: terms},
+        head.timestamp - closed.time + HOUR,
+        memory=HourMemory(sources.store, network, sources.clock),
+        head=head,
+    )
+    rows = hours[key.pool_id].rows
+    course = price_course(int(closed.sqrt_price), closed.time, _MOST_DAYS, rows)
+    stake = Stake(TickRange(closed.tick_lower, closed.tick_upper), int(closed.liquidity))
+    tokens = await tokens_at(sources, (key.currency0, key.currency1), head.hash)
+    pair = pair_of(network, tokens[key.currency0], tokens[key.currency1], course.last)
+    until = min(head.timestamp, closed.time + _MOST_DAYS * DAY)
+    worths = kept_or_closed(course, stake)
+    return WhatIf(number, closed.time, until, worths, course.last, pair) if worths.then else None
+
+
+async def scored_orders(session: Session, sources: Sources) -> Attachment:
+    """For the scorecard."""
+    kept = [
+        one
+        for one in StandingOrders(session.home.orders).all()
+        if one.order.chain_id == session.network.chain_id
+    ]
+    judged = await what_if(sources, kept)
+    return Attachment(
+        _SCORED,
+        tuple(f"order {number}: {one.words}" for number, one in judged.items()),
+        [one.document for one in judged.values()],
+    )
