@@ -33,6 +33,7 @@ from chain.devnet.exchange import DemoExchange
 from chain.devnet.json_rpc import NodeClient, NodeError
 from chain.devnet.live import Clock, LiveWorld
 from chain.devnet.npm_packages import PackageError
+from chain.devnet.v3 import place_v3, v3_codes
 from chain.devnet.world.accounts import DEMO_WALLET, demo_keystore
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.market import MARKET_OPENS
@@ -122,6 +123,7 @@ def run(
         with opened_world(
             seed, world, chain_id=chain_id, port=control.port - 1, progress=progress
         ) as opened:
+            place_v3(opened.node, v3_codes())
             return 0 if build_only else _serve(opened, control, speed=speed, stop=stop)
     except (AnvilError, NodeError, PackageError, PortError, WorldError) as error:
         sys.stderr.write(f"{error}\n")

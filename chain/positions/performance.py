@@ -19,6 +19,7 @@ from chain.math.liquidity import Amounts
 from chain.positions.by_day import HourOfRange, hours_of_range
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import NOT_ADDED_UP
+from chain.positions.profit import SinceEntry, unknown_entry
 from chain.prices.price import WorthUnit
 from chain.read.block_reader import sound_answers
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolId
     from chain.history.hours import PoolHours
     from chain.positions.overview import Sources
-    from chain.positions.profit import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import PriceBook
     from chain.tokens import Token
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 # still moves, and a rate drawn from minutes would be told as a day.
 PATH_STEP = 15 * 60
 """Seconds between two prices of the last day's path."""
+
+V3_UNREAD = Unknown("the past of v3 positions is not read yet")
 
 
 class DailyResult(Struct, frozen=True):
@@ -122,12 +124,16 @@ class Gains(Struct, frozen=True):
 
 
 async def read_performance(sources: Sources, snapshots: Sequence[PositionSnapshot]) -> Performance:
-    """All of one snapshot."""
+    """All of one snapshot; what positions of v3 did is not known."""
     client, network, store = sources.client, sources.network, sources.store
+    unread = {one.token_id: one for one in snapshots if one.is_v3}
+    snapshots = [one for one in snapshots if not one.is_v3]
+    accounts = {number: unknown_entry(one, V3_UNREAD) for number, one in unread.items()}
+    daily = {number: DailyResult(number, 0, V3_UNREAD, V3_UNREAD, V3_UNREAD) for number in unread}
     if not snapshots:
-        return Performance({}, {})
+        return Performance(accounts, daily)
     changes = ChangeMemory(store, network, sources.clock)
-    accounts = await ChangeReader(client, network, sources.memory, changes).since_entry(snapshots)
+    accounts |= await ChangeReader(client, network, sources.memory, changes).since_entry(snapshots)
     terms = {
         snapshot.pool.pool_id: FeeTerms(
             snapshot.pool.key.fee, snapshot.pool.protocol_fee, snapshot.pool.key.tick_spacing
@@ -139,7 +145,7 @@ async def read_performance(sources: Sources, snapshots: Sequence[PositionSnapsho
         # The hour that goes on, and one before the day for the price it began with.
         seconds, head = DAY + 2 * HOUR, snapshots[0].block
         hours = await read_given_hours(client, network, terms, seconds, memory=memory, head=head)
-    daily = {
+    daily |= {
         one.token_id: daily_result(one, accounts[one.token_id], hours[one.pool.pool_id])
         for one in snapshots
     }

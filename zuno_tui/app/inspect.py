@@ -12,7 +12,14 @@ from chain.base.quantity import Quantity, Unknown
 from chain.base.units import HOUR, age_text
 from chain.contracts.addresses import checksummed
 from chain.positions.overview import OnePosition, read_one
-from chain.positions.performance import Gains, Performance, gains, read_performance
+from chain.positions.performance import (
+    V3_UNREAD,
+    Gains,
+    Performance,
+    gains,
+    read_performance,
+)
+from chain.positions.reference import position_label
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.pools import read_edges
 from zuno_tui.present.answer import CommandAnswer
@@ -58,12 +65,17 @@ async def position_answer(session: Session, token_id: int) -> CommandAnswer:
     async with session.sources() as sources:
         one = await read_one(sources, token_id, session.settings.unit)
         if one is None:
+            label = position_label(token_id)
             raise MissingPositionError(
-                f"{session.network.title} has no position #{token_id}, or it was burned."
+                f"{session.network.title} has no position {label}, or it was burned."
             )
         performance = await read_performance(sources, [one.snapshot])
         pool = one.snapshot.pool
-        edge = (await read_edges(sources, [pool], unread=True))[pool.pool_id]
+        edge = (
+            V3_UNREAD
+            if one.snapshot.is_v3
+            else (await read_edges(sources, [pool], unread=True))[pool.pool_id]
+        )
     lines = (
         *PositionPage(session, one, performance).lines(),
         ("pays", edge_sentence(edge)),
@@ -104,8 +116,8 @@ class PositionPage:
         position, pool = self._position, self._position.pool
         kind = " dynamic" if pool.key.has_dynamic_fee else ""
         yield (
-            f"#{position.token_id}",
-            f"{self._pair.name} {fee_text(pool.lp_fee)}{kind} · {self._state()}",
+            position_label(position.token_id),
+            f"{self._pair.name} {fee_text(pool.tier)}{kind} · {self._state()}",
         )
         yield from self._range()
         yield from self._holdings()

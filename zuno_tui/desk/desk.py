@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.contracts.networks import Address, UnknownNetworkError, network_named
+from chain.positions.reference import position_label
 from zuno_tui.catalog.intents import (
     Cancel,
     ChangeSetting,
@@ -105,7 +106,7 @@ class Guide(Struct, frozen=True):
         if self.applied and self.urgent.standing not in _NEEDS_SOMEBODY:
             return _MORE
         token_id, matter = self.urgent.token_id, _MATTERS[self.urgent.standing]
-        return f"#{token_id} {matter}. Press r: four agents argue."
+        return f"{position_label(token_id)} {matter}. Press r: four agents argue."
 
 
 def _about(plan: PlanView) -> str:

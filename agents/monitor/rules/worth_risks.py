@@ -12,6 +12,7 @@ from chain.base.quantity import Unknown
 from chain.base.units import HOUR, percent, usd
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.profit import SinceEntry, since_entry, worth
+from chain.positions.reference import position_label
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
@@ -121,9 +122,9 @@ class LossReader:
 def _share_lost(position: PositionSnapshot, account: SinceEntry) -> float | str:
     gained, deposited = account.against_holding, account.deposited
     if isinstance(gained, Unknown):
-        return f"The loss of #{position.token_id} is unknown: {gained.reason}."
+        return f"The loss of {position_label(position.token_id)} is unknown: {gained.reason}."
     if isinstance(deposited, Unknown):
-        return f"The loss of #{position.token_id} is unknown: {deposited.reason}."
+        return f"The loss of {position_label(position.token_id)} is unknown: {deposited.reason}."
     return -float(gained.value / worth(deposited.value, position.pool.sqrt_price_x96))
 
 

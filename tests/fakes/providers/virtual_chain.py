@@ -153,9 +153,9 @@ class VirtualChain:
                 }
             case (("eth_maxPriorityFeePerGas" | "eth_gasPrice"), []):
                 return "0x1"
-            case "eth_call", [{"data": str(data)}, ref]:
+            case "eth_call", [{"to": str(to), "data": str(data)}, ref]:
                 at = self._state(ref, newest)
-                success, answer = self._call(bytes.fromhex(data[2:]), at)
+                success, answer = self._call(to.lower(), bytes.fromhex(data[2:]), at)
                 if not success:
                     raise NodeRefusalError(3, "execution reverted")
                 return "0x" + answer.hex()
@@ -263,8 +263,11 @@ class VirtualChain:
             "logs": [{**one, "blockHash": self.hash(block)} for one in made],
         }
 
-    def _call(self, data: bytes, at: int) -> tuple[bool, bytes]:
+    def _call(self, to: Address, data: bytes, at: int) -> tuple[bool, bytes]:
         selector, given = data[:4], data[4:]
+        if self.network.v3 is not None and to == self.network.v3.position_manager:
+            # Nobody has a position of v3 here.
+            return selector == _BALANCE, bytes(_WORD) if selector == _BALANCE else b""
         if selector == _AGGREGATE:
             return True, self._aggregate(given, at)
         number = int.from_bytes(given[:_WORD], "big")
@@ -331,7 +334,8 @@ class VirtualChain:
         for place in range(count):
             start = base + number(base + _WORD * place)
             length, body = number(start + 3 * _WORD), start + 4 * _WORD
-            success, answer = self._call(given[body : body + length], at)
+            target = "0x" + given[start + 12 : start + _WORD].hex()
+            success, answer = self._call(target, given[body : body + length], at)
             padded = answer + bytes(-len(answer) % _WORD)
             bodies.append(_word(success) + _word(2 * _WORD) + _word(len(answer)) + padded)
         offsets, offset = [], _WORD * count

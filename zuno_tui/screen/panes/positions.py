@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.content import Content
 from textual.message import Message
 
+from chain.positions.reference import position_label
 from zuno_tui.present.charts import WIDTH as GAUGE_WIDTH
 from zuno_tui.present.charts import range_gauge, sparkline
 from zuno_tui.present.views import GlanceView, PositionRow, PositionsView, Standing
@@ -160,7 +161,11 @@ class PositionsPane(RowTable):
     @property
     def copied(self) -> str:
         row = self.selected
-        return "" if row is None else f"#{row.token_id} {row.pair} {row.fee} {row.value}"
+        return (
+            ""
+            if row is None
+            else f"{position_label(row.token_id)} {row.pair} {row.fee} {row.value}"
+        )
 
     @property
     def glance(self) -> GlanceView | None:
@@ -202,13 +207,15 @@ def shown_rows(
 
 
 def _searched(row: PositionRow) -> str:
-    return f"#{row.token_id} {row.pair} {row.fee} {row.standing} {' '.join(row.notes)}".lower()
+    return " ".join(
+        (position_label(row.token_id), row.pair, row.fee, row.standing, *row.notes)
+    ).lower()
 
 
 def _row(row: PositionRow, gauge: int, *, stale: bool) -> Row:
     state, tone = _STATES[row.standing]
     cells = (
-        Cell(f"#{row.token_id}", "strong"),
+        Cell(position_label(row.token_id), "strong"),
         Cell(f"{row.pair} {row.fee}"),
         Cell(state, tone),
         Cell(range_gauge(row.progress, gauge), tone),
@@ -254,7 +261,7 @@ def _outlined(row: PositionRow | None) -> Content:
     if row is None:
         return Content("")
     return joined(
-        f"#{row.token_id} {row.standing}",
+        f"{position_label(row.token_id)} {row.standing}",
         f"{row.low} – {row.high}",
         f"price {row.price}",
         literal(", ".join(row.notes), "$warning") if row.notes else "",

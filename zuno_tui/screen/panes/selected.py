@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual.containers import VerticalScroll
 from textual.content import Content
 
+from chain.positions.reference import position_label
 from zuno_tui.present.charts import book_chart, price_chart, wide_gauge
 from zuno_tui.screen.panes.frame import frame, heading, literal, pane_title
 from zuno_tui.screen.panes.text import PlainText, drawn
@@ -66,7 +67,7 @@ class SelectedPane(VerticalScroll, can_focus=False):
             frame(self, pane_title("Position"))
             words.update("")
             return
-        frame(self, pane_title(f"#{row.token_id} {row.pair}", row.fee, row.standing))
+        frame(self, pane_title(f"{position_label(row.token_id)} {row.pair}", row.fee, row.standing))
         words.update(Content("\n").join(selected_lines(row, size, self._by_hour)))
 
 
