@@ -221,10 +221,10 @@ class PositionMemory:
         found = {keys[key]: read_as(V3Place, value) for key, value in values}
         return {token_id: place for token_id, place in found.items() if place is not None}
 
-    def v3_held(self, owner: Address) -> tuple[int, ...]:
-        """The tokens of v3 a wallet had when last seen."""
+    def v3_held(self, owner: Address) -> tuple[int, ...] | None:
+        """The tokens of v3 a wallet had when last seen; None where nobody has looked."""
         value = self._store.get(_V3_HELD, f"{self._v3_place}/{owner}")
-        return read_as(tuple[int, ...], value) or ()
+        return read_as(tuple[int, ...], value)
 
     def remember_v3(
         self, places: Mapping[int, V3Place], held: Mapping[Address, tuple[int, ...]]

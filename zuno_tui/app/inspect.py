@@ -24,6 +24,7 @@ from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.pools import read_edges
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import range_gauge
+from zuno_tui.present.only_read import page_of
 from zuno_tui.present.position import (
     KeyFigure,
     RangeStanding,
@@ -76,10 +77,8 @@ async def position_answer(session: Session, token_id: int) -> CommandAnswer:
             if one.snapshot.is_v3
             else (await read_edges(sources, [pool], unread=True))[pool.pool_id]
         )
-    lines = (
-        *PositionPage(session, one, performance).lines(),
-        ("pays", edge_sentence(edge)),
-    )
+    pays = () if one.snapshot.is_v3 else (("pays", edge_sentence(edge)),)
+    lines = (*PositionPage(session, one, performance).lines(), *pays)
     return CommandAnswer(
         heading=(f"{session.network.title} · block {one.snapshot.block.number:,}",),
         lines=tuple(f"{label:<{_LABEL_WIDTH}}{text}".rstrip() for label, text in lines),
@@ -98,6 +97,7 @@ class PositionPage:
     """One position in words, label by label."""
 
     def __init__(self, session: Session, one: OnePosition, performance: Performance) -> None:
+        self._network = session.network
         self._unit: WorthUnit = session.settings.unit
         self._coin = session.network.native_symbol
         thresholds = monitor_settings(session.settings).thresholds
@@ -181,6 +181,10 @@ class PositionPage:
 
     def _since_entry(self) -> Iterator[tuple[str, str]]:
         account, unit = self._account, self._unit
+        if self._position.is_v3:
+            yield "since entry", _or_reason(account.deposited, lambda both: self._both(*both))
+            yield "to act", f"Uniswap's page: {page_of(self._position.token_id, self._network)}"
+            return
         won = self._gains
         yield "opened", f"{_or_reason(account.age_seconds, age_text)} ago"
         yield "put in", self._amounts(account.deposited)

@@ -33,8 +33,8 @@ def refuse_v3(command: Command, intent: Intent, network: Network) -> None:
 
 def only_read(verb: str, number: int, network: Network) -> str:
     return (
-        f"{position_label(number)} is a position of Uniswap v3, and `{verb}` is not there for v3 "
-        f"yet: nothing is signed. Carry it out in Uniswap's page: {page_of(number, network)}"
+        f"{position_label(number)} is a Uniswap v3 position: it is read and watched here, and "
+        f"`{verb}` is for v4 yet. Use Uniswap's page: {page_of(number, network)}"
     )
 
 

@@ -146,10 +146,12 @@ def fees_worth_collecting(
     enough = max(thresholds.fees_usd, thresholds.fees_gas_multiple * gas)
     if fees < enough * (_STILL_WORTH if standing else 1):
         return None
+    # What was taken out of a range of v3 waits with its fees until both are collected.
+    what = "to collect" if situation.position.is_v3 else "of fees to collect"
     return Finding(
         AlertKind.FEES_WORTH_COLLECTING,
         Severity.INFO,
-        f"{situation.name} has {usd(fees)} of fees to collect; collecting costs about {usd(gas)}.",
+        f"{situation.name} has {usd(fees)} {what}; collecting costs about {usd(gas)}.",
         "the fees are worth the gas of collecting them",
         situation.command("collect"),
         {"feesUsd": round(fees, 2), "gasUsd": round(gas, 4)},

@@ -48,6 +48,8 @@ class V3Reader:
         self._told: dict[Call, CallOutcome] = {}
         self._owners: dict[Address, tuple[int, ...]] = {}
         """With the tokens each is remembered to hold."""
+        self._strangers: set[Address] = set()
+        """Those of whom nothing is remembered."""
         self._named: set[int] = set()
         self._places: dict[int, V3Place] = {}
         """As remembered."""
@@ -56,7 +58,10 @@ class V3Reader:
         """Read all that these wallets hold."""
         for owner in owners:
             if owner not in self._owners:
-                self._owners[owner] = self._memory.v3_held(owner)
+                held = self._memory.v3_held(owner)
+                self._owners[owner] = held or ()
+                if held is None:
+                    self._strangers.add(owner)
         self._recall(token_id for held in self._owners.values() for token_id in held)
 
     def name(self, numbers: Iterable[int]) -> None:
@@ -124,11 +129,11 @@ class V3Reader:
                 yield from place_calls(self._contracts.factory, manager, place).all
 
     def _count(self, owner: Address) -> int:
-        """How many tokens of a wallet to ask for: as it holds, or as it held and one more."""
+        """How many tokens of a wallet to ask for: as it holds, or as it held when last seen."""
         told = self._told.get(balance_call(self._contracts.position_manager, owner))
         if told is not None:
             return min(self._balance(told), _MOST)
-        return len(self._owners[owner]) + 1 if self._owners[owner] else _FIRST_GUESS
+        return _FIRST_GUESS if owner in self._strangers else len(self._owners[owner])
 
     def _balance(self, outcome: CallOutcome) -> int:
         if self._may_be_absent and outcome.success and not outcome.data:

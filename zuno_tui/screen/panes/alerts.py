@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 
-from chain.positions.reference import position_label
+from chain.positions.reference import is_v3, position_label
 from zuno_tui.present.views import AlertRow, AlertsView
 from zuno_tui.present.words import round_usd, screen_words
 from zuno_tui.screen.keys import ALERTS
@@ -201,9 +201,9 @@ def gathered(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
 
 def _waits_for_fees(row: AlertRow, now: float) -> bool:
     muted = row.muted_until is not None and row.muted_until > now
-    return (
-        row.fees is not None and row.state in ("open", "reopened") and not muted and not row.place
-    )
+    elsewhere = row.place or (row.token_id is not None and is_v3(row.token_id))
+    waiting = row.state in ("open", "reopened") and not muted
+    return row.fees is not None and waiting and not elsewhere
 
 
 def _message(row: AlertRow) -> str:
