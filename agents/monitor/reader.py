@@ -32,7 +32,8 @@ from chain.pools.hook_targets import passes_calls_on, read_hook_targets
 from chain.positions.custody import OWNER, about, decode_owner
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources, price_words, read_values
-from chain.positions.reference import is_v3, token_id_of
+from chain.positions.performance import V3_UNREAD
+from chain.positions.reference import is_v3, position_label, token_id_of
 from chain.read.block_reader import OneBlock, sound_answers
 from chain.read.gas import Weight, read_gas_cost
 from chain.rpc import requests
@@ -184,6 +185,13 @@ class WatchReader:
         losses = await self._losses.read(
             [position for position in of_v4 if with_loss(position.token_id)], now
         )
+        unjudged = {
+            position.token_id: f"The loss of {position_label(position.token_id)} is unknown:"
+            f" {V3_UNREAD.reason}."
+            for position in provided
+            if position.is_v3 and with_loss(position.token_id)
+        }
+        losses = losses._replace(unknown={**losses.unknown, **unjudged})
         references = {number: one for wallet in sought for number, one in wallet.depths.items()}
         depths = await read_reference_depths(client, network, head, of_v4, references)
         hook_targets = await read_hook_targets(client.at(head), sorted(hooks))
