@@ -24,6 +24,7 @@ from tests.fakes.providers.virtual_market import (
     change_log,
     log_of,
 )
+from tests.fakes.providers.virtual_v3 import VirtualV3
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +50,7 @@ _FEES = {
     abi.selector("gasEstimateL1Component(address,bool,bytes)"),
 }
 _STRANGER = "0x" + "57" * 20
+_OTHER_TOKEN = "0x" + "77" * 20
 _FIRST_IDS = 100
 """Opened in the first block."""
 _SPAN = (TICK - 1_000, TICK + 1_000)
@@ -83,6 +85,8 @@ class VirtualChain:
         contracts = self.network.contracts
         stable = self.network.stable or "0x" + "99" * 20
         self._key = PoolKey(NATIVE, stable, 500, 10, NATIVE)
+        tokens = min(stable, _OTHER_TOKEN), max(stable, _OTHER_TOKEN)
+        self.v3 = None if self.network.v3 is None else VirtualV3(self.network.v3, tokens)
         self._manager = contracts.position_manager
         self._pool_manager = contracts.pool_manager
         self._market = VirtualMarket(self.swaps_a_day, self.network.block_seconds)
@@ -265,9 +269,9 @@ class VirtualChain:
 
     def _call(self, to: Address, data: bytes, at: int) -> tuple[bool, bytes]:
         selector, given = data[:4], data[4:]
-        if self.network.v3 is not None and to == self.network.v3.position_manager:
-            # Nobody has a position of v3 here.
-            return selector == _BALANCE, bytes(_WORD) if selector == _BALANCE else b""
+        of_v3 = None if self.v3 is None else self.v3.call(to, data)
+        if of_v3 is not None:
+            return of_v3
         if selector == _AGGREGATE:
             return True, self._aggregate(given, at)
         number = int.from_bytes(given[:_WORD], "big")

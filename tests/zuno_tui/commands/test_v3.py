@@ -10,7 +10,7 @@ import pytest
 from chain.contracts.networks import network_named
 from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.catalog.command import flat
+from zuno_tui.catalog.command import Intent, flat
 from zuno_tui.catalog.intents import Inspect, Recommend
 from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.position_actions import ClosePosition
@@ -148,8 +148,7 @@ def test_no_command_takes_a_position_of_v3_unless_it_says_so() -> None:
     assert taking == ANSWER
     for command in _with_positions():
         names = {argument.value_name for argument in flat(command.intent.arguments)}
-        asked = _Asked()
-        setattr(asked, *(("token_ids", (7, -7)) if "token_ids" in names else ("token_id", -7)))
+        asked = _OfSeveral() if "token_ids" in names else _OfOne()
         if command.name in ANSWER:
             refuse_v3(command, asked, network)
             continue
@@ -159,8 +158,12 @@ def test_no_command_takes_a_position_of_v3_unless_it_says_so() -> None:
             refuse_v3(command, asked, network)
 
 
-class _Asked:
-    """As far as a refusal looks at what is asked."""
+class _OfOne(Intent, frozen=True):
+    token_id: int = -7
+
+
+class _OfSeveral(Intent, frozen=True):
+    token_ids: tuple[int, ...] = (7, -7)
 
 
 @pytest.mark.pure
