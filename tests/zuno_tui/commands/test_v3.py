@@ -16,7 +16,7 @@ from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.position_actions import ClosePosition
 from zuno_tui.desk.events import DetailReady, PositionsChanged, Said
 from zuno_tui.present.only_read import OnlyReadError, page_of, refuse_v3
-from zuno_tui.prompt.context import PhraseContext
+from zuno_tui.prompt.context import PhraseContext, SpokenPosition
 from zuno_tui.prompt.interpret import interpret
 
 if TYPE_CHECKING:
@@ -198,3 +198,35 @@ async def test_the_desk_shows_both_and_refuses_what_is_for_v4(
             await desk.ask(intent)
             said = await desk.until(Said, since=place)
             assert said.words.startswith("3:4 is a Uniswap v3 position")
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize(
+    "said",
+    [
+        "please close 3:12 and 26",
+        "take half out of 3:12",
+        "close all my positions",
+        "collect everything",
+        "how is 3:12 doing",
+        "what should i do with 3:12",
+        "mute alerts for 3:12 for 2h",
+    ],
+)
+def test_a_sentence_never_takes_one_protocol_for_the_other(said: str) -> None:
+    """Position 12 of v4 is held, and 12 of v3 is not 12 of v4."""
+    held = tuple(SpokenPosition(number, "WETH/USDC", "0.3%", "in range") for number in (3, 12, 26))
+    context = PhraseContext(positions=(3, 12, 26), held=held, alerts=("1",), alerts_of=(("1", 12),))
+    meant = interpret(said, context, registry())
+    numbers = {
+        one
+        for intent in meant.intents
+        for one in (getattr(intent, "token_id", None), *getattr(intent, "token_ids", ()))
+    }
+    lines = " ".join(word for line in meant.lines for word in line.split())
+    if "3:12" in said:
+        assert not {3, 12} & numbers
+        assert not {"3", "12", "#3", "#12", "1"} & set(lines.split())
+    else:
+        assert not [one for one in numbers if isinstance(one, int) and one < 0]
+        assert "3:" not in lines
