@@ -19,7 +19,7 @@ from chain.math.liquidity import Amounts
 from chain.positions.by_day import HourOfRange, hours_of_range
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import NOT_ADDED_UP
-from chain.positions.profit import SinceEntry, unknown_entry
+from chain.positions.v3.changes import v3_since_entry
 from chain.prices.price import WorthUnit
 from chain.read.block_reader import sound_answers
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolId
     from chain.history.hours import PoolHours
     from chain.positions.overview import Sources
+    from chain.positions.profit import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import PriceBook
     from chain.tokens import Token
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 PATH_STEP = 15 * 60
 """Seconds between two prices of the last day's path."""
 
-V3_UNREAD = Unknown("the past of v3 positions is not read yet")
+V3_UNREAD = Unknown("the swaps of v3 pools are not read yet")
 
 
 class DailyResult(Struct, frozen=True):
@@ -124,12 +125,14 @@ class Gains(Struct, frozen=True):
 
 
 async def read_performance(sources: Sources, snapshots: Sequence[PositionSnapshot]) -> Performance:
-    """All of one snapshot; what positions of v3 did is not known."""
+    """All of one snapshot; of positions of v3 without what their last day brought."""
     client, network, store = sources.client, sources.network, sources.store
-    unread = {one.token_id: one for one in snapshots if one.is_v3}
+    of_v3 = [one for one in snapshots if one.is_v3]
     snapshots = [one for one in snapshots if not one.is_v3]
-    accounts = {number: unknown_entry(one, V3_UNREAD) for number, one in unread.items()}
-    daily = {number: DailyResult(number, 0, V3_UNREAD, V3_UNREAD, V3_UNREAD) for number in unread}
+    accounts = await v3_since_entry(client, network, of_v3)
+    daily = {
+        one.token_id: DailyResult(one.token_id, 0, V3_UNREAD, V3_UNREAD, V3_UNREAD) for one in of_v3
+    }
     if not snapshots:
         return Performance(accounts, daily)
     changes = ChangeMemory(store, network, sources.clock)

@@ -182,9 +182,10 @@ class PositionPage:
     def _since_entry(self) -> Iterator[tuple[str, str]]:
         account, unit = self._account, self._unit
         if self._position.is_v3:
-            yield "since entry", _or_reason(account.deposited, lambda both: self._both(*both))
             yield "to act", f"Uniswap's page: {page_of(self._position.token_id, self._network)}"
-            return
+            if isinstance(account.age_seconds, Unknown):
+                yield "since entry", f"{UNKNOWN}: {account.age_seconds.reason}"
+                return
         won = self._gains
         yield "opened", f"{_or_reason(account.age_seconds, age_text)} ago"
         yield "put in", self._amounts(account.deposited)
@@ -197,7 +198,9 @@ class PositionPage:
         )
         yield (
             "24 h",
-            f"{short_gain(won.net_a_day, unit)} = fees {worth(won.fees_a_day, unit)}"
+            f"{UNKNOWN}: {V3_UNREAD.reason}"
+            if self._position.is_v3
+            else f"{short_gain(won.net_a_day, unit)} = fees {worth(won.fees_a_day, unit)}"
             f" less LVR {worth(won.lvr_a_day, unit)},"
             f" over {self._daily.measured_seconds // HOUR} closed hours",
         )

@@ -6,21 +6,28 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.base.quantity import Known
 from chain.devnet.world.accounts import ARBITRAGEUR, DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR
 from chain.devnet.world.deployment import USDC, USDT, WETH
 from chain.devnet.world.pools import WETH_USDC
+from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.batch_reader import read_positions
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources, price_words, read_one, read_overview
+from chain.positions.performance import read_performance
+from chain.positions.profit import worth
 from chain.positions.reference import v3_number
 from chain.positions.snapshot import RangeStatus
+from chain.positions.v3.changes import NARROW
 from chain.prices.price import WorthUnit
 from chain.rpc.client import RpcClient
+from chain.rpc.endpoint import KnownRange
 from tests.chain.between import Door
 from tests.chain.v3_moves import V3Moves
 
 if TYPE_CHECKING:
+    from chain.base.quantity import Quantity
     from chain.positions.search import WalletPositions
     from chain.positions.snapshot import PositionSnapshot
     from tests.chain.conftest import Desk
@@ -198,3 +205,84 @@ async def test_three_hundred_positions(desk: Desk, v3: V3Moves) -> None:
         v3.mint_many(MEDIUM_PROVIDER, PAIR, ranges, (10**16, 10**8), COLLECTOR)
     wallet = await wallet_of(desk, COLLECTOR)
     assert (wallet.found, wallet.balance_of) == (300, 300)
+
+
+async def test_since_entry_is_what_went_in_and_came_out(desk: Desk, v3: V3Moves) -> None:
+    here, pair = NEIGHBOUR, PAIR
+    token_id = v3.mint(
+        MEDIUM_PROVIDER, pair, (-196_200, -193_800), (5 * 10**18, 2 * 10**10), here.address
+    )
+    opened = await one_of(desk, token_id)
+    trade(v3)
+    v3.decrease(here, token_id, opened.liquidity // 3)
+    part = await one_of(desk, token_id)
+    before = v3.moves.balances(opened.pool.key, here.address)
+    v3.collect(here, token_id)
+    paid = [
+        after - then
+        for after, then in zip(
+            v3.moves.balances(opened.pool.key, here.address), before, strict=True
+        )
+    ]
+    trade(v3)
+    again = await one_of(desk, token_id)
+    v3.decrease(here, token_id, again.liquidity // 2)
+    now = await one_of(desk, token_id)
+    performance = await read_performance(sources_of(desk), [now])
+    account = performance.accounts[now.token_id]
+    assert [change.liquidity_delta for change in account.changes] == [
+        opened.liquidity,
+        -(opened.liquidity // 3),
+        0,
+        -(again.liquidity // 2),
+    ]
+    deposited, withdrawn, earned = (
+        known(account.deposited),
+        known(account.withdrawn),
+        known(account.fees_earned),
+    )
+    # The pool rounds what it takes up, and what it pays down.
+    assert [put_in - held for put_in, held in zip(deposited, amounts_of(opened), strict=True)] in (
+        [0, 0],
+        [1, 1],
+        [0, 1],
+        [1, 0],
+    )
+    assert (part.fees0, part.fees1) == tuple(paid)
+    for place in (0, 1):
+        unpaid = (now.fees0, now.fees1)[place]
+        assert withdrawn[place] + earned[place] == paid[place] + unpaid
+        assert earned[place] > 0
+    price = now.pool.sqrt_price_x96
+    gained = sum(
+        worth(Amounts(*amounts), price) * sign
+        for amounts, sign in (
+            (amounts_of(now), 1),
+            ((now.fees0, now.fees1), 1),
+            (tuple(paid), 1),
+            (deposited, -1),
+        )
+    )
+    assert isinstance(account.against_holding, Known)
+    assert account.against_holding.value == gained
+    assert isinstance(account.gas, Known)
+    assert account.gas.value > 0
+
+
+def amounts_of(one: PositionSnapshot) -> tuple[int, int]:
+    return one.amount0, one.amount1
+
+
+def known(value: Quantity[Amounts]) -> Amounts:
+    assert isinstance(value, Known)
+    return value.value
+
+
+async def test_an_endpoint_of_few_blocks_says_so(desk: Desk, v3: V3Moves) -> None:
+    token_id = v3.mint(MEDIUM_PROVIDER, STABLES, (-9, 9), (10**6, 10**6), DEMO_WALLET.address)
+    one = await one_of(desk, token_id)
+    desk.client.learn_log_range(KnownRange(5, most=True))
+    performance = await read_performance(sources_of(desk), [one])
+    account = performance.accounts[one.token_id]
+    assert account.changes == ()
+    assert account.deposited == NARROW

@@ -76,7 +76,8 @@ def test_the_same_number_names_two_positions(zuno: CommandLine, there: tuple[str
     assert (three["tokenId"], three["protocol"]) == ("3:4", "v3")
     assert (four["tokenId"], four["protocol"]) == ("4", "v4")
     assert three["poolId"] != four["poolId"]
-    assert three["sinceEntry"]["unknown"] == ["the past of v3 positions is not read yet"]
+    assert three["daily"]["unknown"] == ["the swaps of v3 pools are not read yet"]
+    assert three["sinceEntry"]["unknown"] == []
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ def test_alerts_name_the_protocol_and_thresholds_find_it(
     assert [one["kind"] for one in mine] == ["out_of_range"]
     assert mine[0]["nextCommand"].endswith("inspect 3:4")
     assert not [one for one in alerts if one["positionId"] == "4"]
-    unjudged = "The loss of 3:4 is unknown: the past of v3 positions is not read yet."
+    unjudged = "The loss of 3:4 is unknown: the swaps of v3 pools are not read yet."
     assert unjudged in polled.words + polled.out
 
 

@@ -448,7 +448,7 @@ def elsewhere(plan: PlanView | None, selected: int | None) -> str:
     if plan.result is not None and plan.result.new_token_id == selected:
         return ""
     about = f"Plan for {position_label(plan.token_id)}."
-    if selected is None or is_v3(selected):
+    if is_v3(selected):
         return about
     return f"{about} You are on {position_label(selected)}: press r for its own plan."
 
