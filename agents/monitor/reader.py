@@ -11,14 +11,14 @@ from msgspec import Struct, field
 
 from agents.monitor.rules.baseline import DepthReference, read_reference_depths
 from agents.monitor.rules.thresholds import still_fresh
-from agents.monitor.rules.worth_risks import Losses, LossReader
+from agents.monitor.rules.worth_risks import Losses, LossReader, share_lost
 from agents.numbers.costs import GAS_UNITS, CostedRecipe
 from chain.base.quantity import Unknown
 from chain.base.units import HOUR
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.v3_pool import V3PoolKey
 from chain.history.block_times import interpolated, read_headers, spread
-from chain.history.end_ticks import EndTicks, read_end_ticks
+from chain.history.end_ticks import EndTicks, read_end_ticks, read_v3_end_ticks
 from chain.history.events import FeeTerms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.history.volatility import (
@@ -32,8 +32,8 @@ from chain.pools.hook_targets import passes_calls_on, read_hook_targets
 from chain.positions.custody import OWNER, about, decode_owner
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources, price_words, read_values
-from chain.positions.performance import V3_UNREAD
-from chain.positions.reference import is_v3, position_label, token_id_of
+from chain.positions.reference import is_v3, token_id_of
+from chain.positions.v3.changes import v3_since_entry
 from chain.read.block_reader import OneBlock, sound_answers
 from chain.read.gas import Weight, read_gas_cost
 from chain.rpc import requests
@@ -185,13 +185,9 @@ class WatchReader:
         losses = await self._losses.read(
             [position for position in of_v4 if with_loss(position.token_id)], now
         )
-        unjudged = {
-            position.token_id: f"The loss of {position_label(position.token_id)} is unknown:"
-            f" {V3_UNREAD.reason}."
-            for position in provided
-            if position.is_v3 and with_loss(position.token_id)
-        }
-        losses = losses._replace(unknown={**losses.unknown, **unjudged})
+        losses = await self._with_v3(
+            losses, [one for one in provided if one.is_v3 and with_loss(one.token_id)]
+        )
         references = {number: one for wallet in sought for number, one in wallet.depths.items()}
         depths = await read_reference_depths(client, network, head, of_v4, references)
         hook_targets = await read_hook_targets(client.at(head), sorted(hooks))
@@ -210,6 +206,20 @@ class WatchReader:
             )
             for wallet, missed in zip(wallets, gone, strict=True)
         )
+
+    async def _with_v3(self, losses: Losses, positions: Sequence[PositionSnapshot]) -> Losses:
+        """With those of v3, whose past is read at every poll: few have a level of their own."""
+        sources = self.sources
+        try:
+            accounts = await v3_since_entry(sources.client, sources.network, positions)
+        except RpcError as error:
+            words = f"No loss could be judged: {error.sentence}"
+            unknown = {one.token_id: words for one in positions}
+            return losses._replace(unknown={**losses.unknown, **unknown})
+        judged = {one.token_id: share_lost(one, accounts[one.token_id]) for one in positions}
+        shares = {number: one for number, one in judged.items() if not isinstance(one, str)}
+        unknown = {number: one for number, one in judged.items() if isinstance(one, str)}
+        return Losses({**losses.shares, **shares}, {**losses.unknown, **unknown})
 
     async def _end_ticks(
         self, sought: Sequence[Sought], wallets: Sequence[WalletPositions], head: Block
@@ -260,7 +270,7 @@ class WatchReader:
         landmarks: Sequence[tuple[int, str]],
         head: Block,
     ) -> EndTicks | None:
-        """Of v3, and from an endpoint that gives no logs, the ticks at the head alone."""
+        """From an endpoint that gives no logs the ticks at the head alone."""
         client, network = self.sources.client, self.sources.network
         of_v3 = {key: one for key, one in pools.items() if isinstance(one.key, V3PoolKey)}
         at_head = {key: [(head.number, one.tick)] for key, one in pools.items()}
@@ -276,7 +286,12 @@ class WatchReader:
             return EndTicks(at_head, since)
         if ticks is None or not of_v3:
             return ticks
-        return EndTicks({**ticks.of_pools, **{key: at_head[key] for key in of_v3}}, ticks.since)
+        swapped = await read_v3_end_ticks(client, of_v3.keys(), ticks.since, head)
+        told = {
+            key: [*(tick for tick in swapped.get(key, ()) if tick[0] < head.number), *at_head[key]]
+            for key in of_v3
+        }
+        return EndTicks({**ticks.of_pools, **told}, ticks.since)
 
     async def times(
         self, blocks: Iterable[int], known: Sequence[tuple[int, int]]

@@ -116,10 +116,11 @@ class LossReader:
         account = self._accounts.get(position.token_id)
         if account is None:
             return self._trouble
-        return _share_lost(position, since_entry(position, account.changes))
+        return share_lost(position, since_entry(position, account.changes))
 
 
-def _share_lost(position: PositionSnapshot, account: SinceEntry) -> float | str:
+def share_lost(position: PositionSnapshot, account: SinceEntry) -> float | str:
+    """Of what went in at present prices, or why it is not known."""
     gained, deposited = account.against_holding, account.deposited
     if isinstance(gained, Unknown):
         return f"The loss of {position_label(position.token_id)} is unknown: {gained.reason}."
