@@ -25,9 +25,12 @@ def embedded_chain(
     speed: float = 0,
     port: int = 0,
     chain_id: int | None = None,
+    v3: bool = False,
 ) -> Iterator[DevnetReady]:
     """A chain for as long as the block lasts; it ends with us, however we end."""
-    arguments = devnet_arguments(seed=seed, world=world, speed=speed, port=port, chain_id=chain_id)
+    arguments = devnet_arguments(
+        seed=seed, world=world, speed=speed, port=port, chain_id=chain_id, v3=v3
+    )
     stdin, ending = os.pipe()
     ready, stdout = os.pipe()
     child = fork_server().start(

@@ -11,13 +11,14 @@ from msgspec import Struct, field
 
 from agents.monitor.rules.baseline import DepthReference, read_reference_depths
 from agents.monitor.rules.thresholds import still_fresh
-from agents.monitor.rules.worth_risks import Losses, LossReader
+from agents.monitor.rules.worth_risks import Losses, LossReader, share_lost
 from agents.numbers.costs import GAS_UNITS, CostedRecipe
 from chain.base.quantity import Unknown
 from chain.base.units import HOUR
 from chain.contracts.networks import NATIVE, Address
+from chain.contracts.v3_pool import V3PoolKey
 from chain.history.block_times import interpolated, read_headers, spread
-from chain.history.end_ticks import EndTicks, read_end_ticks
+from chain.history.end_ticks import EndTicks, read_end_ticks, read_v3_end_ticks
 from chain.history.events import FeeTerms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.history.volatility import (
@@ -31,6 +32,8 @@ from chain.pools.hook_targets import passes_calls_on, read_hook_targets
 from chain.positions.custody import OWNER, about, decode_owner
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources, price_words, read_values
+from chain.positions.reference import is_v3, token_id_of
+from chain.positions.v3.changes import v3_since_entry
 from chain.read.block_reader import OneBlock, sound_answers
 from chain.read.gas import Weight, read_gas_cost
 from chain.rpc import requests
@@ -39,6 +42,7 @@ from chain.tokens.token import listed_token
 
 if TYPE_CHECKING:
     from agents.monitor.alerts.store_page import WatchCursor
+    from chain.contracts.networks import Network
     from chain.contracts.pool_key import PoolId
     from chain.positions.search import WalletPositions
     from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
@@ -155,12 +159,14 @@ class WatchReader:
             also=price_words(network, _COIN),
             between_logs=LOGS_KEPT_SECONDS,
             follow_leaving=True,
+            with_v3=True,
         )
         wallets = await discovery.read_all([wallet.owner for wallet in sought])
         head, words = wallets[0].block, wallets[0].words
         positions = [position for wallet in wallets for position in wallet.positions]
         provided = [position for position in positions if position.liquidity]
         tokens, prices = await read_values(sources, positions, words, beside=_COIN)
+        of_v4 = [position for position in provided if not position.is_v3]
         pools = {position.pool.pool_id: position.pool for position in provided}
         ticks = await self._end_ticks(sought, wallets, head)
         self._seen = SeenPools(head, pools)
@@ -177,10 +183,13 @@ class WatchReader:
         await self._renew_gas(now)
         owners = await self._owners(head, sorted(set().union(*gone)))
         losses = await self._losses.read(
-            [position for position in provided if with_loss(position.token_id)], now
+            [position for position in of_v4 if with_loss(position.token_id)], now
+        )
+        losses = await self._with_v3(
+            losses, [one for one in provided if one.is_v3 and with_loss(one.token_id)]
         )
         references = {number: one for wallet in sought for number, one in wallet.depths.items()}
-        depths = await read_reference_depths(client, network, head, provided, references)
+        depths = await read_reference_depths(client, network, head, of_v4, references)
         hook_targets = await read_hook_targets(client.at(head), sorted(hooks))
         return tuple(
             Reading(
@@ -197,6 +206,20 @@ class WatchReader:
             )
             for wallet, missed in zip(wallets, gone, strict=True)
         )
+
+    async def _with_v3(self, losses: Losses, positions: Sequence[PositionSnapshot]) -> Losses:
+        """With those of v3, whose past is read at every poll: few have a level of their own."""
+        sources = self.sources
+        try:
+            accounts = await v3_since_entry(sources.client, sources.network, positions)
+        except RpcError as error:
+            words = f"No loss could be judged: {error.sentence}"
+            unknown = {one.token_id: words for one in positions}
+            return losses._replace(unknown={**losses.unknown, **unknown})
+        judged = {one.token_id: share_lost(one, accounts[one.token_id]) for one in positions}
+        shares = {number: one for number, one in judged.items() if not isinstance(one, str)}
+        unknown = {number: one for number, one in judged.items() if isinstance(one, str)}
+        return Losses({**losses.shares, **shares}, {**losses.unknown, **unknown})
 
     async def _end_ticks(
         self, sought: Sequence[Sought], wallets: Sequence[WalletPositions], head: Block
@@ -249,14 +272,26 @@ class WatchReader:
     ) -> EndTicks | None:
         """From an endpoint that gives no logs the ticks at the head alone."""
         client, network = self.sources.client, self.sources.network
+        of_v3 = {key: one for key, one in pools.items() if isinstance(one.key, V3PoolKey)}
+        at_head = {key: [(head.number, one.tick)] for key, one in pools.items()}
         try:
-            return await read_end_ticks(client, network, pools.keys(), landmarks, head)
+            ticks = await read_end_ticks(
+                client, network, pools.keys() - of_v3.keys(), landmarks, head
+            )
         except RpcRefused:
             number, block_hash = landmarks[0]
             since = await client.ask(requests.block(number))
             if since is None or since.hash != block_hash:
                 return None
-            return EndTicks({key: [(head.number, one.tick)] for key, one in pools.items()}, since)
+            return EndTicks(at_head, since)
+        if ticks is None or not of_v3:
+            return ticks
+        swapped = await read_v3_end_ticks(client, of_v3.keys(), ticks.since, head)
+        told = {
+            key: [*(tick for tick in swapped.get(key, ()) if tick[0] < head.number), *at_head[key]]
+            for key in of_v3
+        }
+        return EndTicks({**ticks.of_pools, **told}, ticks.since)
 
     async def times(
         self, blocks: Iterable[int], known: Sequence[tuple[int, int]]
@@ -277,8 +312,9 @@ class WatchReader:
             return {}
         network = self.sources.network
         here = OneBlock(self.sources.client, network, block.hash)
-        manager = network.contracts.position_manager
-        answers = await here.read([about(manager, OWNER, number) for number in gone])
+        answers = await here.read(
+            [about(_manager(network, number), OWNER, token_id_of(number)) for number in gone]
+        )
         with sound_answers():
             owners = map(decode_owner, answers.outcomes)
             return dict(zip(gone, owners, strict=True))
@@ -311,7 +347,11 @@ class WatchReader:
             pool: await read_volatility(sources.coingecko, network, one.key, None, now=now)
             for pool, one in pools.items()
         }
-        unmarketed = [pool for pool, one in found.items() if one.step is not VolatilityStep.MARKET]
+        unmarketed = [
+            pool
+            for pool, one in found.items()
+            if one.step is not VolatilityStep.MARKET and not isinstance(pools[pool].key, V3PoolKey)
+        ]
         if unmarketed:
             hours = await read_hours(
                 sources.client,
@@ -362,3 +402,10 @@ def refuse_the_past(head: Block, cursor: WatchCursor | None, *, live: bool) -> N
     if live and cursor is not None and head.number < cursor.block:
         age = float(cursor.time - head.timestamp)
         raise StaleHead(head.number, age, 0.0, endpoint="the RPC")
+
+
+def _manager(network: Network, number: int) -> Address:
+    """Who knows whose a position is."""
+    if is_v3(number) and network.v3 is not None:
+        return network.v3.position_manager
+    return network.contracts.position_manager

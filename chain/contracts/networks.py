@@ -46,6 +46,13 @@ class Contracts(Struct, frozen=True):
     """The code an account may be lent to, so that it carries out batches."""
 
 
+class V3Contracts(Struct, frozen=True):
+    """Uniswap v3, which is read beside v4 and never signed for."""
+
+    factory: Address
+    position_manager: Address
+
+
 class Network(Struct, frozen=True):
     name: str
     title: str
@@ -76,6 +83,7 @@ class Network(Struct, frozen=True):
     """Whose positions to show when nobody is named: the demo wallet on the embedded chain."""
     token_list: str
     """Whose list of tokens is its own: that of the same name, or the first embedded chain's."""
+    v3: V3Contracts | None = None
 
 
 def transaction_url(network: Network, transaction_hash: str) -> str | None:
@@ -163,12 +171,23 @@ def _network(name: str, entry: dict[str, object], common: dict[str, str]) -> Net
         testnet=bool(entry.get("testnet", False)),
         default_address=_optional(entry.get("default_address")),
         token_list=name,
+        v3=_v3(entry.get("v3")),
+    )
+
+
+def _v3(entry: object) -> V3Contracts | None:
+    if entry is None:
+        return None
+    addresses = _table(entry)
+    return V3Contracts(
+        factory=addresses["factory"].lower(),
+        position_manager=addresses["position_manager"].lower(),
     )
 
 
 def _table(value: object) -> dict[str, str]:
     if not isinstance(value, dict):
-        raise TypeError("contracts must be a table in networks.toml")
+        raise TypeError("contracts and v3 must be tables in networks.toml")
     return {str(key): str(item) for key, item in value.items()}
 
 

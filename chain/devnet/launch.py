@@ -46,6 +46,7 @@ async def running_devnet(
     speed: float = 0,
     port: int = 0,
     chain_id: int | None = None,
+    v3: bool = False,
     stderr: int | None = None,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> AsyncIterator[DevnetReady]:
@@ -54,7 +55,7 @@ async def running_devnet(
     What it narrates goes to our own stderr, or to `stderr`: a screen passes DEVNULL.
     """
     child = await asyncio.create_subprocess_exec(
-        *_command(seed=seed, world=world, speed=speed, port=port, chain_id=chain_id),
+        *_command(seed=seed, world=world, speed=speed, port=port, chain_id=chain_id, v3=v3),
         stdin=PIPE,
         stdout=PIPE,
         stderr=stderr,
@@ -83,10 +84,11 @@ def devnet_process(
     speed: float = 0,
     port: int = 0,
     chain_id: int | None = None,
+    v3: bool = False,
     stderr: int | None = None,
 ) -> Iterator[DevnetReady]:
     """The same for callers without an event loop."""
-    command = _command(seed=seed, world=world, speed=speed, port=port, chain_id=chain_id)
+    command = _command(seed=seed, world=world, speed=speed, port=port, chain_id=chain_id, v3=v3)
     with Popen(command, stdin=PIPE, stdout=PIPE, stderr=stderr) as child:  # noqa: S603 - our own
         try:
             while (ready := read_line(child.stdout.readline() if child.stdout else b"")) is None:
@@ -100,13 +102,23 @@ def devnet_process(
                 child.kill()
 
 
-def _command(*, seed: int, world: str, speed: float, port: int, chain_id: int | None) -> list[str]:
-    options = devnet_arguments(seed=seed, world=world, speed=speed, port=port, chain_id=chain_id)
+def _command(
+    *, seed: int, world: str, speed: float, port: int, chain_id: int | None, v3: bool
+) -> list[str]:
+    options = devnet_arguments(
+        seed=seed, world=world, speed=speed, port=port, chain_id=chain_id, v3=v3
+    )
     return [sys.executable, "-m", "chain.devnet", *options]
 
 
 def devnet_arguments(
-    *, seed: int, world: str, speed: float, port: int, chain_id: int | None = None
+    *,
+    seed: int,
+    world: str,
+    speed: float,
+    port: int,
+    chain_id: int | None = None,
+    v3: bool = False,
 ) -> list[str]:
     options: dict[str, object] = {
         "--seed": seed,
@@ -117,7 +129,8 @@ def devnet_arguments(
     if chain_id is not None:
         options["--chain-id"] = chain_id
     # The child watches its stdin, a pipe of ours: should we die, it ends.
-    return [*(str(part) for pair in options.items() for part in pair), "--with-parent"]
+    flags = ("--with-parent", "--v3") if v3 else ("--with-parent",)
+    return [*(str(part) for pair in options.items() for part in pair), *flags]
 
 
 def read_line(

@@ -66,6 +66,8 @@ class LockedPackage(Struct, frozen=True):
 
 class Lock(Struct, frozen=True):
     contracts: tuple[LockedPackage, ...]
+    v3: tuple[LockedPackage, ...]
+    """Uniswap v3, which worlds are written without."""
     anvil: tuple[LockedPackage, ...]
     """One a platform, each with a file called `anvil`."""
     contracts_digest: str
@@ -83,12 +85,12 @@ def bundled_lock() -> Lock:
 
 def read_lock(content: bytes) -> Lock:
     sections = json.loads(content)
-    contracts, anvil = (
+    contracts, v3, anvil = (
         tuple(_locked_package(entry) for entry in sections[section])
-        for section in ("contracts", "anvil")
+        for section in ("contracts", "v3", "anvil")
     )
     digest = hashlib.sha256(json.dumps(sections["contracts"], sort_keys=True).encode())
-    return Lock(contracts, anvil, digest.hexdigest()[:16])
+    return Lock(contracts, v3, anvil, digest.hexdigest()[:16])
 
 
 def _locked_package(entry: Mapping[str, object]) -> LockedPackage:

@@ -33,6 +33,7 @@ from chain.devnet.exchange import DemoExchange
 from chain.devnet.json_rpc import NodeClient, NodeError
 from chain.devnet.live import Clock, LiveWorld
 from chain.devnet.npm_packages import PackageError
+from chain.devnet.v3 import place_v3, v3_codes
 from chain.devnet.world.accounts import DEMO_WALLET, demo_keystore
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.market import MARKET_OPENS
@@ -98,6 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         build_only=options.build_only,
         with_parent=options.with_parent,
         chain_id=options.chain_id,
+        v3=options.v3,
     )
 
 
@@ -110,6 +112,7 @@ def run(
     build_only: bool = False,
     with_parent: bool = False,
     chain_id: int = CHAIN_ID,
+    v3: bool = False,
 ) -> int:
     """Serve until a signal comes, or until stdin ends when living `with_parent`."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
@@ -122,7 +125,8 @@ def run(
         with opened_world(
             seed, world, chain_id=chain_id, port=control.port - 1, progress=progress
         ) as opened:
-            return 0 if build_only else _serve(opened, control, speed=speed, stop=stop)
+            place_v3(opened.node, v3_codes())
+            return 0 if build_only else _serve(opened, control, speed=speed, stop=stop, v3=v3)
     except (AnvilError, NodeError, PackageError, PortError, WorldError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -150,7 +154,7 @@ def _control_beside(port: int) -> ControlServer:
     raise PortError("No two neighbouring ports are free on this machine.")
 
 
-def _serve(world: World, control: ControlServer, *, speed: float, stop: _Stop) -> int:
+def _serve(world: World, control: ControlServer, *, speed: float, stop: _Stop, v3: bool) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.now())
     world.anvil.when_ended(stop.now)
@@ -159,6 +163,8 @@ def _serve(world: World, control: ControlServer, *, speed: float, stop: _Stop) -
     with lock:
         clock = Clock(time.monotonic, 0, speed)
         live = LiveWorld(world, clock)
+        if v3:
+            live.begin_v3()
         clock.set_time(live.head_time)
     exchange = DemoExchange(world.market.path, MARKET_OPENS)
 
@@ -258,6 +264,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--build-only", action="store_true")
     parser.add_argument("--chain-id", type=embedded_chain_id, default=CHAIN_ID)
     parser.add_argument("--with-parent", action="store_true")
+    parser.add_argument("--v3", action="store_true")
     return parser
 
 

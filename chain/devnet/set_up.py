@@ -7,14 +7,15 @@ import sys
 
 from chain.devnet.anvil import AnvilError, find_anvil
 from chain.devnet.npm_packages import PackageError
+from chain.devnet.v3 import v3_codes
 from chain.devnet.world.deployment import contract_codes
 
 
 def main() -> int:
     """A platform without Anvil is told so, and everything but the embedded chain works there."""
     try:
-        codes = contract_codes(os.environ)
-        sys.stderr.write(f"{len(codes)} contracts are in the cache and match npm.lock.json.\n")
+        count = len(contract_codes(os.environ)) + len(v3_codes(os.environ))
+        sys.stderr.write(f"{count} contracts are in the cache and match npm.lock.json.\n")
         sys.stderr.write(f"Anvil: {find_anvil(os.environ).origin}.\n")
     except AnvilError as error:
         sys.stderr.write(f"{error}\n")

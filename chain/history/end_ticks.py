@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.contracts import abi
 from chain.history.block_times import check_unmoved
 from chain.history.events import SWAP, swap_event
 from chain.read.block_reader import expected, sound_answers
 from chain.read.logs import NARROWABLE, scan_logs
 from chain.rpc import requests
-from chain.rpc.errors import RpcError
+from chain.rpc.errors import RpcError, RpcRefused
 from chain.rpc.records import Block, Log, LogFilter
 
 if TYPE_CHECKING:
-    from chain.contracts.networks import Network
+    from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolId
     from chain.rpc.client import RpcClient
 
@@ -116,3 +117,29 @@ async def _still_there(client: RpcClient, landmarks: Sequence[tuple[int, str]]) 
         if outcome is not None and outcome.hash == block_hash:
             return outcome
     return None
+
+
+V3_SWAP = abi.topic("Swap(address,address,int256,int256,uint160,uint128,int24)")
+_V3_SWAP_TYPES = ("int256", "int256", "uint160", "uint128", "int24")
+
+
+async def read_v3_end_ticks(
+    client: RpcClient, pools: Collection[Address], since: Block, head: Block
+) -> dict[PoolId, list[tuple[int, int]]]:
+    """The ticks of v3 pools after each block with a swap; nothing where no logs are to be had.
+
+    Where the price stands at the head is known without them.
+    """
+    if since.number >= head.number:
+        return {}
+    swaps = LogFilter(tuple(sorted(pools)), (V3_SWAP,), since.number + 1, head.number)
+    try:
+        logs = await client.ask(requests.logs(swaps))
+    except (RpcRefused, *NARROWABLE):
+        return {}
+    ticks: dict[PoolId, dict[int, int]] = defaultdict(dict)
+    with sound_answers():
+        for log in sorted(logs, key=lambda log: (log.block_number, log.log_index)):
+            *_, tick = abi.decode(_V3_SWAP_TYPES, log.data)
+            ticks[log.address][log.block_number] = tick
+    return {pool: sorted(told.items()) for pool, told in ticks.items()}

@@ -12,12 +12,14 @@ from chain.contracts.hooks import NO_HOOK
 from chain.positions import custody
 from chain.positions.custody import Custody
 from chain.positions.identity import PositionIdentity, identify, layout_of
+from chain.positions.reference import is_v3
 from chain.positions.snapshot import (
     PoolSnapshot,
     PositionSnapshot,
     pool_snapshot,
     position_snapshot,
 )
+from chain.positions.v3.reader import V3Reader
 from chain.read.block_reader import (
     Answers,
     OneBlock,
@@ -48,23 +50,30 @@ async def read_positions(
     *,
     at: BlockRef = "latest",
 ) -> dict[int, PositionSnapshot]:
-    """Snapshots of those tokens that exist, all at one block.
+    """Snapshots of those tokens of v4 that exist, all at one block.
 
-    One request when the positions are remembered, two when they are met for the first time.
+    What is built, judged and signed is read here, so positions of v3 are not. One request when the
+    positions are remembered, two when they are met for the first time.
     """
+    of_v4 = [token_id for token_id in token_ids if not is_v3(token_id)]
+    if not of_v4:
+        return {}
     gathering = BatchReader(OneBlock(client, network, at), network, memory)
-    await gathering.complete(token_ids)
+    await gathering.complete(of_v4)
     return gathering.snapshots()
 
 
-AlsoWords: TypeAlias = "Callable[[Collection[PositionIdentity]], Iterable[int]]"
-"""Storage words somebody else wants read at the same block, once the positions are known."""
+AlsoWords: TypeAlias = "Callable[[Collection[PositionIdentity], Sequence[Address]], Iterable[int]]"
+"""Storage words somebody else wants read at the same block, once the positions are known.
+
+They are those of v4, and the tokens that positions of v3 are made of.
+"""
 
 Question: TypeAlias = "tuple[Call, Callable[[CallOutcome], None]]"
 """A call, and what to do with its outcome."""
 
 
-def no_more_words(_: Collection[PositionIdentity]) -> Iterable[int]:
+def no_more_words(_: Collection[PositionIdentity], _tokens: Sequence[Address]) -> Iterable[int]:
     return ()
 
 
@@ -96,12 +105,22 @@ class BatchReader:
         self._subscribers: dict[int, Address | None] = {}
         self._words: dict[int, int] = {}
         self._hook_codes: dict[Address, bytes] = {}
+        self.v3 = None if network.v3 is None else V3Reader(network, network.v3, memory)
 
     async def complete(self, token_ids: Iterable[int]) -> None:
         """Ask for what is missing until nothing is, and remember what was met."""
-        wanted = list(token_ids)
-        while any(True for _ in self._questions(wanted)) or self._missing_hooks(wanted):
+        named = list(token_ids)
+        wanted = [token_id for token_id in named if not is_v3(token_id)]
+        if self.v3 is not None:
+            self.v3.name(named)
+        while (
+            any(True for _ in self._questions(wanted))
+            or self._missing_hooks(wanted)
+            or self._missing_of_v3()
+        ):
             await self.advance(wanted)
+        if self.v3 is not None:
+            self.v3.remember()
         self._memory.remember(self._identities.values())
         self._memory.remember_subscribed(
             {token_id for token_id in wanted if self._subscribers.get(token_id)},
@@ -120,6 +139,8 @@ class BatchReader:
         questions = list(self._questions(wanted))
         hooks = self._missing_hooks(wanted)
         codes = [requests.code(hook, self.at.ref) for hook in hooks]
+        if self.v3 is not None:
+            questions += [(call, partial(self.v3.take, call)) for call in self._missing_of_v3()]
         answers = await self.at.read([*calls, *(call for call, _ in questions)], [*beside, *codes])
         with sound_answers():
             for (_, take), outcome in zip(questions, answers.outcomes[len(calls) :], strict=True):
@@ -128,15 +149,25 @@ class BatchReader:
             self._hook_codes[hook] = expected(code, bytes)
         return Answers(answers.outcomes[: len(calls)], answers.beside[: len(beside)])
 
+    def put_v3_off(self) -> None:
+        """Leave positions of v3 for the next reading, which begins with what is known of them."""
+        if self.v3 is not None:
+            with sound_answers():
+                self.v3.remember()
+            self.v3 = None
+
     @property
     def words(self) -> Mapping[int, int]:
         """Every storage word of the PoolManager that was read."""
         return self._words
 
     def snapshots(self) -> dict[int, PositionSnapshot]:
-        """Every position that was gathered and exists, by token id."""
+        """Every position that was gathered and exists, by its number."""
         pools: dict[PoolId, PoolSnapshot] = {}
         found: dict[int, PositionSnapshot] = {}
+        if self.v3 is not None:
+            with sound_answers():
+                found |= self.v3.snapshots(self.at.block)
         manager, words, block = self._position_manager, self._words, self.at.block
         for token_id in sorted(self._identities):
             identity, owner = self._identities[token_id], self._owners[token_id]
@@ -151,6 +182,12 @@ class BatchReader:
                 identity, manager, words, block=block, pool=pool, custody=held
             )
         return found
+
+    def _missing_of_v3(self) -> list[Call]:
+        if self.v3 is None:
+            return []
+        with sound_answers():
+            return self.v3.missing()
 
     def _recall(self, token_ids: Iterable[int]) -> None:
         unmet = [
@@ -225,7 +262,7 @@ class BatchReader:
             if token_id in self._identities
             for slot in layout_of(self._identities[token_id], manager).slots
         )
-        also = self._also(self._identities.values())
+        also = self._also(self._identities.values(), () if self.v3 is None else self.v3.tokens)
         return [slot for slot in itertools.chain(own, also) if slot not in words]
 
     def _missing_hooks(self, token_ids: Iterable[int]) -> list[Address]:

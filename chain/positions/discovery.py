@@ -66,11 +66,13 @@ class Discovery:
         watch: Callable[[SearchProgress], None] = lambda _: None,
         between_logs: float = 0.0,
         follow_leaving: bool = False,
+        with_v3: bool = False,
     ) -> None:
         """Within `between_logs` seconds after logs were last read they are not asked for again.
 
         Positions that came or went are noticed all the same, by their number and their owners;
         strangers who may move them since, only where `follow_leaving` asks for those logs alone.
+        Positions of v3 are counted in where `with_v3` asks for them.
         """
         self._client = client
         self._network = network
@@ -79,6 +81,7 @@ class Discovery:
         self._watch = watch
         self._between_logs = between_logs
         self._follow_leaving = follow_leaving
+        self._with_v3 = with_v3
         self._position_manager = network.contracts.position_manager
         self._searcher = secrets.token_hex(8)
 
@@ -121,7 +124,7 @@ class Discovery:
                 if self._must_be_searched(trail, wallet)
             ]
             if not unfound:
-                return wallets
+                return tuple(wallet.with_v3 for wallet in wallets)
             await self._search(unfound)
 
     def _trails(self, owners: Sequence[Address]) -> list[WalletTrail]:
@@ -150,6 +153,14 @@ class Discovery:
             return self._gives_logs()
         since = wallet.approvals_from
         return bool(wallet.positions) and since is not None and self._affords(since)
+
+    def _is_short(
+        self, trail: WalletTrail, now: Mapping[Address, Holdings], balances: Mapping[Address, int]
+    ) -> bool:
+        """Whether a wallet is sure to be searched, and then read again."""
+        missing, state = balances[trail.owner] - len(now[trail.owner].held), trail.search
+        settled = state is not None and state.is_settled(missing, self._client.labels)
+        return missing > 0 and trail.searches <= _MOST_SEARCHES and not settled
 
     def _gives_logs(self) -> bool:
         known = self._client.log_range
@@ -233,6 +244,8 @@ class Discovery:
         before = {trail.owner: trail.before() for trail in trails}
         at = OneBlock(self._client, self._network)
         gathering = BatchReader(at, self._network, self._memory, self._also)
+        if self._with_v3 and gathering.v3 is not None:
+            gathering.v3.follow(before)
         followed = {trail.owner for trail in trails if trail.follows_logs}
         question = LogDeltaQuestion(self._network, before, followed)
         known = _operators(before)
@@ -248,7 +261,7 @@ class Discovery:
         )
         if not with_logs and any(answer != () for answer in answers.beside):
             return None
-        balances = answers.outcomes[: len(before)]
+        balances = dict(zip(before, map(decode_count, answers.outcomes), strict=False))
         approvals = dict(zip(known, answers.outcomes[len(before) :], strict=True))
         news = question.answered(answers.beside) if with_logs else LogDelta(None, frozenset(), ())
         if news.lost:
@@ -259,6 +272,8 @@ class Discovery:
         logs, block = by_owner(news.logs), at.block
         now = {trail.owner: trail.now(logs.get(trail.owner, ()), block) for trail in trails}
         newcomers = [operator for operator in _operators(now) if operator not in approvals]
+        if any(self._is_short(trail, now, balances) for trail in trails):
+            gathering.put_v3_off()
         if newcomers:
             more = await gathering.advance(_held(now), self._approvals(newcomers))
             approvals |= zip(newcomers, more.outcomes, strict=True)
@@ -279,10 +294,11 @@ class Discovery:
                 ],
                 now[owner],
                 owner=owner,
-                balance_of=decode_count(balance),
+                balance_of=balances[owner],
                 operators=tuple(allowed[owner]),
+                v3=[one for one in snapshots.values() if one.is_v3 and one.owner == owner],
             )
-            for (owner, was), balance in zip(before.items(), balances, strict=True)
+            for owner, was in before.items()
         )
         if not with_logs:
             unchanged = all(wallet.complete and not wallet.unconfirmed for wallet in wallets)
@@ -311,9 +327,11 @@ class Discovery:
         owner: Address,
         balance_of: int,
         operators: tuple[Address, ...],
+        v3: Sequence[PositionSnapshot],
     ) -> WalletPositions:
         mine = tuple(snapshot for snapshot in snapshots if snapshot.owner == owner)
         since = holdings.approvals_from
+        counted = gathering.v3 if self._with_v3 else None
         return WalletPositions(
             owner=owner,
             block=gathering.at.block,
@@ -323,6 +341,8 @@ class Discovery:
             approvals_from=since if since > self._network.first_block else None,
             unconfirmed=tuple(sorted(holdings.held - {position.token_id for position in mine})),
             words=gathering.words,
+            v3=tuple(v3),
+            v3_balance=0 if counted is None else counted.balance(owner),
         )
 
     def _approvals(self, operators: Iterable[tuple[Address, Address]]) -> tuple[Call, ...]:

@@ -11,6 +11,7 @@ from chain.base.store import Store, read_as
 from chain.contracts.pool_key import PoolKey
 from chain.positions.holdings import Holdings
 from chain.positions.identity import PositionIdentity, identify
+from chain.positions.v3.answers import V3Place
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network
@@ -78,6 +79,8 @@ _SUBSCRIBED = "subscribed"
 _SEARCHES = "position search"
 _SEARCHERS = "position searcher"
 _NAMED = "named positions"
+_V3_PLACES = "v3 position"
+_V3_HELD = "v3 holdings"
 
 _CLAIM_SECONDS = 120.0
 """A search that saved nothing for so long is taken for dead."""
@@ -90,6 +93,8 @@ class PositionMemory:
         self._store = store
         self._clock = clock
         self._place = f"{network.chain_id}/{network.contracts.position_manager}"
+        v3_manager = None if network.v3 is None else network.v3.position_manager
+        self._v3_place = f"{network.chain_id}/{v3_manager}"
         self._identities: dict[int, PositionIdentity] = {}
 
     def identities(self, token_ids: Iterable[int]) -> dict[int, PositionIdentity]:
@@ -208,6 +213,33 @@ class PositionMemory:
     def remember_minted(self, blocks: Mapping[int, int]) -> None:
         values = {self._key(token_id): block for token_id, block in blocks.items()}
         self._store.put_many(_MINTED, values, now=self._clock())
+
+    def v3_places(self, token_ids: Iterable[int]) -> dict[int, V3Place]:
+        """Pool and range of those positions of v3 that were met before."""
+        keys = {f"{self._v3_place}/{token_id}": token_id for token_id in token_ids}
+        values = self._store.get_many(_V3_PLACES, keys).items() if keys else ()
+        found = {keys[key]: read_as(V3Place, value) for key, value in values}
+        return {token_id: place for token_id, place in found.items() if place is not None}
+
+    def v3_held(self, owner: Address) -> tuple[int, ...] | None:
+        """The tokens of v3 a wallet had when last seen; None where nobody has looked."""
+        value = self._store.get(_V3_HELD, f"{self._v3_place}/{owner}")
+        return read_as(tuple[int, ...], value)
+
+    def remember_v3(
+        self, places: Mapping[int, V3Place], held: Mapping[Address, tuple[int, ...]]
+    ) -> None:
+        now, known = self._clock(), self.v3_places(places)
+        new = {
+            f"{self._v3_place}/{token_id}": to_builtins(place)
+            for token_id, place in places.items()
+            if known.get(token_id) != place
+        }
+        self._store.put_many(_V3_PLACES, new, now=now)
+        for owner, token_ids in held.items():
+            if self.v3_held(owner) != token_ids:
+                key = f"{self._v3_place}/{owner}"
+                self._store.put(_V3_HELD, key, list(token_ids), now=now)
 
     def _key(self, token_id: int) -> str:
         return f"{self._place}/{token_id}"

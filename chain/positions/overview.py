@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from chain.base.quantity import Quantity, Unknown, combine
 from chain.base.store import Store
+from chain.contracts.v3_pool import V3PoolKey
 from chain.positions.batch_reader import AlsoWords, BatchReader
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory, SearchProgress
@@ -23,6 +24,7 @@ from chain.tokens import Token, read_tokens
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network
+    from chain.contracts.pool_key import PoolKey
     from chain.positions.identity import PositionIdentity
     from chain.positions.search import WalletPositions
     from chain.positions.snapshot import PositionSnapshot
@@ -66,6 +68,12 @@ def currencies(identities: Iterable[PositionIdentity]) -> tuple[Address, ...]:
     return tuple(dict.fromkeys(address for pair in pairs for address in pair))
 
 
+def v4_keys(identities: Iterable[PositionIdentity]) -> tuple[PoolKey, ...]:
+    """The pools that may tell prices: those of v3 are contracts of their own, and not asked."""
+    keys = {identity.pool_id: identity.pool_key for identity in identities}.values()
+    return tuple(key for key in keys if not isinstance(key, V3PoolKey))
+
+
 def price_question(
     network: Network, identities: Collection[PositionIdentity], beside: Sequence[Address] = ()
 ) -> PoolPriceQuestion:
@@ -73,14 +81,14 @@ def price_question(
 
     Their own pools count too.
     """
-    keys = {identity.pool_id: identity.pool_key for identity in identities}.values()
+    keys = v4_keys(identities)
     wanted = with_ether(network, (*currencies(identities), *beside))
     return ask_pool_prices(network, wanted, keys)
 
 
 def price_words(network: Network, beside: Sequence[Address] = ()) -> AlsoWords:
     """Lets a read of positions also read what prices them, at the same block."""
-    return lambda identities: price_question(network, identities, beside).slots
+    return lambda identities, tokens: price_question(network, identities, (*beside, *tokens)).slots
 
 
 def portfolio(
@@ -185,6 +193,7 @@ async def read_overview(
     *,
     watch: Callable[[SearchProgress], None] = lambda _: None,
     between_logs: float = 0.0,
+    with_v3: bool = False,
 ) -> Overview:
     """All of a wallet; one request to the chain when nothing of it is new to the memory."""
     network = sources.network
@@ -195,6 +204,7 @@ async def read_overview(
         also=price_words(network),
         watch=watch,
         between_logs=between_logs,
+        with_v3=with_v3,
     )
     wallet = await discovery.read(owner)
     tokens, prices = await read_values(sources, wallet.positions, wallet.words)

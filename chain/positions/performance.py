@@ -19,6 +19,7 @@ from chain.math.liquidity import Amounts
 from chain.positions.by_day import HourOfRange, hours_of_range
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import NOT_ADDED_UP
+from chain.positions.v3.changes import v3_since_entry
 from chain.prices.price import WorthUnit
 from chain.read.block_reader import sound_answers
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 # still moves, and a rate drawn from minutes would be told as a day.
 PATH_STEP = 15 * 60
 """Seconds between two prices of the last day's path."""
+
+V3_UNREAD = Unknown("the swaps of v3 pools are not read yet")
 
 
 class DailyResult(Struct, frozen=True):
@@ -122,12 +125,18 @@ class Gains(Struct, frozen=True):
 
 
 async def read_performance(sources: Sources, snapshots: Sequence[PositionSnapshot]) -> Performance:
-    """All of one snapshot."""
+    """All of one snapshot; of positions of v3 without what their last day brought."""
     client, network, store = sources.client, sources.network, sources.store
+    of_v3 = [one for one in snapshots if one.is_v3]
+    snapshots = [one for one in snapshots if not one.is_v3]
+    accounts = await v3_since_entry(client, network, of_v3)
+    daily = {
+        one.token_id: DailyResult(one.token_id, 0, V3_UNREAD, V3_UNREAD, V3_UNREAD) for one in of_v3
+    }
     if not snapshots:
-        return Performance({}, {})
+        return Performance(accounts, daily)
     changes = ChangeMemory(store, network, sources.clock)
-    accounts = await ChangeReader(client, network, sources.memory, changes).since_entry(snapshots)
+    accounts |= await ChangeReader(client, network, sources.memory, changes).since_entry(snapshots)
     terms = {
         snapshot.pool.pool_id: FeeTerms(
             snapshot.pool.key.fee, snapshot.pool.protocol_fee, snapshot.pool.key.tick_spacing
@@ -139,7 +148,7 @@ async def read_performance(sources: Sources, snapshots: Sequence[PositionSnapsho
         # The hour that goes on, and one before the day for the price it began with.
         seconds, head = DAY + 2 * HOUR, snapshots[0].block
         hours = await read_given_hours(client, network, terms, seconds, memory=memory, head=head)
-    daily = {
+    daily |= {
         one.token_id: daily_result(one, accounts[one.token_id], hours[one.pool.pool_id])
         for one in snapshots
     }

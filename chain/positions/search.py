@@ -49,6 +49,20 @@ class WalletPositions(Struct, frozen=True):
     """Tokens the logs give to this wallet and `ownerOf` does not."""
     words: Mapping[int, int]
     """Every storage word of the PoolManager that was read at this block, by its slot."""
+    v3: tuple[PositionSnapshot, ...] = ()
+    v3_balance: int = 0
+    """What the wallet has of Uniswap v3, until it is counted in."""
+
+    @property
+    def with_v3(self) -> WalletPositions:
+        """The same with its positions of v3 counted in, after those of v4."""
+        return replace(
+            self,
+            positions=(*self.positions, *self.v3),
+            balance_of=self.balance_of + self.v3_balance,
+            v3=(),
+            v3_balance=0,
+        )
 
     @property
     def found(self) -> int:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from chain.contracts.hooks import HookPassport, hook_passport
 from chain.contracts.storage import decode_slot0
+from chain.contracts.v3_pool import V3PoolKey
 from chain.math.fees import (
     FeeGrowth,
     ProtocolFee,
@@ -21,6 +22,7 @@ from chain.math.fees import (
 )
 from chain.math.liquidity import amounts_for_liquidity
 from chain.positions.identity import PositionIdentity, layout_of
+from chain.positions.reference import is_v3
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 STORAGE = "PoolManager storage"
 CUSTODY = "PositionManager"
+V3_POOL = "the pool's contract"
+V3_CUSTODY = "NonfungiblePositionManager"
 
 
 class RangeStatus(StrEnum):
@@ -56,6 +60,11 @@ class PoolSnapshot(Struct, frozen=True):
     fee_growth: FeeGrowth
     hook: HookPassport
 
+    @property
+    def tier(self) -> int:
+        """What the pool is known by: the whole fee in v3, what providers take now in v4."""
+        return self.key.fee if isinstance(self.key, V3PoolKey) else self.lp_fee
+
     def swap_fee(self, *, zero_for_one: bool) -> int:
         """Pips a swapper pays in this direction, the protocol's share included."""
         return swap_fee(self.protocol_fee.towards(zero_for_one=zero_for_one), self.lp_fee)
@@ -78,7 +87,12 @@ class PositionSnapshot(Struct, frozen=True):
 
     @property
     def token_id(self) -> int:
+        """Its number, which is below zero for a position of v3 (`chain.positions.reference`)."""
         return self.identity.token_id
+
+    @property
+    def is_v3(self) -> bool:
+        return is_v3(self.token_id)
 
     @property
     def owner(self) -> Address:
@@ -107,11 +121,12 @@ class PositionSnapshot(Struct, frozen=True):
     def sources(self) -> dict[str, str]:
         """Where each group of numbers was read, and at which block."""
         at = f"block {self.block.number}"
+        storage, custody = (V3_POOL, V3_CUSTODY) if self.is_v3 else (STORAGE, CUSTODY)
         return {
-            "amounts": f"{STORAGE}, {at}",
-            "fees": f"{STORAGE}, {at}",
-            "price": f"{STORAGE}, {at}",
-            "owner": f"{CUSTODY}.ownerOf, {at}",
+            "amounts": f"{storage}, {at}",
+            "fees": f"{storage}, {at}",
+            "price": f"{storage}, {at}",
+            "owner": f"{custody}.ownerOf, {at}",
         }
 
 

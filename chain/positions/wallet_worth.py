@@ -11,7 +11,15 @@ from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.positions.discovery import Discovery
-from chain.positions.overview import Overview, Sources, Unpriced, currencies, portfolio, tokens_at
+from chain.positions.overview import (
+    Overview,
+    Sources,
+    Unpriced,
+    currencies,
+    portfolio,
+    tokens_at,
+    v4_keys,
+)
 from chain.positions.snapshot import STORAGE
 from chain.prices.ladder import read_prices
 from chain.read.block_reader import OneBlock, settle_in_parts
@@ -87,10 +95,12 @@ async def read_worths(
     unit: WorthUnit,
     *,
     watch: Callable[[SearchProgress], None] = lambda _: None,
+    with_v3: bool = False,
 ) -> tuple[WalletWorth, ...]:
     """All of several wallets at one block, at one price for each token."""
     network = sources.network
-    wallets = await Discovery(sources.client, network, sources.memory, watch=watch).read_all(owners)
+    discovery = Discovery(sources.client, network, sources.memory, watch=watch, with_v3=with_v3)
+    wallets = await discovery.read_all(owners)
     block = wallets[0].block
     identities = [position.identity for wallet in wallets for position in wallet.positions]
     listed = (item.token.address for item in every_listed_token(network))
@@ -105,7 +115,7 @@ async def read_worths(
             wanted,
             coingecko=sources.coingecko,
             at=block.hash,
-            also={identity.pool_id: identity.pool_key for identity in identities}.values(),
+            also=v4_keys(identities),
         ),
     )
 

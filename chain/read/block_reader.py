@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from chain.contracts.abi import AbiError, encode_call, selector
 from chain.contracts.storage import EXTSLOAD, slot_bytes
 from chain.rpc import requests
-from chain.rpc.errors import ErrorKind, Malformed, RateLimited, Reorged, RpcError
+from chain.rpc.errors import ErrorKind, Malformed, RateLimited, Reorged, RpcError, RpcRefused
 from chain.rpc.multicall import Call, CallOutcome, multicall
 from chain.rpc.records import Block, BlockRef
 
@@ -32,6 +32,11 @@ ANSWER_BYTES_PER_REQUEST = 4_000_000
 
 _ASKED_AGAIN = 2
 """How often one block is asked about again where a node answers from another."""
+
+_REQUEST_TOO_LARGE = 413
+
+_Place: TypeAlias = tuple[int, ...]
+"""Where a bundle of calls stands among the others; the halves of one stand in its place."""
 
 _ARB_SYS = "0x0000000000000000000000000000000000000064"
 
@@ -85,8 +90,10 @@ class OneBlock:
 
     async def read(self, calls: Sequence[Call], beside: Sequence[Request[object]] = ()) -> Answers:
         """The outcomes of the calls on this block; `beside` rides in the first request."""
-        waiting = dict(enumerate(_bundles(calls)))
-        done: dict[int, list[CallOutcome]] = {}
+        waiting: dict[_Place, tuple[Call, ...]] = {
+            (place,): bundle for place, bundle in enumerate(_bundles(calls))
+        }
+        done: dict[_Place, list[CallOutcome]] = {}
         others: list[object] | None = None
         while waiting or others is None or self._block is None:
             numbers = list(_fitting(waiting))
@@ -97,6 +104,11 @@ class OneBlock:
             if others is None:
                 others, answers = answers[: len(extra)], answers[len(extra) :]
             for number, answer in zip(numbers, answers, strict=True):
+                if _is_too_large(answer) and len(waiting[number]) > 1:
+                    bundle = waiting.pop(number)
+                    middle = len(bundle) // 2
+                    waiting |= {(*number, 0): bundle[:middle], (*number, 1): bundle[middle:]}
+                    continue
                 outcomes = self._checked(answer, pinned=pinned)
                 if outcomes is not None:
                     done[number] = outcomes
@@ -177,7 +189,12 @@ def _bundles(calls: Sequence[Call]) -> Iterator[tuple[Call, ...]]:
         yield tuple(bundle)
 
 
-def _fitting(waiting: dict[int, tuple[Call, ...]]) -> Iterator[int]:
+def _is_too_large(answer: object) -> bool:
+    """Whether an endpoint takes less at once than all others do."""
+    return isinstance(answer, RpcRefused) and answer.code == _REQUEST_TOO_LARGE
+
+
+def _fitting(waiting: dict[_Place, tuple[Call, ...]]) -> Iterator[_Place]:
     """The first bundles whose answers fit one HTTP response."""
     size = 0
     for number, bundle in waiting.items():

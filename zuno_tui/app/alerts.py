@@ -21,6 +21,7 @@ from agents.monitor.alerts.store import AlertStore
 from chain.base.quantity import Quantity, Unknown
 from chain.base.units import NumeralError, read_numeral, spelled_out
 from chain.contracts.networks import all_networks, network_named
+from chain.positions.reference import position_label
 from chain.prices.ladder import read_prices
 from chain.rpc.errors import RpcError
 from zuno_tui.app.health import WatchHealth, undelivered, watch_health
@@ -214,7 +215,7 @@ def _row(alert: Alert, now: float) -> tuple[str, ...]:
 
 
 def _about(alert: Alert) -> str:
-    position = "" if alert.position_id is None else f" #{alert.position_id}"
+    position = "" if alert.position_id is None else f" {position_label(alert.position_id)}"
     return alert.network + position
 
 

@@ -14,9 +14,11 @@ from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import DAY
 from chain.history.events import FeeTerms
 from chain.history.hour_reader import HourMemory, read_given_hours
+from chain.history.hours import PoolHours
 from chain.positions.by_day import DayMemory, DayOfRange, ResultPoint, result_path, settled_days
 from chain.positions.overview import read_overview
-from chain.positions.performance import Performance, gains, read_performance
+from chain.positions.performance import V3_UNREAD, Performance, gains, read_performance
+from chain.positions.reference import position_label, position_name
 from chain.positions.wallet_worth import read_worths
 from chain.rpc.errors import RpcError
 from chain.tokens.pair import pair_of
@@ -28,7 +30,6 @@ from zuno_tui.present.output import OutputColumn, table
 from zuno_tui.present.words import number, signed_money, worth
 
 if TYPE_CHECKING:
-    from chain.history.hours import PoolHours
     from chain.positions.overview import Overview, Sources
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import WorthUnit
@@ -116,7 +117,7 @@ async def _of_network(
     unit = session.settings.unit
     try:
         async with replace(session, network=target.network).sources() as sources:
-            worths = await read_worths(sources, target.wallets, unit)
+            worths = await read_worths(sources, target.wallets, unit, with_v3=True)
             entries = portfolio_entries(session, target, worths)
             for entry in entries:
                 tell(WalletEarnings(entry))
@@ -158,6 +159,7 @@ async def read_earnings(
                 one.pool.key.fee, one.pool.protocol_fee, one.pool.key.tick_spacing
             )
             for one in held
+            if not one.is_v3
         },
         (days + 1) * DAY,
         memory=HourMemory(sources.store, network, sources.clock),
@@ -166,7 +168,15 @@ async def read_earnings(
     )
     memory = DayMemory(sources.store, network, sources.clock)
     telling = _Telling(sources, overview, performance, unit, memory)
-    return tuple(telling.of(one, hours[one.pool.pool_id]) for one in held)
+    return tuple(
+        telling.of(one, _unread(one) if one.is_v3 else hours[one.pool.pool_id]) for one in held
+    )
+
+
+def _unread(one: PositionSnapshot) -> PoolHours:
+    """The swaps of a pool of v3, of which nothing is known."""
+    now = one.block.timestamp
+    return PoolHours(one.pool.pool_id, now, one.block, (), (), now, unread=V3_UNREAD.reason)
 
 
 def earned_in(days: Sequence[DayOfRange], now: int, count: int) -> tuple[int, int, int]:
@@ -285,13 +295,13 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
     unit = session.settings.unit
     async with session.sources() as sources:
         overview = await read_overview(
-            sources, session.address, unit, watch=telling_progress(session)
+            sources, session.address, unit, watch=telling_progress(session), with_v3=True
         )
         watch = reading_progress(session.narrate)
         found = await read_earnings(sources, overview, unit, _DAYS.get(period, _MOST_DAYS), watch)
     rows = [_row(one, period) for one in found]
     fees, result = known_sum([row.fees for row in rows]), known_sum([row.result for row in rows])
-    missing = [f"#{row.token_id} ({why})" for row in rows if (why := _unknown(row))]
+    missing = [f"{position_label(row.token_id)} ({why})" for row in rows if (why := _unknown(row))]
     basis = _SINCE_ENTRY if period == "all" else _BY_DAY
     return CommandAnswer(
         heading=(
@@ -313,7 +323,7 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
             "missing": list(missing),
             "positions": [
                 {
-                    "tokenId": str(row.token_id),
+                    "tokenId": position_name(row.token_id),
                     "pair": row.pair,
                     "fees": number(row.fees),
                     "result": number(row.result),
@@ -340,7 +350,7 @@ def _unknown(row: PositionEarned) -> str:
 def _cells(row: PositionEarned, unit: WorthUnit) -> tuple[str, ...]:
     days = "" if row.days is None else str(row.days)
     return (
-        str(row.token_id),
+        position_name(row.token_id),
         row.pair,
         worth(row.fees, unit),
         signed_money(row.result, unit),

@@ -73,9 +73,15 @@ class Drill(Struct, frozen=True):
 async def exit_drill(session: Session) -> CommandAnswer:
     async with session.sources() as sources:
         overview = await read_overview(
-            sources, session.address, session.settings.unit, watch=telling_progress(session)
+            sources,
+            session.address,
+            session.settings.unit,
+            watch=telling_progress(session),
+            with_v3=True,
         )
-        drills = [await _try(sources, overview, position) for position in overview.wallet.positions]
+        tried = [position for position in overview.wallet.positions if not position.is_v3]
+        drills = [await _try(sources, overview, position) for position in tried]
+    left_out = len(overview.wallet.positions) - len(tried)
     shut = [drill for drill in drills if not drill.open and drill.position.liquidity]
     held = [drill for drill in drills if drill.position.liquidity]
     warnings = (
@@ -90,6 +96,7 @@ async def exit_drill(session: Session) -> CommandAnswer:
         remarks=(
             f"{len(held) - len(shut)} of {len(held)} positions can be closed now. That would bring "
             f"{money(_total(overview, drills), overview.portfolio.unit)}, gas not counted.",
+            *((f"{left_out} positions of v3 were not tried.",) if left_out else ()),
         ),
         code=FAILED if shut else DONE,
     )

@@ -12,11 +12,19 @@ from chain.base.quantity import Quantity, Unknown
 from chain.base.units import HOUR, age_text
 from chain.contracts.addresses import checksummed
 from chain.positions.overview import OnePosition, read_one
-from chain.positions.performance import Gains, Performance, gains, read_performance
+from chain.positions.performance import (
+    V3_UNREAD,
+    Gains,
+    Performance,
+    gains,
+    read_performance,
+)
+from chain.positions.reference import position_label
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.pools import read_edges
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import range_gauge
+from zuno_tui.present.only_read import page_of
 from zuno_tui.present.position import (
     KeyFigure,
     RangeStanding,
@@ -58,16 +66,19 @@ async def position_answer(session: Session, token_id: int) -> CommandAnswer:
     async with session.sources() as sources:
         one = await read_one(sources, token_id, session.settings.unit)
         if one is None:
+            label = position_label(token_id)
             raise MissingPositionError(
-                f"{session.network.title} has no position #{token_id}, or it was burned."
+                f"{session.network.title} has no position {label}, or it was burned."
             )
         performance = await read_performance(sources, [one.snapshot])
         pool = one.snapshot.pool
-        edge = (await read_edges(sources, [pool], unread=True))[pool.pool_id]
-    lines = (
-        *PositionPage(session, one, performance).lines(),
-        ("pays", edge_sentence(edge)),
-    )
+        edge = (
+            V3_UNREAD
+            if one.snapshot.is_v3
+            else (await read_edges(sources, [pool], unread=True))[pool.pool_id]
+        )
+    pays = () if one.snapshot.is_v3 else (("pays", edge_sentence(edge)),)
+    lines = (*PositionPage(session, one, performance).lines(), *pays)
     return CommandAnswer(
         heading=(f"{session.network.title} · block {one.snapshot.block.number:,}",),
         lines=tuple(f"{label:<{_LABEL_WIDTH}}{text}".rstrip() for label, text in lines),
@@ -86,6 +97,7 @@ class PositionPage:
     """One position in words, label by label."""
 
     def __init__(self, session: Session, one: OnePosition, performance: Performance) -> None:
+        self._network = session.network
         self._unit: WorthUnit = session.settings.unit
         self._coin = session.network.native_symbol
         thresholds = monitor_settings(session.settings).thresholds
@@ -104,8 +116,8 @@ class PositionPage:
         position, pool = self._position, self._position.pool
         kind = " dynamic" if pool.key.has_dynamic_fee else ""
         yield (
-            f"#{position.token_id}",
-            f"{self._pair.name} {fee_text(pool.lp_fee)}{kind} · {self._state()}",
+            position_label(position.token_id),
+            f"{self._pair.name} {fee_text(pool.tier)}{kind} · {self._state()}",
         )
         yield from self._range()
         yield from self._holdings()
@@ -169,6 +181,11 @@ class PositionPage:
 
     def _since_entry(self) -> Iterator[tuple[str, str]]:
         account, unit = self._account, self._unit
+        if self._position.is_v3:
+            yield "to act", f"Uniswap's page: {page_of(self._position.token_id, self._network)}"
+            if isinstance(account.age_seconds, Unknown):
+                yield "since entry", f"{UNKNOWN}: {account.age_seconds.reason}"
+                return
         won = self._gains
         yield "opened", f"{_or_reason(account.age_seconds, age_text)} ago"
         yield "put in", self._amounts(account.deposited)
@@ -181,7 +198,9 @@ class PositionPage:
         )
         yield (
             "24 h",
-            f"{short_gain(won.net_a_day, unit)} = fees {worth(won.fees_a_day, unit)}"
+            f"{UNKNOWN}: {V3_UNREAD.reason}"
+            if self._position.is_v3
+            else f"{short_gain(won.net_a_day, unit)} = fees {worth(won.fees_a_day, unit)}"
             f" less LVR {worth(won.lvr_a_day, unit)},"
             f" over {self._daily.measured_seconds // HOUR} closed hours",
         )

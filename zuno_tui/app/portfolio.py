@@ -135,7 +135,7 @@ async def _entries(
     unit, there = session.settings.unit, replace(session, network=target.network)
     try:
         async with there.sources() as sources:
-            worths = await read_worths(sources, target.wallets, unit, watch=watch)
+            worths = await read_worths(sources, target.wallets, unit, watch=watch, with_v3=True)
             attached = [await attachments(there, sources, [worth.overview]) for worth in worths]
     except RpcError as error:
         return unread_entries(session, target, error)

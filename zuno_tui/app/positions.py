@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from chain.contracts.addresses import shortened
 from chain.positions.overview import Overview, read_overview
 from chain.positions.performance import Performance, read_performance
+from chain.positions.reference import position_name
 from zuno_tui.catalog.feature import attachments
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import range_gauge
@@ -65,7 +66,11 @@ _PERFORMANCE_COLUMNS = (
 async def wallet_positions(session: Session, *, since_entry: bool) -> CommandAnswer:
     async with session.sources() as sources:
         overview = await read_overview(
-            sources, session.address, session.settings.unit, watch=telling_progress(session)
+            sources,
+            session.address,
+            session.settings.unit,
+            watch=telling_progress(session),
+            with_v3=True,
         )
         performance = (
             await read_performance(sources, overview.wallet.positions) if since_entry else None
@@ -147,7 +152,7 @@ def _narrow_cells(row: PositionRow) -> tuple[str, ...]:
     """One line of 80 cells."""
     state = {"in range": "in", "near edge": "near edge", "out of range": "out", "empty": "empty"}
     return (
-        str(row.token_id),
+        position_name(row.token_id),
         f"{row.pair} {row.fee}",
         " · ".join((state[row.standing], *row.notes)),
         range_gauge(row.progress),
@@ -158,7 +163,7 @@ def _narrow_cells(row: PositionRow) -> tuple[str, ...]:
 
 def _cells(row: PositionRow) -> tuple[str, ...]:
     return (
-        str(row.token_id),
+        position_name(row.token_id),
         row.pair,
         row.fee,
         row.low,

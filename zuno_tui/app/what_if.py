@@ -12,6 +12,7 @@ from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
 from chain.positions.overview import Overview, read_overview
+from chain.positions.reference import position_name
 from chain.tokens.pair import pair_of
 from zuno_tui.app.positions import telling_progress
 from zuno_tui.app.price import token_called
@@ -75,7 +76,11 @@ async def positions_at(
         )
     async with session.sources() as sources:
         overview = await read_overview(
-            sources, session.address, session.settings.unit, watch=telling_progress(session)
+            sources,
+            session.address,
+            session.settings.unit,
+            watch=telling_progress(session),
+            with_v3=True,
         )
     factor = _factor(session, overview, symbol, change, level)
     rows = [
@@ -170,7 +175,7 @@ class _Row:
     def cells(self) -> tuple[str, ...]:
         amounts = zip((self._then.amount0, self._then.amount1), self._tokens, strict=True)
         return (
-            str(self._position.token_id),
+            position_name(self._position.token_id),
             self._pair.name,
             self._pair.price_text(self._then.sqrt_price),
             self._state,
@@ -183,7 +188,7 @@ class _Row:
     def document(self) -> dict[str, Json]:
         price = self._pair.price(self._then.sqrt_price)
         return {
-            "tokenId": str(self._position.token_id),
+            "tokenId": position_name(self._position.token_id),
             "pair": self._pair.name,
             "priceThen": None if price is None else price.value,
             "inRangeNow": self._position.in_range,

@@ -19,10 +19,18 @@ _EXPOSED = (
 
 
 def read_token_id(text: str) -> int:
-    digits = text.removeprefix("#")
-    if not digits.isascii() or not digits.isdigit() or int(digits) >= 2**256:
-        raise ValueError(f"{text!r} is not a position's number, like 7 or #7")
-    return int(digits)
+    from chain.positions.reference import read_position_number
+
+    number = read_position_number(text)
+    if number is None:
+        raise ValueError(f"{text!r} is not a position's number, like 7 or #7, or 3:7 for one of v3")
+    return number
+
+
+def write_token_id(number: PositionName) -> str:
+    from chain.positions.reference import position_name
+
+    return number if isinstance(number, str) else position_name(number)
 
 
 def read_address(text: str) -> str:
@@ -76,12 +84,13 @@ def read_position_name(text: str) -> PositionName:
     return "all" if text.lower() == "all" else read_token_id(text)
 
 
-TOKEN_ID = Argument("token_id", metavar="ID", read=read_token_id)
+TOKEN_ID = Argument("token_id", metavar="ID", read=read_token_id, write=write_token_id)
 POSITIONS = Argument(
     "token_ids",
     "positions by their numbers, or all: one plan, one signature",
     metavar="ID|all",
     read=read_position_name,
+    write=write_token_id,
     several=True,
 )
 AMOUNT = Argument("amount", "like 0.5", metavar="AMOUNT", read=read_amount, write=write_amount)

@@ -180,6 +180,8 @@ class Command(Struct, frozen=True, kw_only=True):
     """Whether it answers with the last block's figures where no endpoint has a new one."""
     action: Callable[[Session, Any], ActionMaker | None] | None = None
     """What is to be built and approved; at the desk it goes on the card. None only answers."""
+    takes_v3: bool = False
+    """Whether it can be asked about a position of v3; anything else says that it cannot."""
     run: Callable[[Namespace], int] | None = None
     """Anything else on the command line."""
 

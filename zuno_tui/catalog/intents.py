@@ -21,6 +21,7 @@ from zuno_tui.catalog.arguments import (
     TRANSPORT,
     UNTIL,
     read_address,
+    read_token_id,
     read_without_key,
 )
 from zuno_tui.catalog.command import Argument, Intent, OneOf
@@ -115,7 +116,7 @@ class MovePosition(Intent, frozen=True):
     stream: bool = False
 
 
-_POSITION = re.compile(r"#?[0-9]{1,77}", re.ASCII)
+_POSITION = re.compile(r"(?:#|3:)?[0-9]{1,77}", re.ASCII)
 
 
 class ChooseRange(Intent, frozen=True):
@@ -149,7 +150,7 @@ class ChooseRange(Intent, frozen=True):
     def token_id(self) -> int | None:
         """The position; None where something is to be opened."""
         found = _POSITION.fullmatch(self.what.strip())
-        return None if found is None else int(found[0].removeprefix("#"))
+        return None if found is None else read_token_id(found[0])
 
 
 class ShowPlan(Intent, frozen=True):

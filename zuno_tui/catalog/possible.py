@@ -31,10 +31,15 @@ def with_market(context: PhraseContext) -> bool:
 
 
 def of_selected(
-    make: Callable[[int], Suggestion],
+    make: Callable[[int], Suggestion], *, v3: bool = False
 ) -> Callable[[PhraseContext], Iterable[Suggestion]]:
-    """For the position under the cursor."""
-    return lambda context: () if context.selected is None else (make(context.selected),)
+    """For the position under the cursor; one of v3 where that can be done with it."""
+
+    def offered(context: PhraseContext) -> Iterable[Suggestion]:
+        number = context.selected
+        return () if number is None or (number < 0 and not v3) else (make(number),)
+
+    return offered
 
 
 def of_plan(make: Callable[[str], Suggestion]) -> Callable[[PhraseContext], Iterable[Suggestion]]:

@@ -33,6 +33,12 @@ class RunDevnet(Intent, frozen=True):
             "another than 31337, for a second chain beside the first",
             read=_chain_id,
         ),
+        Argument(
+            "--v3",
+            "with four positions of Uniswap v3 beside those of v4",
+            switch=True,
+            default=False,
+        ),
         Argument("--build-only", "build the world and stop", switch=True, default=False),
     )
 
@@ -41,6 +47,7 @@ class RunDevnet(Intent, frozen=True):
     speed: float | None = None
     world: str = "week"
     chain_id: int | None = None
+    v3: bool = False
     build_only: bool = False
 
 
@@ -62,6 +69,7 @@ def _run(arguments: Namespace) -> int:
         world=arguments.world,
         build_only=arguments.build_only,
         chain_id=CHAIN_ID if arguments.chain_id is None else arguments.chain_id,
+        v3=arguments.v3,
     )
 
 

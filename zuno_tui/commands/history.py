@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.arguments import read_token_id
+from zuno_tui.catalog.arguments import read_token_id, write_token_id
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ class ShowHistory(Intent, frozen=True):
             "a position, told with those before and after it",
             metavar="ID",
             read=read_token_id,
+            write=write_token_id,
             optional=True,
         ),
         Argument("--wallet", "an address, an ENS name or a wallet's name", metavar="WALLET"),

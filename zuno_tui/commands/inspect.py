@@ -33,6 +33,7 @@ COMMAND = Command(
     intent=Inspect,
     answer=_answer,
     tells_old_block=True,
+    takes_v3=True,
     verbs=(
         Verb(
             "inspect",
@@ -43,6 +44,6 @@ COMMAND = Command(
             possible=with_positions,
         ),
     ),
-    suggest=of_selected(Inspect),
+    suggest=of_selected(Inspect, v3=True),
     key="positions.inspect",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from zuno_tui.catalog.arguments import write_token_id
 from zuno_tui.catalog.command import Command, Group, Verb
 from zuno_tui.catalog.intents import _POSITION, ChooseRange
 from zuno_tui.catalog.possible import of_selected
@@ -26,7 +27,7 @@ async def _answer(session: Session, intent: ChooseRange) -> CommandAnswer:
 
 def _read(said: Remaining) -> ChooseRange:
     if not said:
-        return ChooseRange(str(said.restarted("it").position()))
+        return ChooseRange(write_token_id(said.restarted("it").position()))
     of_position = _of_position(said)
     if of_position is not None:
         return of_position
@@ -39,7 +40,7 @@ def _of_position(said: Remaining) -> ChooseRange | None:
     """A position, then nothing or two prices; None where the words name an amount."""
     place, *prices = [word for word in said.text.split() if word.lower() not in _BETWEEN] or [""]
     if place.lower() in DEICTIC:
-        place = str(said.restarted(place).position())
+        place = write_token_id(said.restarted(place).position())
     fits = _POSITION.fullmatch(place) is not None and len(prices) in (0, 2)
     if not fits or not all(map(_PRICE.fullmatch, prices)):
         return None

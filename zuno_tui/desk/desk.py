@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.contracts.networks import Address, UnknownNetworkError, network_named
+from chain.positions.reference import is_v3, position_label
 from zuno_tui.catalog.intents import (
     Cancel,
     ChangeSetting,
@@ -86,8 +87,10 @@ class Guide(Struct, frozen=True):
     def heard(self, event: Event) -> Guide:
         """The guide after the desk has told something."""
         match event:
-            case PositionsChanged(positions) if positions.rows:
-                return replace(self, urgent=_most_urgent(positions))
+            case PositionsChanged(positions):
+                # Nobody argues about what is of v3.
+                rows = tuple(row for row in positions.rows if not is_v3(row.token_id))
+                return replace(self, urgent=_most_urgent(rows)) if rows else self
             case DebateChanged(debate):
                 return replace(self, arguing=debate.ended is None)
             case PlanChanged(plan):
@@ -105,7 +108,7 @@ class Guide(Struct, frozen=True):
         if self.applied and self.urgent.standing not in _NEEDS_SOMEBODY:
             return _MORE
         token_id, matter = self.urgent.token_id, _MATTERS[self.urgent.standing]
-        return f"#{token_id} {matter}. Press r: four agents argue."
+        return f"{position_label(token_id)} {matter}. Press r: four agents argue."
 
 
 def _about(plan: PlanView) -> str:
@@ -128,9 +131,9 @@ def _went_well(plan: PlanView | None) -> bool:
     return result is not None and result.done
 
 
-def _most_urgent(view: PositionsView) -> PositionRow:
+def _most_urgent(rows: Sequence[PositionRow]) -> PositionRow:
     """By its state; of two alike the one without a hook or a stranger's hand on it."""
-    return min(view.rows, key=lambda row: (_URGENCY.index(row.standing), len(row.notes)))
+    return min(rows, key=lambda row: (_URGENCY.index(row.standing), len(row.notes)))
 
 
 _SIGNING = "apply"

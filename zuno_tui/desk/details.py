@@ -24,6 +24,7 @@ from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.by_day import DayMemory, DayOfRange, hours_of_range, settled_days
 from chain.positions.overview import OnePosition, read_one
 from chain.positions.performance import Performance, gains, read_performance
+from chain.positions.reference import position_label
 from chain.positions.wallet_worth import read_worths
 from chain.prices.price import PriceBook, WorthUnit
 from chain.read.block_reader import OneBlock, read_slots
@@ -188,7 +189,7 @@ class Details:
     def inspect(self, intent: Inspect) -> None:
         self._desk_context.jobs.start(
             "inspect",
-            f"Reading position #{intent.token_id}",
+            f"Reading position {position_label(intent.token_id)}",
             lambda progress: self._read(intent, progress),
             seconds=_PATIENCE,
             opens_page=True,
@@ -198,13 +199,16 @@ class Details:
         desk_context, session = self._desk_context, self._desk_context.session
         one = await read_one(desk_context.reading, intent.token_id, session.settings.unit)
         if one is None:
-            words = f"{session.network.title} has no position #{intent.token_id}, or it was burned."
+            label = position_label(intent.token_id)
+            words = f"{session.network.title} has no position {label}, or it was burned."
             desk_context.tell(Said(words, "warn", intent.twin))
             return
         performance = await read_performance(desk_context.reading, [one.snapshot])
         pair = self._pair(one)
         view = self._facts(one, performance, pair)
         desk_context.tell(DetailReady(view))
+        if one.snapshot.is_v3:
+            return  # its past is not read yet, and the page says so
         progress("Reading a week of swaps")
         facts = view
         view = await self._drawn(one, performance, pair, facts, progress, days=_DAYS + 1)
@@ -242,7 +246,7 @@ class Details:
         elsewhere = _WITH_HOOK if hook.present else _ABOVE
         return DetailView(
             token_id=token_id,
-            title=f"#{token_id} {title}",
+            title=f"{position_label(token_id)} {title}",
             facts=tuple((name, _short(words)) for name, words in facts if name not in elsewhere),
             price=None,
             liquidity=(),
@@ -254,7 +258,7 @@ class Details:
             owned_by="" if owner == self._desk_context.wallet else checksummed(owner),
             copied=tuple(
                 f"{name}: {words}" if name else f"  {words}"
-                for name, words in [(f"#{token_id}", title), *facts]
+                for name, words in [(position_label(token_id), title), *facts]
             ),
         )
 

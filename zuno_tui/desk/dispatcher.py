@@ -49,6 +49,7 @@ from zuno_tui.desk.portfolio import PortfolioReader
 from zuno_tui.desk.proposals import PhraseProposals
 from zuno_tui.desk.signing import Signing
 from zuno_tui.desk.watching import Watching
+from zuno_tui.present.only_read import OnlyReadError, refuse_v3, v3_named
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -192,6 +193,12 @@ class Dispatcher:
 
     async def take(self, intent: Intent) -> None:
         """To the part that does it; what no part is made for is prepared, or read as a page."""
+        if v3_named(intent) is not None:
+            try:
+                refuse_v3(registry().command_of(intent), intent, self._desk_context.session.network)
+            except OnlyReadError as error:
+                self._desk_context.tell(Said(str(error), "warn", intent.twin))
+                return
         if isinstance(intent, SetMarketClock):
             await self._turn_market(intent)
         elif (part := self._parts.get(type(intent))) is not None:

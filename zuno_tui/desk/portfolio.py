@@ -14,6 +14,7 @@ from chain.base.quantity import Quantity, Unknown
 from chain.base.store import Store, read_as
 from chain.base.units import DAY, HOUR
 from chain.contracts.addresses import shortened
+from chain.positions.reference import position_label
 from chain.prices.price import WorthUnit
 from zuno_tui.app.earned import PositionEarnings, WalletEarnings, known_sum, read_whole_earnings
 from zuno_tui.app.reading_progress import reading_progress
@@ -217,7 +218,8 @@ def _wallet_rows(one: WalletEarnings, unit: WorthUnit, *, alone: bool) -> Iterat
         yield idle_row(f"{key}/idle", f"{indent}in the wallet", held)
     for position in one.positions or ():
         snapshot = position.snapshot
-        name = f"{indent}#{snapshot.token_id} {position.pair} {fee_text(snapshot.pool.lp_fee)}"
+        label, fee = position_label(snapshot.token_id), fee_text(snapshot.pool.tier)
+        name = f"{indent}{label} {position.pair} {fee}"
         by_itself = _Group([position], one.days, unit)
         words = _column_worth(position.worth, unit)
         yield by_itself.row(f"{key}/{snapshot.token_id}", name, words, _unknown(position))

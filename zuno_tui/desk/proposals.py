@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from chain.positions.reference import is_v3
 from zuno_tui.desk.events import (
     AlertsChanged,
     Event,
@@ -29,10 +30,12 @@ def context_after(context: PhraseContext, event: Event) -> PhraseContext:
     """The context after the desk has told something."""
     match event:
         case PositionsChanged(view):
+            # What is of v3 is named by its number alone: a sentence about `all` acts on v4.
+            rows = [row for row in view.rows if not is_v3(row.token_id)]
             after = replace(
                 context,
-                positions=tuple(row.token_id for row in view.rows),
-                held=held_positions(view.rows),
+                positions=tuple(row.token_id for row in rows),
+                held=held_positions(rows),
             )
         case AlertsChanged(view):
             after = replace(

@@ -169,6 +169,7 @@ class PositionReader:
                     desk_context.session.settings.unit,
                     watch=self._scanning,
                     between_logs=self._rhythm.between_logs,
+                    with_v3=True,
                 )
                 if self._is_due(overview) and (self._gaining is None or self._gaining.done()):
                     self._idle = await self._read_idle()

@@ -15,6 +15,7 @@ from chain.base.quantity import Quantity, Unknown
 from chain.contracts.hooks import Danger
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.performance import DailyResult, Performance, gains
+from chain.positions.reference import position_name
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.charts import price_figure
 from zuno_tui.present.views import ChartView, PositionRow, PositionsView, Standing, Tone
@@ -184,7 +185,7 @@ def _row(
     return PositionRow(
         token_id=position.token_id,
         pair=pair.name,
-        fee=fee_text(pool.lp_fee) + ("*" if pool.key.has_dynamic_fee else ""),
+        fee=fee_text(pool.tier) + ("*" if pool.key.has_dynamic_fee else ""),
         standing=standing(position, progress, near_edge),
         notes=notes(position),
         progress=progress,
@@ -295,7 +296,8 @@ def position_document(
     pair = pair_of(network, token0, token1, pool.sqrt_price_x96)
     usd = prices.value(token0, position.amount0), prices.value(token1, position.amount1)
     return {
-        "tokenId": str(position.token_id),
+        "tokenId": position_name(position.token_id),
+        "protocol": "v3" if position.is_v3 else "v4",
         "poolId": pool.pool_id,
         "currency0": key.currency0,
         "currency1": key.currency1,

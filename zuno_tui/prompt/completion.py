@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
+from chain.positions.reference import position_name
 from zuno_tui.prompt.named_networks import network_names
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _names(verb: CompletedVerb, context: PhraseContext, known: CompletedVerbs) -
 def _selected_first(context: PhraseContext) -> tuple[str, ...]:
     # False sorts first: the position under the cursor is the one most likely meant.
     ordered = sorted(context.positions, key=lambda token_id: token_id != context.selected)
-    return tuple(str(token_id) for token_id in ordered)
+    return tuple(map(position_name, ordered))
 
 
 _KINDS = {

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.positions.reference import position_label
+
 if TYPE_CHECKING:
     from zuno_tui.present.views import PositionRow
 
@@ -56,7 +58,9 @@ class SpokenPosition(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        return " ".join(filter(None, (f"#{self.token_id}", self.pair, self.fee, self.standing)))
+        return " ".join(
+            filter(None, (position_label(self.token_id), self.pair, self.fee, self.standing))
+        )
 
 
 class PhraseContext(Struct, frozen=True):

@@ -17,6 +17,7 @@ from chain.base.clean_text import clean_text
 from chain.base.redaction import NOT_KEPT, looks_secret
 from chain.base.spelling import nearest, one_slip_apart
 from chain.contracts.networks import all_networks
+from chain.positions.reference import is_v3
 from zuno_tui.prompt.create_phrase import parse_create
 from zuno_tui.prompt.figures import width
 from zuno_tui.prompt.line_slots import no_such_position
@@ -35,7 +36,7 @@ _AROUND_WORDS = ".,;!\"'`“”‘’«»()[]"
 _COURTESIES = frozenset(
     ("please", "pls", "plz", "hey", "hi", "hello", "gm", "yo", "zuno", "ok", "okay", "now")
 )
-_BARE_POSITION = re.compile(r"#?[0-9]{1,77}", re.ASCII)
+_BARE_POSITION = re.compile(r"(?:#|3:)?[0-9]{1,77}", re.ASCII)
 _SHORTEST_MENDED = 4
 _NAMES_TOKEN = ("symbol", "sold", "bought", "token")
 _ANYBODYS = frozenset(("inspect", "history", "unhedge"))
@@ -239,7 +240,9 @@ def _held_only(
         return None
     for intent in intents:
         named = (getattr(intent, "token_id", None), *getattr(intent, "token_ids", ()))
-        unheld = [one for one in named if isinstance(one, int) and one not in context.positions]
+        # What is of v3 is not taken by these commands, and that is said in its own words.
+        numbers = [one for one in named if isinstance(one, int) and not is_v3(one)]
+        unheld = [one for one in numbers if one not in context.positions]
         if unheld and commands.name_of(intent) not in _ANYBODYS:
             return Interpretation(question=no_such_position(str(unheld[0]), context))
     return None

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from chain.positions.reference import position_label, position_name
+from zuno_tui.catalog.arguments import read_token_id
 from zuno_tui.prompt.figures import edges, named_term, two_prices, width
 from zuno_tui.prompt.phrase_error import NotReadYetError, UnclearSlotError
 from zuno_tui.prompt.pieces import listed
@@ -167,11 +169,11 @@ def _each(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str
     if len(ids) > 1 and verb in _NOT_EMPTIED and not sentence.ids:
         ids = tuple(token_id for token_id in ids if not _is_empty(token_id, context))
     if meant.named and meant.sure and ids:
-        return tuple(str(token_id) for token_id in ids)
+        return tuple(map(position_name, ids))
     if not meant.named and (missing := _unheld(sentence, context)) is not None:
         return missing
     if not meant.named and verb in ("recommend", "inspect") and context.it is not None:
-        return (str(context.it),)
+        return (position_name(context.it),)
     raise _which(verb, ids if meant.named else context.positions, context)
 
 
@@ -179,7 +181,7 @@ def _several(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[
     """All positions that are meant, in one line."""
     ids = _each(verb, sentence, context)
     if len(ids) > 1 and _ONE_OF_THEM.search(" ".join(sentence.words)):
-        raise _which(verb, [int(token_id) for token_id in ids], context)
+        raise _which(verb, [read_token_id(token_id) for token_id in ids], context)
     return (" ".join(ids),)
 
 
@@ -196,7 +198,7 @@ def _unheld(sentence: Sentence, context: PhraseContext) -> Sequence[str] | None:
 
 
 def no_such_position(number: str, context: PhraseContext) -> str:
-    held = [f"#{token_id}" for token_id in context.positions]
+    held = [position_label(token_id) for token_id in context.positions]
     shown = f" You hold {listed(held)}." if held else ""
     return f"You have no position #{number}.{shown} Which is meant?"
 
@@ -211,7 +213,7 @@ def _which(verb: str, ids: Sequence[int], context: PhraseContext) -> UnclearSlot
     names = [position.words for position in held if position is not None]
     known = f" You hold {listed(names)}." if names else ""
     whole = verb not in ("decrease", "increase", "move")
-    choices = [f"{verb} {token_id}" for token_id in ids if whole]
+    choices = [f"{verb} {position_name(token_id)}" for token_id in ids if whole]
     return UnclearSlotError(f"Which position?{known}", choices)
 
 
@@ -226,10 +228,10 @@ def _hedged(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[
     """Numbers as they are named: a hedge may outlive its position. Without one, every hedge."""
     numbers = [token.text for token in sentence.numbers if token.is_whole]
     if numbers or sentence.ids:
-        return numbers or tuple(map(str, sentence.ids))
+        return numbers or tuple(map(position_name, sentence.ids))
     meant = positions_meant(sentence, context)
     if meant.named and meant.sure and meant.ids and not sentence.has("all"):
-        return tuple(map(str, meant.ids))
+        return tuple(map(position_name, meant.ids))
     return ("all",)
 
 
@@ -259,11 +261,9 @@ def _percent(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence
 def _how_much(sentence: Sentence, context: PhraseContext) -> UnclearSlotError:
     meant = positions_meant(sentence, context)
     if meant.sure and len(meant.ids) == 1:
-        token_id = meant.ids[0]
-        choices = [f"decrease {token_id} {part}" for part in (25, 50)]
-        return UnclearSlotError(
-            f"How many percent of #{token_id}?", [*choices, f"close {token_id}"]
-        )
+        name, label = position_name(meant.ids[0]), position_label(meant.ids[0])
+        choices = [f"decrease {name} {part}" for part in (25, 50)]
+        return UnclearSlotError(f"How many percent of {label}?", [*choices, f"close {name}"])
     return UnclearSlotError("How many percent, of which position? Like: decrease 7 25")
 
 
@@ -321,7 +321,7 @@ def _alert(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[st
         if about:
             return about
         if context.alerts_of is not None:
-            which = listed(f"#{token_id}" for token_id in meant.ids)
+            which = listed(map(position_label, meant.ids))
             raise UnclearSlotError(f"No alert stands about {which}.")
     ordinal = next((place for place, word in enumerate(_ORDINALS) if word in sentence.words), None)
     if ordinal is not None and ordinal < len(context.alerts):
@@ -407,14 +407,16 @@ FILLERS: dict[str, Filler] = {
     "csv": lambda _verb, sentence, _context: (" csv" if sentence.has("csv") else "",),
     "each": _each,
     "hedged": _hedged,
-    "ids": lambda _verb, sentence, _context: (" ".join(map(str, sentence.ids)),),
+    "ids": lambda _verb, sentence, _context: (" ".join(map(position_name, sentence.ids)),),
     "network": lambda _verb, sentence, _context: (sentence.network or "",),
     "number": number_slot,
     "one": _one,
     "part": _part,
     "percent": _percent,
     "period": _period,
-    "position_or_none": lambda _verb, sentence, _context: (*map(str, sentence.ids),) or ("",),
+    "position_or_none": lambda _verb, sentence, _context: (
+        (*map(position_name, sentence.ids),) or ("",)
+    ),
     "price_alert": _price_alert,
     "prices": _prices,
     "profile": lambda _verb, sentence, _context: (f" {sentence.profile or ''}",),

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 
 from agents.lp.advice_words import option_index, option_letter
 from chain.base.units import Numeral, NumeralError, read_numeral
+from chain.positions.reference import position_label, position_name
+from zuno_tui.catalog.arguments import read_token_id
 from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError, UnclearError
 from zuno_tui.prompt.pieces import listed
 
@@ -26,7 +28,7 @@ _FILLERS = frozenset(
 )
 _INTRODUCING = _FILLERS | {"position", "by", "with", "from"}
 _MOST_OFFERED = 6
-_POSITION = re.compile(r"#?[0-9]{1,77}", re.ASCII)
+_POSITION = re.compile(r"(?:#|3:)?[0-9]{1,77}", re.ASCII)
 """Seventy-seven digits always fit the 256 bits of a token id."""
 _POINTING = re.compile("|".join(DEICTIC), re.IGNORECASE)
 _PLAN = re.compile(r"(?!req_)[a-z][a-z-]*_[0-9a-z_]{1,80}", re.ASCII)
@@ -75,20 +77,20 @@ class Remaining:
     def position(self) -> int:
         """A position by its number, or by pointing at it, anywhere among the words."""
         if (named := self.matching(_POSITION)) is not None:
-            return int(named.removeprefix("#"))
+            return read_token_id(named)
         return self._pointed_at(pointed=self.points())
 
     def positions(self) -> tuple[int, ...]:
         """One or more, by their numbers."""
         named = [self.position()]
         while (another := self.matching(_POSITION)) is not None:
-            named.append(int(another.removeprefix("#")))
+            named.append(read_token_id(another))
         return tuple(dict.fromkeys(named))
 
     def leading_position(self) -> int:
         """The same where other numbers follow: then only the first word can be the position."""
         if (named := self.leading(_POSITION)) is not None:
-            return int(named.removeprefix("#"))
+            return read_token_id(named)
         return self._pointed_at(pointed=self.leading(_POINTING) is not None)
 
     def leading(self, pattern: re.Pattern[str]) -> str | None:
@@ -109,11 +111,11 @@ class Remaining:
         held, it = self.context.positions, self.context.it
         listing = ""
         if held:
-            shown = [f"#{token_id}" for token_id in held[:_MOST_OFFERED]]
+            shown = [position_label(token_id) for token_id in held[:_MOST_OFFERED]]
             more = len(held) - len(shown)
             listing = f" You hold {listed((*shown, f'{more} more') if more else shown)}."
         example = (*held, 7)[0] if it is None else it
-        self.refuse(f"which position.{listing}", f"{self.verb} {example}")
+        self.refuse(f"which position.{listing}", f"{self.verb} {position_name(example)}")
 
     def plan(self) -> str | None:
         """A plan by its id; None for the one on the card."""

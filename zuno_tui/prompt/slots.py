@@ -163,7 +163,7 @@ class _SlotReader:
 
     def _is_id(self, token: Token) -> bool:
         if token.is_id:
-            self.ids.append(int(token.text))
+            self.ids.append(int(token.number or 0))
             self._at += 1
         return token.is_id
 

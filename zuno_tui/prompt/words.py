@@ -15,11 +15,12 @@ from msgspec import Struct, convert
 from chain.base.clean_text import clean_text
 from chain.base.spelling import one_slip_apart
 from chain.base.units import NumeralError, read_numeral, spelled_out
+from chain.positions.reference import read_position_number
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
 
 _PIECE = re.compile(
     r"""
-      (?P<id>     \# [0-9]{1,77} )
+      (?P<id>     \# [0-9]{1,77} | (?<![0-9.,:]) 3:[0-9]{1,52} (?![0-9.,:]) )
     | (?P<comma>  [0-9]+,[0-9]{1,2} (?![0-9]) )
     | (?P<number> (?P<sign> (?<![0-9a-z%)]) [-+] )? (?P<dollar> \$ )?
                   (?P<digits> [0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?
@@ -158,7 +159,8 @@ def _verb_words() -> frozenset[str]:
 
 def _token(match: re.Match[str]) -> Token:
     if match["id"]:
-        return Token(match["id"][1:], read_numeral(match["id"][1:]).value, is_id=True)
+        number = read_position_number(match["id"])
+        return Token(match["id"].removeprefix("#"), Fraction(number or 0), is_id=True)
     if match["number"] is None:
         return Token(match["word"] or match["comma"] or match["mark"].replace(" ", ""))
     try:

@@ -10,6 +10,7 @@ from msgspec import Meta, field
 from chain.base.redaction import SecretStruct
 from chain.base.units import ADDRESS
 from chain.contracts.networks import UnknownNetworkError, network_named
+from chain.positions.reference import read_position_number
 from zuno_tui.settings.check import UnfitError, checked
 
 MOST_ROUNDS = 6
@@ -409,11 +410,14 @@ def network_called(name: str, place: str) -> str:
 
 
 def position_called(name: str, place: str) -> tuple[str | None, int]:
-    """A position on any network, like 7, or on one, like base:7."""
-    network, _, number = name.rpartition(":")
-    if not number.isascii() or not number.isdigit():
+    """A position on any network, like 7 or 3:7 for one of v3, or on one, like base:7."""
+    network, _, written = name.rpartition(":")
+    if network == "3" or network.endswith(":3"):
+        network, written = network[:-2], f"3:{written}"
+    number = None if written.startswith("#") else read_position_number(written)
+    if number is None:
         raise UnfitError(f'{place} must name a position, like 7 or "base:7".')
-    return (network_called(network, place) if network else None), int(number)
+    return (network_called(network, place) if network else None), number
 
 
 def checked_url(value: object, place: str) -> str:

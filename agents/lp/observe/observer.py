@@ -39,6 +39,7 @@ from chain.positions.batch_reader import BatchReader, read_positions
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.overview import Sources, currencies, tokens_at
 from chain.positions.profit import SinceEntry, worth
+from chain.positions.reference import is_v3
 from chain.prices.ladder import market_prices, price_book, with_ether
 from chain.prices.pool_prices import PoolPriceQuestion, ask_pool_prices
 from chain.read.block_reader import OneBlock
@@ -261,9 +262,11 @@ class ChainObserver:
 
     async def _position(self, token_id: int, profile: RiskProfile) -> MarketContext:
         sources, network = self._sources, self._network
+        if is_v3(token_id):
+            raise NoSuchPositionError(token_id, network)
         here = OneBlock(sources.client, network)
         gathering = BatchReader(
-            here, network, sources.memory, lambda identities: self._priced_by(identities).slots
+            here, network, sources.memory, lambda identities, _: self._priced_by(identities).slots
         )
         await gathering.complete([token_id])
         snapshot = gathering.snapshots().get(token_id)

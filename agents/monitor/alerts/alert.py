@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chain.base.clean_text import clean_text
+from chain.positions.reference import position_name
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address
@@ -198,7 +199,7 @@ def alert_document(alert: Alert) -> dict[str, object]:
         "network": alert.network,
         "walletAddress": alert.wallet_address,
         # Token ids are 256 bits wide: other readers of JSON would round them.
-        "positionId": None if alert.position_id is None else str(alert.position_id),
+        "positionId": None if alert.position_id is None else position_name(alert.position_id),
         "kind": alert.kind.value,
         **({"label": alert.subject.label} if alert.subject.label else {}),
         "severity": alert.severity.value,

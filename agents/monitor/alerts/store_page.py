@@ -25,6 +25,7 @@ from agents.monitor.alerts.alert import (
     alert_document,
     clean_line,
 )
+from chain.positions.reference import read_position_number
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address
@@ -45,7 +46,7 @@ def read_alert(document: object) -> Alert:
             subject=AlertSubject(
                 chain_id=_integer(document["chainId"]),
                 wallet_address=_line(document["walletAddress"]),
-                position_id=None if position is None else int(_line(position)),
+                position_id=None if position is None else _position(position),
                 kind=AlertKind(document["kind"]),
                 label=_line(document.get("label", "")),
             ),
@@ -82,6 +83,13 @@ def _line(value: object) -> str:
     if not isinstance(value, str):
         raise AlertDocumentError(f"{value!r} is not a text.")
     return clean_line(value)
+
+
+def _position(value: object) -> int:
+    number = read_position_number(_line(value))
+    if number is None:
+        raise AlertDocumentError(f"{value!r} is not a position's number.")
+    return number
 
 
 def _numbers(value: object) -> dict[str, Number]:

@@ -37,6 +37,7 @@ from agents.monitor.deliver.ledger import (
 )
 from chain.base.clean_text import clean_text
 from chain.base.units import DAY
+from chain.positions.reference import position_label
 
 # The list of events is the outbox. How far a channel has read it, which events wait and what it
 # has said are written down together: a restart goes on from there, and sends again at most the
@@ -412,7 +413,7 @@ def announcement(event: AlertEvent) -> str:
     """What happened, since when, what to type, and the numbers to find it again by."""
     alert = event.alert
     over = event.kind is EventKind.RESOLVED
-    position = "" if alert.position_id is None else f" #{alert.position_id}"
+    position = "" if alert.position_id is None else f" {position_label(alert.position_id)}"
     what = alert.kind.value.replace("_", " ")
     moment = alert.resolved_at if over and alert.resolved_at is not None else alert.since
     block = "" if alert.block is None else f", block {alert.block:,}"

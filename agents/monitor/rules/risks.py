@@ -17,6 +17,7 @@ from agents.numbers.survival import HOURS_PER_DAY, survival
 from chain.base.units import PIPS, hours, percent
 from chain.contracts.addresses import shortened
 from chain.math.ticks import sqrt_price_at_tick
+from chain.positions.reference import is_v3, position_label, position_name
 
 if TYPE_CHECKING:
     from agents.monitor.rules.thresholds import Thresholds
@@ -236,9 +237,9 @@ def owner_changed(network: Network, position_id: int, owner: Address) -> Finding
     return Finding(
         AlertKind.OWNER_CHANGED,
         Severity.CRITICAL,
-        f"#{position_id} left this wallet: it belongs to {shortened(owner)} now.",
+        f"{position_label(position_id)} left this wallet: it belongs to {shortened(owner)} now.",
         "the position belongs to somebody else",
-        f"zuno --network {network.name} inspect {position_id}",
+        f"zuno --network {network.name} inspect {position_name(position_id)}",
         {"owner": owner},
     )
 
@@ -476,10 +477,12 @@ class Situation(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        return f"#{self.position.token_id} {self.pair.name}"
+        return f"{position_label(self.position.token_id)} {self.pair.name}"
 
     def command(self, verb: str) -> str:
-        return f"zuno --network {self.network.name} {verb} {self.position.token_id}"
+        """What to type about it; a position of v3 can be looked at, and no more."""
+        verb = "inspect" if is_v3(self.position.token_id) else verb
+        return f"zuno --network {self.network.name} {verb} {position_name(self.position.token_id)}"
 
 
 Judgment: TypeAlias = "Callable[[Situation, Thresholds, bool], Finding | None]"

@@ -12,6 +12,7 @@ from chain.base.quantity import Unknown
 from chain.base.units import HOUR, percent, usd
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.profit import SinceEntry, since_entry, worth
+from chain.positions.reference import position_label
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
@@ -115,15 +116,16 @@ class LossReader:
         account = self._accounts.get(position.token_id)
         if account is None:
             return self._trouble
-        return _share_lost(position, since_entry(position, account.changes))
+        return share_lost(position, since_entry(position, account.changes))
 
 
-def _share_lost(position: PositionSnapshot, account: SinceEntry) -> float | str:
+def share_lost(position: PositionSnapshot, account: SinceEntry) -> float | str:
+    """Of what went in at present prices, or why it is not known."""
     gained, deposited = account.against_holding, account.deposited
     if isinstance(gained, Unknown):
-        return f"The loss of #{position.token_id} is unknown: {gained.reason}."
+        return f"The loss of {position_label(position.token_id)} is unknown: {gained.reason}."
     if isinstance(deposited, Unknown):
-        return f"The loss of #{position.token_id} is unknown: {deposited.reason}."
+        return f"The loss of {position_label(position.token_id)} is unknown: {deposited.reason}."
     return -float(gained.value / worth(deposited.value, position.pool.sqrt_price_x96))
 
 
@@ -145,10 +147,12 @@ def fees_worth_collecting(
     enough = max(thresholds.fees_usd, thresholds.fees_gas_multiple * gas)
     if fees < enough * (_STILL_WORTH if standing else 1):
         return None
+    # What was taken out of a range of v3 waits with its fees until both are collected.
+    what = "to collect" if situation.position.is_v3 else "of fees to collect"
     return Finding(
         AlertKind.FEES_WORTH_COLLECTING,
         Severity.INFO,
-        f"{situation.name} has {usd(fees)} of fees to collect; collecting costs about {usd(gas)}.",
+        f"{situation.name} has {usd(fees)} {what}; collecting costs about {usd(gas)}.",
         "the fees are worth the gas of collecting them",
         situation.command("collect"),
         {"feesUsd": round(fees, 2), "gasUsd": round(gas, 4)},

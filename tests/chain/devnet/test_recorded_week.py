@@ -34,6 +34,7 @@ UNCOMPARED = {
     "swapCosts",
     "uncollected",
     "orders",
+    "protocol",
 }
 """A time of the machine and what another node makes differently, which were not recorded; a day,
 which is measured over closed hours since; and what is told besides by now."""

@@ -24,6 +24,7 @@ from tests.fakes.providers.virtual_market import (
     change_log,
     log_of,
 )
+from tests.fakes.providers.virtual_v3 import VirtualV3
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +50,7 @@ _FEES = {
     abi.selector("gasEstimateL1Component(address,bool,bytes)"),
 }
 _STRANGER = "0x" + "57" * 20
+_OTHER_TOKEN = "0x" + "77" * 20
 _FIRST_IDS = 100
 """Opened in the first block."""
 _SPAN = (TICK - 1_000, TICK + 1_000)
@@ -83,6 +85,8 @@ class VirtualChain:
         contracts = self.network.contracts
         stable = self.network.stable or "0x" + "99" * 20
         self._key = PoolKey(NATIVE, stable, 500, 10, NATIVE)
+        tokens = min(stable, _OTHER_TOKEN), max(stable, _OTHER_TOKEN)
+        self.v3 = None if self.network.v3 is None else VirtualV3(self.network.v3, tokens)
         self._manager = contracts.position_manager
         self._pool_manager = contracts.pool_manager
         self._market = VirtualMarket(self.swaps_a_day, self.network.block_seconds)
@@ -153,9 +157,9 @@ class VirtualChain:
                 }
             case (("eth_maxPriorityFeePerGas" | "eth_gasPrice"), []):
                 return "0x1"
-            case "eth_call", [{"data": str(data)}, ref]:
+            case "eth_call", [{"to": str(to), "data": str(data)}, ref]:
                 at = self._state(ref, newest)
-                success, answer = self._call(bytes.fromhex(data[2:]), at)
+                success, answer = self._call(to.lower(), bytes.fromhex(data[2:]), at)
                 if not success:
                     raise NodeRefusalError(3, "execution reverted")
                 return "0x" + answer.hex()
@@ -263,8 +267,11 @@ class VirtualChain:
             "logs": [{**one, "blockHash": self.hash(block)} for one in made],
         }
 
-    def _call(self, data: bytes, at: int) -> tuple[bool, bytes]:
+    def _call(self, to: Address, data: bytes, at: int) -> tuple[bool, bytes]:
         selector, given = data[:4], data[4:]
+        of_v3 = None if self.v3 is None else self.v3.call(to, data)
+        if of_v3 is not None:
+            return of_v3
         if selector == _AGGREGATE:
             return True, self._aggregate(given, at)
         number = int.from_bytes(given[:_WORD], "big")
@@ -331,7 +338,8 @@ class VirtualChain:
         for place in range(count):
             start = base + number(base + _WORD * place)
             length, body = number(start + 3 * _WORD), start + 4 * _WORD
-            success, answer = self._call(given[body : body + length], at)
+            target = "0x" + given[start + 12 : start + _WORD].hex()
+            success, answer = self._call(target, given[body : body + length], at)
             padded = answer + bytes(-len(answer) % _WORD)
             bodies.append(_word(success) + _word(2 * _WORD) + _word(len(answer)) + padded)
         offsets, offset = [], _WORD * count

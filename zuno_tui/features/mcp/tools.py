@@ -29,7 +29,7 @@ class Tool(NamedTuple):
     """After which it is given up."""
 
 
-_ID = ToolArgument("the position's token id", r"[0-9]{1,78}", required=True)
+_ID = ToolArgument("the position's token id", r"(?:3:)?[0-9]{1,78}", required=True)
 _PROFILE = ToolArgument("how careful", r"conservative|balanced|aggressive", "--profile")
 _SYMBOL = r"[A-Za-z0-9.]{1,20}|0x[0-9a-fA-F]{40}"
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"

@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 from typing import ClassVar, Literal, TypeAlias
 
-from zuno_tui.catalog.arguments import DETERMINISTIC, read_percent, read_token_id
+from zuno_tui.catalog.arguments import (
+    DETERMINISTIC,
+    read_percent,
+    read_token_id,
+    write_token_id,
+)
 from zuno_tui.catalog.command import Argument, Intent
 
 ModeName = Literal["swing", "position"]
@@ -83,7 +88,13 @@ def write_share(share: float) -> str:
     return f"{share * 100:g}%"
 
 
-_SUBJECT = Argument("token_id", "a position's number, or all", metavar="ID|all", read=read_hedged)
+_SUBJECT = Argument(
+    "token_id",
+    "a position's number, or all",
+    metavar="ID|all",
+    read=read_hedged,
+    write=write_token_id,
+)
 _TARGET = Argument(
     "--target",
     "of its coins, what should be short: neutral, 0.5 or 25%",

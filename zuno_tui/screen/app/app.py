@@ -28,6 +28,7 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 
 from chain.base.clean_text import DROP, clean_text
 from chain.base.errors import error_kind
+from chain.positions.reference import position_label
 from zuno_tui.desk.events import (
     AlertRaised,
     ConfirmationAsked,
@@ -241,7 +242,7 @@ def page_name(event: Event) -> str:
         case PageReady(title):
             return title
         case DetailReady(view):
-            return f"Position #{view.token_id}"
+            return f"Position {position_label(view.token_id)}"
         case ConfirmationAsked(approval):
             return f"The page that signs ({approval.headline})"
         case _:
@@ -420,7 +421,7 @@ class ZunoApp(SafeApp[None]):
         if not self._bell or row.severity != "critical" or self._driver is None:
             return
         self.bell()
-        named = "" if row.token_id is None else f"#{row.token_id} "
+        named = "" if row.token_id is None else f"{position_label(row.token_id)} "
         words = clean_text(row.message).removeprefix(named)
         where = f"{clean_text(row.place)} " if row.place else ""
         self._driver.write(f"\x1b]9;zuno: {where}{named}{words}\x1b\\")

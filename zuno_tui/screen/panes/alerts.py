@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 
+from chain.positions.reference import is_v3, position_label
 from zuno_tui.present.views import AlertRow, AlertsView
 from zuno_tui.present.words import round_usd, screen_words
 from zuno_tui.screen.keys import ALERTS
@@ -135,7 +136,10 @@ def alert_cells(row: AlertRow, now: float) -> Row:
     cells = (
         Cell("" if row.members else row.alert_id, "dim"),
         Cell(state, tone if waiting else "dim"),
-        Cell("" if row.token_id is None else f"#{row.token_id}", "strong" if waiting else "dim"),
+        Cell(
+            "" if row.token_id is None else position_label(row.token_id),
+            "strong" if waiting else "dim",
+        ),
         Cell(_message(row), "plain" if waiting else "dim"),
         Cell(_next(row), "good" if waiting else "dim"),
         Cell(_age(now - row.since), "dim"),
@@ -158,7 +162,9 @@ def gathered(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
     """Those about fees in one row, in the place of the first; those that are over in the last."""
     over = [row for row in rows if row.state == "resolved"]
     if len(over) > 1:
-        about = dict.fromkeys(f"#{row.token_id}" for row in over if row.token_id is not None)
+        about = dict.fromkeys(
+            position_label(row.token_id) for row in over if row.token_id is not None
+        )
         folded = AlertRow(
             alert_id=_OVER,
             severity="info",
@@ -195,14 +201,15 @@ def gathered(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
 
 def _waits_for_fees(row: AlertRow, now: float) -> bool:
     muted = row.muted_until is not None and row.muted_until > now
-    return (
-        row.fees is not None and row.state in ("open", "reopened") and not muted and not row.place
-    )
+    elsewhere = row.place or (row.token_id is not None and is_v3(row.token_id))
+    waiting = row.state in ("open", "reopened") and not muted
+    return row.fees is not None and waiting and not elsewhere
 
 
 def _message(row: AlertRow) -> str:
     """What differs first, in a sentence; which position it is about stands in its own column."""
-    words = row.message.removeprefix(f"#{row.token_id} ")
+    named = "" if row.token_id is None else f"{position_label(row.token_id)} "
+    words = row.message.removeprefix(named)
     pair, _, rest = words.partition(" ")
     if row.token_id is not None and "/" in pair and rest:
         words = rest

@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.message import Message
 
 from chain.base.clean_text import DROP
+from chain.positions.reference import is_v3, position_label
 from zuno_tui.present.charts import survival_bar
 from zuno_tui.screen.keys import MOVING, PLAN
 from zuno_tui.screen.links import can_link
@@ -446,7 +447,10 @@ def elsewhere(plan: PlanView | None, selected: int | None) -> str:
         return ""
     if plan.result is not None and plan.result.new_token_id == selected:
         return ""
-    return f"Plan for #{plan.token_id}. You are on #{selected}: press r for its own plan."
+    about = f"Plan for {position_label(plan.token_id)}."
+    if is_v3(selected):
+        return about
+    return f"{about} You are on {position_label(selected)}: press r for its own plan."
 
 
 def _first_reasons(view: PlanView, width: int, room: int) -> list[Content]:

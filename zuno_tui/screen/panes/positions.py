@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.content import Content
 from textual.message import Message
 
+from chain.positions.reference import is_v3, position_label
 from zuno_tui.present.charts import WIDTH as GAUGE_WIDTH
 from zuno_tui.present.charts import range_gauge, sparkline
 from zuno_tui.present.views import GlanceView, PositionRow, PositionsView, Standing
@@ -160,7 +161,11 @@ class PositionsPane(RowTable):
     @property
     def copied(self) -> str:
         row = self.selected
-        return "" if row is None else f"#{row.token_id} {row.pair} {row.fee} {row.value}"
+        return (
+            ""
+            if row is None
+            else f"{position_label(row.token_id)} {row.pair} {row.fee} {row.value}"
+        )
 
     @property
     def glance(self) -> GlanceView | None:
@@ -202,13 +207,15 @@ def shown_rows(
 
 
 def _searched(row: PositionRow) -> str:
-    return f"#{row.token_id} {row.pair} {row.fee} {row.standing} {' '.join(row.notes)}".lower()
+    return " ".join(
+        (position_label(row.token_id), row.pair, row.fee, row.standing, *row.notes)
+    ).lower()
 
 
 def _row(row: PositionRow, gauge: int, *, stale: bool) -> Row:
     state, tone = _STATES[row.standing]
     cells = (
-        Cell(f"#{row.token_id}", "strong"),
+        Cell(position_label(row.token_id), "strong"),
         Cell(f"{row.pair} {row.fee}"),
         Cell(state, tone),
         Cell(range_gauge(row.progress, gauge), tone),
@@ -217,7 +224,7 @@ def _row(row: PositionRow, gauge: int, *, stale: bool) -> Row:
         Cell(_known(row.fee_apr), "dim" if row.standing == "out of range" else "plain"),
         Cell(_known(row.against_holding), row.against_holding_tone),
         Cell(_known(row.net_a_day), _tone_of(row.net_a_day)),
-        Cell(_trend(row.chart.prices) if row.chart else "…", "dim"),
+        Cell(_trend(row.chart.prices) if row.chart else _no_trend(row), "dim"),
         Cell(row.price),
         Cell(f"{row.low} – {row.high}", "dim"),
         Cell(", ".join(row.notes), "warn"),
@@ -226,6 +233,11 @@ def _row(row: PositionRow, gauge: int, *, stale: bool) -> Row:
 
 
 @lru_cache(maxsize=1024)
+def _no_trend(row: PositionRow) -> str:
+    """Not read yet, or never: the swaps of v3 pools are not."""
+    return "–" if is_v3(row.token_id) else "…"
+
+
 def _trend(prices: tuple[float, ...]) -> str:
     """Many positions are of one pool, whose past stays the same from read to read."""
     return sparkline(prices, _TREND) or "…"
@@ -254,7 +266,7 @@ def _outlined(row: PositionRow | None) -> Content:
     if row is None:
         return Content("")
     return joined(
-        f"#{row.token_id} {row.standing}",
+        f"{position_label(row.token_id)} {row.standing}",
         f"{row.low} – {row.high}",
         f"price {row.price}",
         literal(", ".join(row.notes), "$warning") if row.notes else "",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual.containers import VerticalScroll
 from textual.content import Content
 
+from chain.positions.reference import is_v3, position_label
 from zuno_tui.present.charts import book_chart, price_chart, wide_gauge
 from zuno_tui.screen.panes.frame import frame, heading, literal, pane_title
 from zuno_tui.screen.panes.text import PlainText, drawn
@@ -30,10 +31,11 @@ _STANDING = {
     "out of range": "$error",
     "empty": "$quiet",
 }
+_ADVICE = "r: ask for advice"
 _NEXT = {
-    "out of range": "No fees until the price returns. r: ask for advice",
-    "near edge": "Fees stop outside the range. r: ask for advice",
-    "in range": "Earning fees. r: ask for advice · enter: details",
+    "out of range": f"No fees until the price returns. {_ADVICE}",
+    "near edge": f"Fees stop outside the range. {_ADVICE}",
+    "in range": f"Earning fees. {_ADVICE} · enter: details",
     "empty": "Empty. h hides empty positions.",
 }
 
@@ -66,8 +68,14 @@ class SelectedPane(VerticalScroll, can_focus=False):
             frame(self, pane_title("Position"))
             words.update("")
             return
-        frame(self, pane_title(f"#{row.token_id} {row.pair}", row.fee, row.standing))
+        frame(self, pane_title(f"{position_label(row.token_id)} {row.pair}", row.fee, row.standing))
         words.update(Content("\n").join(selected_lines(row, size, self._by_hour)))
+
+
+def _next(row: PositionRow) -> str:
+    """Nobody gives advice on what is of v3."""
+    words = _NEXT[row.standing]
+    return words.replace(f" {_ADVICE}", "") if is_v3(row.token_id) else words
 
 
 def selected_lines(
@@ -83,7 +91,7 @@ def selected_lines(
         Content.assemble(("price now ", "$quiet"), literal(row.price, "bold")),
         Content(""),
         *_facts(row, size.width),
-        literal(_NEXT[row.standing], "$quiet"),
+        literal(_next(row), "$quiet"),
     ]
     yield from above
     height = size.height - len(above) - 1

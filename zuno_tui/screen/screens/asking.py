@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 from textual.screen import Screen
 from textual.widgets import Input
 
+from chain.positions.reference import position_name
 from zuno_tui.desk.events import PhraseProposed, Said
 from zuno_tui.prompt.phrase_error import Misunderstood
 from zuno_tui.screen.panes.alerts import AlertsPane
@@ -202,7 +203,7 @@ class Asking(Screen[None]):
         from zuno_tui.catalog.intents import ChooseRange
 
         if self.context.selected is not None:
-            self.ask(ChooseRange(str(self.context.selected)))
+            self.ask(ChooseRange(position_name(self.context.selected)))
 
     def action_portfolio(self) -> None:
         from zuno_tui.catalog.intents import ShowPortfolio
@@ -211,7 +212,7 @@ class Asking(Screen[None]):
 
     def action_collect(self) -> None:
         if self.context.selected is not None:
-            self.offer(f"collect {self.context.selected}")
+            self.offer(f"collect {position_name(self.context.selected)}")
 
     def action_approve(self) -> None:
         options = () if self.told.plan is None else self.told.plan.options

@@ -10,6 +10,7 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 
 from chain.base.units import DAY
+from chain.positions.reference import position_name
 from zuno_tui.catalog.intents import ChooseRange, Recommend
 from zuno_tui.desk.events import DetailReady, Event
 from zuno_tui.present.charts import (
@@ -110,10 +111,10 @@ class PositionScreen(SubScreen):
         self.leave_asking(Recommend(self._view.token_id))
 
     def action_range(self) -> None:
-        self.leave_asking(ChooseRange(str(self._view.token_id)))
+        self.leave_asking(ChooseRange(position_name(self._view.token_id)))
 
     def action_offer(self, verb: str) -> None:
-        self.leave_with(f"{verb} {self._view.token_id}")
+        self.leave_with(f"{verb} {position_name(self._view.token_id)}")
 
     def action_scroll_lines(self, step: int) -> None:
         self.query_one("#detail", VerticalScroll).scroll_relative(y=step, animate=False)

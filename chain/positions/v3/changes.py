@@ -1,0 +1,176 @@
+"""What was put into positions of v3, taken out and collected, as their manager's logs tell."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from chain.base.quantity import Known, Quantity, Unknown
+from chain.contracts import abi
+from chain.history.events import LogPlace
+from chain.math.liquidity import Amounts
+from chain.positions.circumstances import NOTHING, LiquidityChange
+from chain.positions.profit import SinceEntry, since_entry, unknown_entry
+from chain.positions.reference import token_id_of
+from chain.read.block_reader import EventError, expected, settle_in_parts, sound_answers
+from chain.read.logs import NARROWABLE
+from chain.rpc import requests
+from chain.rpc.errors import RpcError, RpcRefused, StatePruned
+from chain.rpc.records import Block, Log, LogFilter, Receipt
+
+if TYPE_CHECKING:
+    from chain.contracts.networks import Network
+    from chain.positions.snapshot import PositionSnapshot
+    from chain.rpc.client import RpcClient
+    from chain.rpc.values import Hash
+
+INCREASED = abi.topic("IncreaseLiquidity(uint256,uint128,uint256,uint256)")
+DECREASED = abi.topic("DecreaseLiquidity(uint256,uint128,uint256,uint256)")
+COLLECTED = abi.topic("Collect(uint256,address,uint256,uint256)")
+
+NARROW = Unknown("the endpoint does not give the logs of all blocks at once")
+"""Nobody knows when a position of v3 was opened, so its logs are asked for from the first block."""
+
+_LOGS = "NonfungiblePositionManager logs"
+_UNPRICED = Unknown("the price at the time is not read")
+_TOPICS = 2
+_IDS_AT_ONCE = 100
+
+
+async def v3_since_entry(
+    client: RpcClient, network: Network, snapshots: Sequence[PositionSnapshot]
+) -> dict[int, SinceEntry]:
+    """The accounts of positions at their snapshots' block, by number."""
+    if network.v3 is None or not snapshots:
+        return {}
+    head = snapshots[0].block
+    logs = await _read_logs(client, network.v3.position_manager, snapshots, head)
+    if isinstance(logs, Unknown):
+        return {one.token_id: unknown_entry(one, logs) for one in snapshots}
+    places = [log for group in logs.values() for log in group]
+    numbers = sorted({log.block_number for log in places})
+    transactions = list(dict.fromkeys(log.transaction_hash for log in places))
+    answers = await settle_in_parts(
+        client, [*map(requests.block, numbers), *map(requests.receipt, transactions)]
+    )
+    times = {
+        block.number: block.timestamp
+        for block in (expected(answer, Block) for answer in answers[: len(numbers)])
+    }
+    receipts = {
+        one: answer if isinstance(answer, Receipt) else None
+        for one, answer in zip(transactions, answers[len(numbers) :], strict=True)
+    }
+    with sound_answers():
+        return {
+            one.token_id: _account(one, logs[token_id_of(one.token_id)], times, receipts, network)
+            for one in snapshots
+        }
+
+
+async def _read_logs(
+    client: RpcClient, manager: str, snapshots: Sequence[PositionSnapshot], head: Block
+) -> Mapping[int, list[Log]] | Unknown:
+    """By token id, in the order in which they happened."""
+    known = client.log_range
+    if known is not None and known.most and known.blocks < head.number:
+        return NARROW
+    words = [f"0x{token_id_of(one.token_id):064x}" for one in snapshots]
+    answers = await settle_in_parts(
+        client,
+        [
+            requests.logs(
+                LogFilter(
+                    manager,
+                    ((INCREASED, DECREASED, COLLECTED), tuple(words[at : at + _IDS_AT_ONCE])),
+                    0,
+                    head.number,
+                )
+            )
+            for at in range(0, len(words), _IDS_AT_ONCE)
+        ],
+    )
+    found: dict[int, list[Log]] = defaultdict(list)
+    for answer in answers:
+        if isinstance(answer, (*NARROWABLE, RpcRefused, StatePruned)):
+            return NARROW
+        if isinstance(answer, RpcError):
+            raise answer
+        for log in sorted(answer, key=lambda log: (log.block_number, log.log_index)):
+            found[int(log.topics[1], 16)].append(log)
+    return found
+
+
+def _account(
+    snapshot: PositionSnapshot,
+    logs: Iterable[Log],
+    times: Mapping[int, int],
+    receipts: Mapping[Hash, Receipt | None],
+    network: Network,
+) -> SinceEntry:
+    changes: list[LiquidityChange] = []
+    owed, counted = NOTHING, set[str]()
+    for log in logs:
+        liquidity, amounts = _told(log)
+        fees = NOTHING
+        if log.topics[0] == COLLECTED:
+            # What was taken out of the range is paid first; the rest were fees.
+            principal = Amounts(*map(min, owed, amounts))
+            owed, fees, amounts = _less(owed, principal), _less(amounts, principal), NOTHING
+        elif liquidity < 0:
+            owed = Amounts(owed.amount0 + amounts.amount0, owed.amount1 + amounts.amount1)
+        gas = _gas(network, receipts[log.transaction_hash])
+        changes.append(
+            LiquidityChange(
+                place=LogPlace(
+                    log.block_number, log.log_index, log.block_hash, log.transaction_hash
+                ),
+                timestamp=times[log.block_number],
+                liquidity_delta=liquidity,
+                amounts=Known(amounts, _LOGS, log.block_number),
+                fees=Known(fees, _LOGS, log.block_number),
+                # Taking out and collecting are most often one transaction, paid for once.
+                gas=Known(0, "receipt") if log.transaction_hash in counted else gas,
+                sqrt_price=_UNPRICED,
+            )
+        )
+        counted.add(log.transaction_hash)
+    unpaid = Amounts(snapshot.fees0, snapshot.fees1)
+    fees_alone = _less(unpaid, Amounts(*map(min, owed, unpaid)))
+    earning = replace(snapshot, fees0=fees_alone.amount0, fees1=fees_alone.amount1)
+    return since_entry(earning, tuple(changes))
+
+
+def _told(log: Log) -> tuple[int, Amounts]:
+    """By how much a log says the liquidity changed, and what moved."""
+    if len(log.topics) != _TOPICS:
+        raise EventError("A log of the v3 position manager lacks the token it is about.")
+    if log.topics[0] == COLLECTED:
+        _, amount0, amount1 = abi.decode(("address", "uint256", "uint256"), log.data)
+        return 0, Amounts(amount0, amount1)
+    liquidity, amount0, amount1 = abi.decode(("uint128", "uint256", "uint256"), log.data)
+    return (-liquidity if log.topics[0] == DECREASED else liquidity), Amounts(amount0, amount1)
+
+
+def _gas(network: Network, receipt: Receipt | None) -> Quantity[int]:
+    """The transaction's cost, shared evenly by the tokens it changed."""
+    if receipt is None:
+        return Unknown("the node has no receipt of the transaction")
+    if network.stack == "op" and receipt.l1_fee is None:
+        return Unknown("the node does not tell what the data cost on the parent chain")
+    tokens = {
+        log.topics[1]
+        for log in receipt.logs
+        if network.v3 is not None
+        and log.address == network.v3.position_manager
+        and log.topics[0] in (INCREASED, DECREASED, COLLECTED)
+    }
+    cost = receipt.gas_used * receipt.effective_gas_price + (receipt.l1_fee or 0)
+    return Known(cost // max(1, len(tokens)), "receipt", receipt.block_number)
+
+
+def _less(whole: Amounts, part: Amounts) -> Amounts:
+    return Amounts(whole.amount0 - part.amount0, whole.amount1 - part.amount1)

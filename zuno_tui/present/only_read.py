@@ -1,0 +1,45 @@
+"""What is not done with positions of Uniswap v3, and where it can be done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.base.errors import ZunoError
+from chain.positions.reference import is_v3, position_label, token_id_of
+
+if TYPE_CHECKING:
+    from chain.contracts.networks import Network
+    from zuno_tui.catalog.command import Command, Intent
+
+_PAGE = "https://app.uniswap.org/positions"
+
+
+class OnlyReadError(ZunoError):
+    """Something was asked of a position of v3 that is there for v4 alone."""
+
+
+def v3_named(intent: Intent) -> int | None:
+    """A position of v3 that is asked about."""
+    named = (*(getattr(intent, "token_ids", None) or ()), getattr(intent, "token_id", None))
+    return next((one for one in named if isinstance(one, int) and is_v3(one)), None)
+
+
+def refuse_v3(command: Command, intent: Intent, network: Network) -> None:
+    """Whatever a command does with positions, it takes those of v3 only where it says so."""
+    number = v3_named(intent)
+    if number is not None and not command.takes_v3:
+        raise OnlyReadError(only_read(command.name, number, network))
+
+
+def only_read(verb: str, number: int, network: Network) -> str:
+    return (
+        f"{position_label(number)} is a Uniswap v3 position: it is read and watched here, and "
+        f"`{verb}` is for v4 yet. Use Uniswap's page: {page_of(number, network)}"
+    )
+
+
+def page_of(number: int, network: Network) -> str:
+    """The position's own page on a live network; elsewhere the list of all."""
+    if network.testnet:
+        return _PAGE
+    return f"{_PAGE}/v3/{network.name}/{token_id_of(number)}"
