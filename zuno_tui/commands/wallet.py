@@ -226,6 +226,7 @@ COMMAND = Command(
                     _read_delegate,
                     "delegate",
                     spoken=(
+                        "wallet delegate",
                         "delegate my account",
                         "one transaction",
                         "send plans as one transaction",

@@ -255,7 +255,7 @@ def _entry(desk: Desk, token_id: int) -> tuple[Amounts, Amounts]:
     return amounts("deposited"), amounts("withdrawn", "feesCollected")
 
 
-def walk(desk: Desk, seed: int, tmp_path: Path) -> StandingState:
+def walk(desk: Desk, seed: int, tmp_path: Path, entry: tuple[Amounts, Amounts]) -> StandingState:
     """One market with one order, watched by one or two machines through three endpoints."""
     chance, lies = random.Random(seed), list[str]()
     pool = _pool(desk)
@@ -279,7 +279,7 @@ def walk(desk: Desk, seed: int, tmp_path: Path) -> StandingState:
             Machine(Watching(replace(desk, command=CommandLine(home), rpc=",".join(urls))))
             for home in homes
         ]
-        walked = Walk(desk, chance, machines, order, pool, lies, _entry(desk, token_id))
+        walked = Walk(desk, chance, machines, order, pool, lies, entry)
         walked.start = float(desk.price(pool))
         call = read_call(order.signed, network_named("devnet"))
         held = [desk.held(call.recipient, each) for each in call.currencies if each != NATIVE]
@@ -346,13 +346,15 @@ def walking(desk: Desk) -> Desk:
 
 def _walks(desk: Desk, seeds: range, tmp_path: Path) -> dict[StandingState, int]:
     ended = dict.fromkeys(StandingState, 0)
+    entry = _entry(desk, desk.token_id(STATE))
     for seed in seeds:
         snapshot = desk.ask("evm_snapshot")
         # A reorganisation must not reach behind it.
         desk.ask("anvil_mine", "0x4", "0xc")
-        ended[walk(desk, seed, tmp_path)] += 1
-        folder = Home.locate(os.environ, desk.command.home).orders
-        for path in folder.glob("*"):
+        ended[walk(desk, seed, tmp_path, entry)] += 1
+        home = Home.locate(os.environ, desk.command.home)
+        # What is remembered is of the market that is taken back.
+        for path in (*home.orders.glob("*"), *home.root.glob(f"{home.database.name}*")):
             path.unlink()
         node_rpc.ask(desk.devnet.url, "anvil_dropAllTransactions")
         assert desk.ask("evm_revert", snapshot)

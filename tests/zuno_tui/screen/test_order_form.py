@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
+from tests.zuno_tui.screen.looks import lines_of
 from tests.zuno_tui.screen.scenes import MORNING, POSITIONS, ScriptedLink, desk_app, play
 from tests.zuno_tui.screen.screen_scenes import ORDER_FORM
 from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderForm
@@ -51,3 +53,12 @@ async def test_what_is_filled_in_is_what_is_asked_for(
         await pilot.pause()
         assert link.intents == ([] if asked is None else [asked])
         assert isinstance(pilot.app.screen, OrderFormScreen) is (asked is None)
+
+
+async def test_an_account_that_understands_no_orders_is_told_so_first() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test(size=(80, 24)) as pilot:
+        await play(pilot, *MORNING, replace(ORDER_FORM, delegated=False))
+        assert any("desk: delegate" in line for line in lines_of(pilot))
+        await pilot.press("enter", *"2800", "enter")
+        assert link.intents == []

@@ -19,7 +19,7 @@ from zuno_tui.app.confirming import require_typed
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
 from zuno_tui.features.orders.keeper import OrderWork
-from zuno_tui.features.orders.page import draft_lines, headline, order_document, order_line
+from zuno_tui.features.orders.page import draft_lines, headline, order_document, order_lines
 from zuno_tui.features.orders.signing import (
     keep_order,
     keep_signed,
@@ -142,8 +142,9 @@ async def listed(session: Session, what: str | None) -> CommandAnswer:
     judged = await _renew(session, book)
     kept = [one for one in book.all() if one.order.chain_id == session.network.chain_id]
     lines = [
-        f"{order_line(one, session.network)}{_judged_words(judged.get(one.order.number))}"
+        line
         for one in kept
+        for line in order_lines(one, session.network, _judged_words(judged.get(one.order.number)))
     ]
     remarks = [f"{path} cannot be read, and is not carried out." for path in book.damaged]
     if book.stopped:
@@ -182,7 +183,7 @@ async def _renew(session: Session, book: StandingOrders) -> dict[int, WhatIf]:
 
 
 def _judged_words(judged: WhatIf | None) -> str:
-    return "" if judged is None else f" · {judged.words}"
+    return "" if judged is None else judged.words
 
 
 async def cancelling(session: Session, sources: Sources, number: OrderNumber) -> Action:

@@ -32,6 +32,8 @@ class OrderFormReady(Event, frozen=True):
     """`USDC per WETH`."""
     now: int
     """The network's time."""
+    delegated: bool = True
+    """Whether the account understands orders."""
 
     @property
     def facts(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from chain.base.units import DAY, HOUR, time_text
@@ -148,19 +149,21 @@ _STATES = {
 }
 
 
-def order_line(kept: KeptOrder, network: Network) -> str:
+def order_lines(kept: KeptOrder, network: Network, judged: str) -> Iterator[str]:
+    """One for what it is, and under it what there is to say of it."""
     order, progress = kept.order, kept.progress
     try:
         call = read_call(order.signed, network)
     except OrderRefusedError as error:
-        return f"{order.number:>3}  {error}"
+        yield f"{order.number:>3}  {error}"
+        return
     state = _STATES[progress.state]
     if progress.state is StandingState.WAITING and progress.met_at is not None:
         state = "its condition holds"
     ending = "" if not progress.received else f": {' and '.join(progress.received)}"
-    reason = f" · {progress.reason}" if progress.reason else ""
-    until = f" · until {time_text(call.until)} · {_last_look(progress)}" if kept.stands else ""
-    return f"{order.number:>3}  {headline(order, call)} · {state}{ending}{until}{reason}"
+    yield f"{order.number:>3}  {headline(order, call)} · {state}{ending}"
+    until = f"until {time_text(call.until)} · {_last_look(progress)}" if kept.stands else ""
+    yield from (f"     {words}" for words in (until, progress.reason, judged) if words)
 
 
 def _last_look(progress: StandingProgress) -> str:

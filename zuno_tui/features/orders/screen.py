@@ -143,6 +143,8 @@ class OrderFormScreen(SubScreen):
             self.query_one(name, Input).value.strip() for name in ("#order-value", "#order-until")
         )
         word, means, expects = _CHOICES[self._chosen]
+        if not self._ready.delegated:
+            return "Once, the account must be prepared for orders. Type at the desk: delegate"
         if not value:
             return f"{means.capitalize()} … {expects}."
         collects = word == "over"

@@ -19,6 +19,7 @@ from chain.contracts.delegation import (
     LIMITED_CALLS,
     NONCES,
     TIMESTAMPS,
+    delegate_in,
 )
 from chain.contracts.hooks import hook_passport
 from chain.contracts.signed_delegation import ask_nonce
@@ -149,10 +150,20 @@ async def order_form(session: Session, token_id: int) -> OrderFormReady:
         key, price = position.pool.key, position.pool.sqrt_price_x96
         tokens = await tokens_at(sources, (key.currency0, key.currency1), position.block.hash)
         now = network_time(sources, position.block.timestamp)
+        code = await sources.client.ask(requests.code(session.address))
     pair = pair_of(session.network, tokens[key.currency0], tokens[key.currency1], price)
     low, high = pair.bounds(position.identity.tick_lower, position.identity.tick_upper)
     unit = f"{pair.quote.label} per {pair.base.label}"
-    return OrderFormReady(token_id, pair.name, pair.price_text(price), low, high, unit, now)
+    return OrderFormReady(
+        token_id,
+        pair.name,
+        pair.price_text(price),
+        low,
+        high,
+        unit,
+        now,
+        delegated=delegate_in(code) == session.network.contracts.delegate,
+    )
 
 
 async def waiting_order(session: Session, plan_id: str | None) -> OrderDraft:
