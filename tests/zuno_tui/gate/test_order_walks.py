@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import random
+from collections import Counter
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -255,7 +256,9 @@ def _entry(desk: Desk, token_id: int) -> tuple[Amounts, Amounts]:
     return amounts("deposited"), amounts("withdrawn", "feesCollected")
 
 
-def walk(desk: Desk, seed: int, tmp_path: Path, entry: tuple[Amounts, Amounts]) -> StandingState:
+def walk(
+    desk: Desk, seed: int, tmp_path: Path, entry: tuple[Amounts, Amounts]
+) -> tuple[str, StandingState]:
     """One market with one order, watched by one or two machines through three endpoints."""
     chance, lies = random.Random(seed), list[str]()
     pool = _pool(desk)
@@ -287,7 +290,10 @@ def walk(desk: Desk, seed: int, tmp_path: Path, entry: tuple[Amounts, Amounts]) 
             walked.step()
         _settle(walked)
         _assert_as_defined(walked, token_id, held)
-    return machines[0].watching.order().progress.state
+    progress = machines[0].watching.order().progress
+    # A collect that may come again waits meanwhile.
+    state = StandingState.DONE if progress.done else progress.state
+    return type(order.condition).__name__, state
 
 
 def _settle(walked: Walk) -> None:
@@ -344,25 +350,28 @@ def walking(desk: Desk) -> Desk:
     return desk
 
 
-def _walks(desk: Desk, seeds: range, tmp_path: Path) -> dict[StandingState, int]:
-    ended = dict.fromkeys(StandingState, 0)
+def _walks(desk: Desk, seeds: range, tmp_path: Path) -> tuple[Counter[StandingState], Counter[str]]:
+    """What became of the orders, and of which conditions those are that were carried out."""
+    ended, done = Counter[StandingState](), Counter[str]()
     entry = _entry(desk, desk.token_id(STATE))
     for seed in seeds:
         snapshot = desk.ask("evm_snapshot")
         # A reorganisation must not reach behind it.
         desk.ask("anvil_mine", "0x4", "0xc")
-        ended[walk(desk, seed, tmp_path, entry)] += 1
+        kind, state = walk(desk, seed, tmp_path, entry)
+        ended[state] += 1
+        done[kind] += state is StandingState.DONE
         home = Home.locate(os.environ, desk.command.home)
         # What is remembered is of the market that is taken back.
         for path in (*home.orders.glob("*"), *home.root.glob(f"{home.database.name}*")):
             path.unlink()
         node_rpc.ask(desk.devnet.url, "anvil_dropAllTransactions")
         assert desk.ask("evm_revert", snapshot)
-    return ended
+    return ended, done
 
 
 def test_orders_act_when_their_condition_held_and_never_else(walking: Desk, tmp_path: Path) -> None:
-    ended = _walks(walking, range(4), tmp_path)
+    ended, _ = _walks(walking, range(4), tmp_path)
 
     assert sum(ended.values()) == 4
 
@@ -370,9 +379,9 @@ def test_orders_act_when_their_condition_held_and_never_else(walking: Desk, tmp_
 @pytest.mark.soak
 @pytest.mark.parametrize("part", range(10))
 def test_five_hundred_walks(walking: Desk, tmp_path: Path, part: int) -> None:
-    ended = _walks(walking, range(1_000 + part * 50, 1_050 + part * 50), tmp_path)
-    told = ", ".join(f"{count} {state.value}" for state, count in ended.items())
-    printed(f"G30: 50 walks ({part + 1} of 10): {told}")
+    ended, done = _walks(walking, range(1_000 + part * 50, 1_050 + part * 50), tmp_path)
+    told = ", ".join(f"{ended[state]} {state.value}" for state in StandingState)
+    printed(f"G30: 50 walks ({part + 1} of 10): {told}; done by condition: {dict(done)}")
 
     assert ended[StandingState.DONE] > 0
     assert ended[StandingState.WAITING] > 0
