@@ -136,6 +136,7 @@ _HELP = (
     "/report: the newest run of the trade desk, with its chart",
     "/positions: your liquidity positions",
     "/why: what spoke for the newest decision, and against it",
+    "orders stop: this machine carries out no standing order; only from the chat of the alerts",
     "Or ask in plain words: price of ETH? any alerts? why did you hold? what is the regime?",
 )
 _NEVER = "I never trade. Nothing was started. On your own machine: zuno trade, approve, apply"

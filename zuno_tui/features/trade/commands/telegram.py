@@ -31,7 +31,8 @@ COMMAND = Command(
     notes=(
         "It answers /status, /report, /positions, /why, /help and plain questions, only in "
         "[telegram] chat and answer_to, and sends reports that wait. It starts no run, approves "
-        "nothing and sends no order. It runs beside zuno monitor, until told to end."
+        "nothing and sends no order; orders stop, from [telegram] chat alone, holds this machine "
+        "back. It runs beside zuno monitor, until told to end."
     ),
     group=Group.WATCH,
     intent=AnswerChats,
