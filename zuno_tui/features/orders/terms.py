@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Literal
 
@@ -11,6 +10,7 @@ from msgspec.structs import replace
 
 from chain.base.units import DAY, NumeralError, read_numeral
 from zuno_tui.features.orders.intents import is_span, read_span
+from zuno_tui.prompt.dates import read_day
 
 When = Literal["below", "above", "out-of-range", "loss-over", "every"]
 LEAST_HOLD = 120
@@ -102,9 +102,6 @@ def _time(text: str) -> int:
         raise OrderWordsError(f"{error}.") from None
 
 
-_DATES = ("%Y-%m-%d", "%d %b %Y", "%d %B %Y", "%d %b", "%d %B")
-
-
 def _until(left: list[str], now: int) -> int:
     """When it ends: thirty days from now where nothing is said."""
     if "until" not in left:
@@ -112,28 +109,10 @@ def _until(left: list[str], now: int) -> int:
     at = left.index("until")
     for count in (3, 2, 1):
         text = " ".join(left[at + 1 : at + 1 + count])
-        end = _date(text, now)
+        end = now + read_span(text) if is_span(text) else read_day(text, now)
         if end is not None and len(left[at + 1 : at + 1 + count]) == count:
             del left[at : at + 1 + count]
             if not now < end <= now + _MOST_DAYS * DAY:
                 raise OrderWordsError(f"An order ends within {_MOST_DAYS} days from now.")
             return end
     raise OrderWordsError("Until when? Like: until 1 Dec, until 2026-12-01 or until 14d.")
-
-
-def _date(text: str, now: int) -> int | None:
-    if is_span(text):
-        return now + read_span(text)
-    this_year = datetime.fromtimestamp(now, UTC).year
-    for form in _DATES:
-        dated = form if "%Y" in form else f"{form} %Y"
-        for year in (this_year, this_year + 1):
-            try:
-                written = text if "%Y" in form else f"{text} {year}"
-                found = datetime.strptime(f"{written} +0000", f"{dated} %z")
-            except ValueError:
-                continue
-            end = int(found.timestamp())
-            if end > now or "%Y" in form:
-                return end
-    return None
