@@ -185,7 +185,7 @@ async def test_five_hundred_rows_scroll_under_the_cursor_and_refresh_within_a_bl
         began = process_time()
         pane.show(moved, NOW)
         # Whatever the machine: far from a redraw of every cell, which takes a second.
-        assert process_time() - began < 0.2
+        assert process_time() - began < 0.5
 
 
 async def test_hostile_words_in_a_cell_stay_in_their_cell() -> None:
