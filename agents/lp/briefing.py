@@ -286,6 +286,7 @@ _UNITS = {
     Rule.BREAK_EVEN: Unit.HOURS,
     Rule.OWN_SWAP: Unit.FRACTION,
     Rule.REPLAY: Unit.USD,
+    Rule.GOAL: Unit.FRACTION,
 }
 
 

@@ -239,7 +239,7 @@ def _against_the_goal(context: Context, move: Evaluated) -> Iterator[RuleResult]
     needed = move.numbers.break_even_hours
     if needed > left:
         words = f"it pays back later than in {hours(left)}, when you need the token"
-        yield RuleResult(Rule.GOAL, JudgmentVerdict.VETO, needed, left, words)
+        yield RuleResult(Rule.GOAL, JudgmentVerdict.VETO, None, None, words)
 
 
 def _judgment(by_rules: RuleJudgment, opinion: Opinion | None) -> MoveJudgment:

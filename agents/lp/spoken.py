@@ -84,6 +84,7 @@ _CHECKS = {
     Rule.BREAK_EVEN: "pays back",
     Rule.OWN_SWAP: "own swap",
     Rule.REPLAY: "replayed",
+    Rule.GOAL: "your goal",
 }
 """A column for each rule that has a figure; the price's place and the hook are told by verdicts."""
 
@@ -98,6 +99,7 @@ _RULE_NAMES = {
     Rule.BREAK_EVEN: "break-even",
     Rule.OWN_SWAP: "the own swap",
     Rule.REPLAY: "the replay",
+    Rule.GOAL: "your goal",
 }
 
 
@@ -191,6 +193,8 @@ def _check(rule: Rule, findings: Sequence[RuleFinding], candidate: Candidate) ->
 
 def _figure(rule: Rule, found: RuleFinding, candidate: Candidate) -> str:
     value = found.value
+    if rule is Rule.GOAL:
+        return "too late" if value is None else f"sells {percent(value)}"
     if rule is Rule.BREAK_EVEN and not candidate.breaks_even:
         return "never"
     if value is None:
@@ -271,7 +275,7 @@ _SHORTLY = {
     AdviceReason.THIN_BUFFER: "its buffer is thin, but waiting costs nothing",
     AdviceReason.ACTED_RECENTLY: "a day passes between two actions",
     AdviceReason.IN_DEAD_BAND: "the pool pays too little to enter and too much to close",
-    AdviceReason.NO_CANDIDATE: "each breaks a floor of your profile",
+    AdviceReason.NO_CANDIDATE: "each breaks a floor of your profile, or your goal",
     AdviceReason.GAIN_UNDER_COST: "none gains twice what it costs",
     AdviceReason.WORSE_THAN_EXIT: "closing is cheaper",
 }

@@ -524,6 +524,7 @@ _TOO = {
     Rule.HOOK: "hook",
     Rule.OWN_SWAP: "moves price",
     Rule.REPLAY: "past differs",
+    Rule.GOAL: "your goal",
 }
 
 

@@ -80,6 +80,29 @@ def test_a_plan_has_every_field(plan: dict[str, Any], devnet: DevnetReady) -> No
     assert all(isinstance(said, str) and said for said in plan["sources"].values())
 
 
+def test_what_is_to_be_kept_is_not_sold_and_the_plan_says_why(
+    desk: CommandLine, flags: tuple[str, ...], devnet: DevnetReady
+) -> None:
+    token_id = str(positions_by_state(devnet.url)["below its range"])
+    asked = ("recommend", token_id, "--keep", "eth", "--until", "March", "--deterministic", *flags)
+    told = desk(*asked, "--stream")
+    found = desk(*asked, "--json").data
+    goals = [
+        finding["words"]
+        for move in found["candidates"]
+        for finding in move["judgment"]["findings"]
+        if finding["rule"] == "goal"
+    ]
+
+    assert told.code == 0, told.words
+    assert "Your goal is to have eth by March" in told.out
+    assert goals
+    assert all("of the token you want to keep" in words for words in goals)
+    assert found["recommended"]["prepAction"] is None
+    wrong = desk("recommend", token_id, "--keep", "DAI", *flags)
+    assert (wrong.code, "Keep one of them" in wrong.words) == (2, True)
+
+
 def test_a_candidate_has_every_field(plan: dict[str, Any]) -> None:
     assert 2 <= len(plan["candidates"]) <= 5
     for one in (*plan["candidates"], plan["hold"], plan["exit"], plan["recommended"]):
