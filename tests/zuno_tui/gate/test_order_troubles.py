@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def delegated(desk: Desk) -> Desk:
-    signed(desk, "wallet", "delegate")
+    desk.delegate()
     return desk
 
 

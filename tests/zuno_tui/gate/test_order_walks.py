@@ -36,9 +36,11 @@ from chain.standing_orders.order import (
 from chain.wallet.demo import demo_key
 from chain.wallet.signer import Signer
 from tests import node_rpc
+from tests.embedded_chain import embedded_chain
 from tests.fakes.proxy import Proxy
 from tests.printed import printed
 from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_standing_orders import STATE, Watching, level, redeemable
 from zuno_tui.features.orders.signing import FLOW
 
@@ -47,7 +49,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.fakes.proxy import Answer, Call
-    from tests.zuno_tui.gate.desk import Desk
 
 STEPS = 12
 HOLD, LEAST_BLOCKS = 120, 3
@@ -371,15 +372,25 @@ def _walks(desk: Desk, seeds: range, tmp_path: Path) -> tuple[Counter[StandingSt
 
 
 def test_orders_act_when_their_condition_held_and_never_else(walking: Desk, tmp_path: Path) -> None:
-    ended, _ = _walks(walking, range(4), tmp_path)
+    ended, _ = _walks(walking, range(3), tmp_path)
 
-    assert sum(ended.values()) == 4
+    assert sum(ended.values()) == 3
+
+
+@pytest.fixture
+def walking_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
+    """On a chain of its own: a node that took back hundreds of markets forgets some logs."""
+    with embedded_chain() as ready:
+        desk = Desk(ready, CommandLine(tmp_path / "home"), capsys)
+        desk.command.home.mkdir(mode=0o700)
+        desk.delegate()
+        yield desk
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("part", range(10))
-def test_five_hundred_walks(walking: Desk, tmp_path: Path, part: int) -> None:
-    ended, done = _walks(walking, range(1_000 + part * 50, 1_050 + part * 50), tmp_path)
+def test_five_hundred_walks(walking_alone: Desk, tmp_path: Path, part: int) -> None:
+    ended, done = _walks(walking_alone, range(1_000 + part * 50, 1_050 + part * 50), tmp_path)
     told = ", ".join(f"{ended[state]} {state.value}" for state in StandingState)
     printed(f"G30: 50 walks ({part + 1} of 10): {told}; done by condition: {dict(done)}")
 

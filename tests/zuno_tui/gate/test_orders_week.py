@@ -18,7 +18,6 @@ from tests.embedded_chain import embedded_chain
 from tests.printed import printed
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
-from tests.zuno_tui.gate.test_one_transaction import signed
 from tests.zuno_tui.gate.test_standing_orders import STATE, level, ordered
 from tests.zuno_tui.monitor_process import MonitorProcess, command
 
@@ -72,7 +71,7 @@ def test_a_week_with_three_orders_and_nobody_there(
     with embedded_chain() as ready:
         desk = Desk(ready, CommandLine(tmp_path / "home"), capsys)
         desk.command.home.mkdir(mode=0o700)
-        signed(desk, "wallet", "delegate")
+        desk.delegate()
         token_id, other = str(desk.token_id(STATE)), str(desk.token_id("native"))
         ordered(desk, "close", token_id, "below", level(desk, 0.985))
         ordered(desk, "close", token_id, "above", level(desk, 1.015))

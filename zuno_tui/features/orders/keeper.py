@@ -74,9 +74,10 @@ _BUMP = (9, 8)
 _GAS_MARGIN = (3, 2)
 _MARKET_BIPS = 100
 """How far the market elsewhere may still be from a level that the pool has passed."""
-_LOOK_LIMIT = 40.0
-"""Seconds for all that one order's look takes. A look that could not be made neither confirms a
-condition nor begins it anew; only a gap longer than the one above does."""
+_LOOK_LIMIT, _CHAIN_LIMIT = 40.0, 80.0
+"""Seconds for all that one order's look takes, and for those of a chain with connecting to it. A
+look that could not be made neither confirms a condition nor begins it anew; only a gap longer than
+the one above does."""
 FINAL_SECONDS = 1_800
 """Network seconds for which an end is looked at again: longer than Ethereum takes to be final."""
 
@@ -130,7 +131,7 @@ class OrderKeeper:
     async def _look_on(self, session: Session, kept: Sequence[KeptOrder]) -> bool:
         """Whether the chain is embedded, whose time passes faster."""
         try:
-            async with asyncio.timeout(2 * _LOOK_LIMIT):
+            async with asyncio.timeout(_CHAIN_LIMIT):
                 await self._look_at(session, kept)
         except Exception as error:  # the other chains are looked at all the same
             self._trouble(f"Orders on {session.network.title}: {_sentence(error)}")
