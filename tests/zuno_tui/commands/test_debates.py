@@ -95,7 +95,7 @@ def test_what_is_to_be_kept_is_not_sold_and_the_plan_says_why(
     ]
 
     assert told.code == 0, told.words
-    assert "Your goal is to have eth by March" in told.out
+    assert "Your goal is to have eth by March" in told.words
     assert goals
     assert all("of the token you want to keep" in words for words in goals)
     assert found["recommended"]["prepAction"] is None
