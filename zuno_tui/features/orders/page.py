@@ -18,8 +18,8 @@ from chain.standing_orders.order import (
     StandingProgress,
     StandingState,
 )
-from chain.tokens.token import amount_text
 from zuno_tui.present.transcript import wrapped
+from zuno_tui.present.words import amount_of
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Network
@@ -105,7 +105,7 @@ def _least(draft: OrderDraft) -> str:
     if not any(call.least):
         return "no minimum is signed: you get what is in it then"
     amounts = [
-        amount_text(amount, draft.tokens[currency])
+        f"{amount_of(amount, draft.tokens[currency])} {draft.tokens[currency].label}"
         for amount, currency in zip(call.least, call.currencies, strict=True)
     ]
     return f"{amounts[0]} and {amounts[1]}, and the fees besides"

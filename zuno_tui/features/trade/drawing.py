@@ -231,6 +231,11 @@ def sections(view: TradeRunView) -> tuple[RunSection, ...]:
     fresh = sum(lamp.state == "fresh" for lamp in view.lamps)
     if view.verdict is not None and view.regime is None and view.token_id is not None:
         return ()  # closing a hedge is argued by nobody
+    freshness = f"{fresh} of {len(view.lamps)} fresh"
+    if view.verdict is not None and view.token_id is not None:
+        # How large a hedge is, nobody votes on: who argued stands in the report.
+        told = f"{freshness}{_simulated(view)}; with the experts in: trade report"
+        return (RunSection("SOURCES", told, lambda _width: []),)
     ladder = RunSection(
         "LADDER", "the decision after each stage", lambda width: ladder_lines(view, width)
     )
@@ -239,7 +244,7 @@ def sections(view: TradeRunView) -> tuple[RunSection, ...]:
         *((ladder,) if view.token_id is None else ()),
         RunSection(
             "SOURCES",
-            f"{fresh} of {len(view.lamps)} fresh; with their ages{_simulated(view)}",
+            f"{freshness}; with their ages{_simulated(view)}",
             lambda width: lamp_lines(view, width),
         ),
         RunSection("EXPERTS", "", lambda width: expert_lines(view, width)),
