@@ -26,7 +26,8 @@ def _run(arguments: Namespace) -> int:
 # "stay long", "keep my ETH until 1 March", "I need the ETH by March".
 _GOAL = re.compile(
     r"\b(?:(?:stay|staying|remain|be) (?P<long>long)(?: (?:in|on))?(?: (?P<held>[a-z][\w.]{1,23}))?"
-    r"|(?:keep|keeping|need|have)(?: (?:the|my|to|have|keep))* (?P<token>[a-z][\w.]{1,23}))"
+    r"|(?:keep|keeping|need|have|hold on to|without selling|(?:not|don'?t|never) (?:want to )?sell)"
+    r"(?: (?:the|my|any|all|to|of|have|keep))* (?P<token>[a-z][\w.]{1,23}))"
     r"(?:,? (?:by|until|till|before) (?P<day>[\w ,-]+))?$",
     re.ASCII | re.IGNORECASE,
 )
@@ -41,7 +42,7 @@ def _read(said: Remaining) -> Recommend:
     token_id = said.position()
     said.end(
         *("rebalance", "rebalancing", "rebalances", "position", "with", "do", "i", "range"),
-        *("if", "want", "to", "so", "that", "because", "since", "must", "will"),
+        *("if", "want", "to", "so", "that", "because", "since", "must", "will", "but", "do", "and"),
     )
     return Recommend(token_id, profile)
 

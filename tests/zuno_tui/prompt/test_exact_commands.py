@@ -77,6 +77,9 @@ UNDERSTOOD: list[tuple[str, Intent]] = [
     ("recommend 9 conservative", Recommend(9, "conservative")),
     ("what should i do with 7?", Recommend(7)),
     ("recommend 9, I need the ETH by March", Recommend(9, keep="ETH", until="March")),
+    ("recommend 9 but keep my WETH", Recommend(9, keep="WETH")),
+    ("what should i do with 7 without selling any ETH?", Recommend(7, keep="ETH")),
+    ("recommend 9, i do not want to sell my ETH", Recommend(9, keep="ETH")),
     ("recommend 9 conservative stay long", Recommend(9, "conservative", keep="long")),
     (
         "recommend 7 keep my WETH until 1 March 2027",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from textual.screen import Screen
@@ -124,9 +125,9 @@ class Asking(Screen[None]):
             self.offer(self._filled)
             self.say(Said(f"Next: {self._filled}. Press Enter to run.{after}"))
 
+    @abstractmethod
     def focus_front(self) -> None:
         """Back to the pane in front: what was typed is done."""
-        raise NotImplementedError
 
     def _ask_model(self, phrase: str) -> None:
         from zuno_tui.catalog.intents import SayPhrase

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -96,16 +97,17 @@ class TypedConfirmScreen(Screen[None]):
         self._ends_at = clock() + approval.seconds_left
         self._over = False
 
+    @abstractmethod
     def hears(self, event: Event) -> bool:
         """Whether the event asks for this very page again."""
-        raise NotImplementedError
 
+    @abstractmethod
     def authority(self) -> tuple[tuple[str, str], ...]:
         """The rows of the frame at the top."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sheet(self) -> Iterator[Content]:
-        raise NotImplementedError
+        """What is signed, line by line."""
 
     def compose(self) -> ComposeResult:
         approval = self._approval
