@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Unpack
 
-from chain.devnet.launch import devnet_arguments, read_line
+from chain.devnet.launch import DevnetChoices, devnet_arguments, read_line
 from tests.fork_server import fork_server
 
 if TYPE_CHECKING:
@@ -18,19 +18,10 @@ _PATIENCE = 10.0
 
 
 @contextmanager
-def embedded_chain(
-    *,
-    seed: int = 7,
-    world: Literal["week", "small"] = "small",
-    speed: float = 0,
-    port: int = 0,
-    chain_id: int | None = None,
-    v3: bool = False,
-) -> Iterator[DevnetReady]:
+def embedded_chain(**choices: Unpack[DevnetChoices]) -> Iterator[DevnetReady]:
     """A chain for as long as the block lasts; it ends with us, however we end."""
-    arguments = devnet_arguments(
-        seed=seed, world=world, speed=speed, port=port, chain_id=chain_id, v3=v3
-    )
+    chosen: DevnetChoices = {"seed": 7, "world": "small", **choices}
+    arguments = devnet_arguments(**chosen)
     stdin, ending = os.pipe()
     ready, stdout = os.pipe()
     child = fork_server().start(

@@ -19,7 +19,7 @@ from rich.color import ColorSystem
 from chain.base.home import Home
 from chain.contracts.delegation import delegated_code
 from chain.devnet.json_rpc import NodeClient
-from chain.devnet.launch import DevnetReady, running_devnet
+from chain.devnet.launch import DevnetReady, devnet_process
 from tools.screen_drawing import save_picture
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.intents import Apply, Approve, Inspect, Recommend
@@ -109,7 +109,7 @@ def main() -> None:
 
 async def _take_all() -> None:
     # The market stands still, so that the same pictures show the same prices.
-    async with running_devnet(speed=0, stderr=subprocess.DEVNULL) as devnet:
+    with devnet_process(stderr=subprocess.DEVNULL) as devnet:
         async with _sitting(devnet, _USUAL) as desk, _recorded(desk.app, _USUAL):
             await desk.debate()
             desk.take("desk")

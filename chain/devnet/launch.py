@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from subprocess import PIPE, Popen, TimeoutExpired
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 from msgspec import Struct
 
 from chain.base.errors import ZunoError
 from chain.contracts.networks import Address, Contracts
-from chain.devnet.defaults import DEMO_SEED
 
 _PATIENCE = 10.0
 """Seconds a child gets to end by itself."""
+
+Progress = Callable[[int, int], None]
+"""Is told how many of how many blocks are written."""
+
+_SILENT: Progress = lambda _done, _total: None  # noqa: E731 - a default, said once
 
 
 class DevnetError(ZunoError):
@@ -38,62 +41,29 @@ class DevnetReady(Struct, frozen=True):
     contracts: Contracts
 
 
-@asynccontextmanager
-async def running_devnet(
-    *,
-    seed: int = DEMO_SEED,
-    world: Literal["week", "small"] = "week",
-    speed: float = 0,
-    port: int = 0,
-    chain_id: int | None = None,
-    v3: bool = False,
-    stderr: int | None = None,
-    progress: Callable[[int, int], None] = lambda _done, _total: None,
-) -> AsyncIterator[DevnetReady]:
-    """A child process for as long as the block lasts; it ends with us, however we end.
+class DevnetChoices(TypedDict, total=False):
+    """What a child is started with; it has its own defaults."""
 
-    What it narrates goes to our own stderr, or to `stderr`: a screen passes DEVNULL.
-    """
-    child = await asyncio.create_subprocess_exec(
-        *_command(seed=seed, world=world, speed=speed, port=port, chain_id=chain_id, v3=v3),
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=stderr,
-    )
-    if child.stdout is None:
-        raise DevnetError("The embedded chain has no stdout to read.")
-    try:
-        while (ready := read_line(await child.stdout.readline(), progress)) is None:
-            pass
-        yield ready
-    finally:
-        with suppress(ProcessLookupError):
-            child.terminate()
-        try:
-            await asyncio.wait_for(child.wait(), _PATIENCE)
-        except TimeoutError:
-            child.kill()
-            await child.wait()
+    seed: int
+    world: Literal["week", "small"]
+    speed: float
+    port: int
+    chain_id: int
+    v3: bool
 
 
 @contextmanager
-def devnet_process(
-    *,
-    seed: int = DEMO_SEED,
-    world: Literal["week", "small"] = "week",
-    speed: float = 0,
-    port: int = 0,
-    chain_id: int | None = None,
-    v3: bool = False,
-    stderr: int | None = None,
-) -> Iterator[DevnetReady]:
-    """The same for callers without an event loop."""
-    command = _command(seed=seed, world=world, speed=speed, port=port, chain_id=chain_id, v3=v3)
+def started_devnet(
+    stderr: int | None = None, **choices: Unpack[DevnetChoices]
+) -> Iterator[Popen[bytes]]:
+    """A child process for as long as the block lasts; it ends with us, however we end.
+
+    What it narrates goes to our own stderr, or to `stderr`: a screen passes a file.
+    """
+    command = [sys.executable, "-m", "chain.devnet", *devnet_arguments(**choices)]
     with Popen(command, stdin=PIPE, stdout=PIPE, stderr=stderr) as child:  # noqa: S603 - our own
         try:
-            while (ready := read_line(child.stdout.readline() if child.stdout else b"")) is None:
-                pass
-            yield ready
+            yield child
         finally:
             child.terminate()
             try:
@@ -102,40 +72,32 @@ def devnet_process(
                 child.kill()
 
 
-def _command(
-    *, seed: int, world: str, speed: float, port: int, chain_id: int | None, v3: bool
-) -> list[str]:
-    options = devnet_arguments(
-        seed=seed, world=world, speed=speed, port=port, chain_id=chain_id, v3=v3
-    )
-    return [sys.executable, "-m", "chain.devnet", *options]
+@contextmanager
+def devnet_process(
+    stderr: int | None = None, **choices: Unpack[DevnetChoices]
+) -> Iterator[DevnetReady]:
+    """A child that is ready to answer."""
+    with started_devnet(stderr, **choices) as child:
+        yield when_ready(child)
 
 
-def devnet_arguments(
-    *,
-    seed: int,
-    world: str,
-    speed: float,
-    port: int,
-    chain_id: int | None = None,
-    v3: bool = False,
-) -> list[str]:
-    options: dict[str, object] = {
-        "--seed": seed,
-        "--world": world,
-        "--speed": speed,
-        "--port": port,
-    }
-    if chain_id is not None:
-        options["--chain-id"] = chain_id
+def devnet_arguments(**choices: Unpack[DevnetChoices]) -> list[str]:
+    """Unless a speed is chosen the market stands still."""
+    named = {"speed": 0, **choices}
+    v3 = named.pop("v3", False)
+    options = [f"--{name.replace('_', '-')}={choice}" for name, choice in named.items()]
     # The child watches its stdin, a pipe of ours: should we die, it ends.
-    flags = ("--with-parent", "--v3") if v3 else ("--with-parent",)
-    return [*(str(part) for pair in options.items() for part in pair), *flags]
+    return [*options, "--with-parent", *(("--v3",) if v3 else ())]
 
 
-def read_line(
-    line: bytes, progress: Callable[[int, int], None] = lambda _done, _total: None
-) -> DevnetReady | None:
+def when_ready(child: Popen[bytes], progress: Progress = _SILENT) -> DevnetReady:
+    """Wait for the line that says where everything is."""
+    while (ready := read_line(child.stdout.readline() if child.stdout else b"", progress)) is None:
+        pass
+    return ready
+
+
+def read_line(line: bytes, progress: Progress = _SILENT) -> DevnetReady | None:
     """What a line of the child says; None for one that says how far it is."""
     if not line:
         raise DevnetError("The embedded chain ended before it was ready; it said why on stderr.")

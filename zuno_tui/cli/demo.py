@@ -11,14 +11,23 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from chain.base.clean_text import clean_text
 from chain.base.home import Home
 from chain.devnet.defaults import DEMO_SPEED
-from chain.devnet.launch import DevnetError, DevnetReady, devnet_process, running_devnet
+from chain.devnet.launch import (
+    DevnetError,
+    DevnetReady,
+    Progress,
+    devnet_process,
+    started_devnet,
+    when_ready,
+)
 from zuno_tui.app.demo_place import DemoPlace, genesis_at, registered_demo
 from zuno_tui.app.session import Session, say
 from zuno_tui.cli.output import no_desk_here
@@ -26,6 +35,7 @@ from zuno_tui.present.exit_codes import DONE, FAILED
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from subprocess import Popen
 
     from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.events import Event
@@ -40,19 +50,12 @@ _RUNNING = "A real chain runs here, a minute a second. In any shell: zuno positi
 def run(arguments: Namespace) -> int:
     if arguments.text or arguments.json or no_desk_here() is not None:
         return _print(arguments)
-    from zuno_tui.screen.app.running import run_desk
-    from zuno_tui.screen.look import read_look
-
-    # Keys and colours are the person's own; everything else belongs to the demo.
-    look = read_look(Session.start(arguments).settings, os.environ, arguments)
     folder = arguments.home or Path(tempfile.mkdtemp(prefix=_PREFIX))
     code = DONE
     try:
         home = Home.locate(os.environ, folder)
         home.prepare()
-        within = argparse.Namespace(**{**vars(arguments), "home": home.root})
-        opening = fork_opening(arguments) if arguments.fork else demo_opening(within)
-        code = run_desk(home, look, opening)
+        code = _open_copy(arguments, home) if arguments.fork else _open_demo(arguments, home)
     finally:
         # The page of a crash names the log: then the home stays for who wants to read it.
         if arguments.home is None and code != FAILED:
@@ -60,7 +63,27 @@ def run(arguments: Namespace) -> int:
     return code
 
 
-def demo_opening(arguments: Namespace) -> Opening:
+def _open_copy(arguments: Namespace, home: Home) -> int:
+    return _run_desk(arguments, home, fork_opening(arguments))
+
+
+def _open_demo(arguments: Namespace, home: Home) -> int:
+    within = argparse.Namespace(**{**vars(arguments), "home": home.root})
+    # The chain takes longer than the screen, so it is started before the screen is even imported.
+    with _started_chain(home.root, v3=arguments.v3) as chain:
+        return _run_desk(arguments, home, demo_opening(within, chain))
+
+
+def _run_desk(arguments: Namespace, home: Home, opening: Opening) -> int:
+    from zuno_tui.screen.app.running import run_desk
+    from zuno_tui.screen.look import read_look
+
+    # Keys and colours are the person's own; everything else belongs to the demo.
+    look = read_look(Session.start(arguments).settings, os.environ, arguments)
+    return run_desk(home, look, opening)
+
+
+def demo_opening(arguments: Namespace, started: StartedChain | None = None) -> Opening:
     """The embedded chain for as long as the desk is open, in a home that goes with it."""
 
     @asynccontextmanager
@@ -73,21 +96,23 @@ def demo_opening(arguments: Namespace) -> Opening:
         def writing(done: int, total: int) -> None:
             tell(Said(f"{_STARTING[:-1]}: {100 * done // total}%"))
 
-        with _home_of_its_own(arguments.home) as home:
-            v3 = bool(getattr(arguments, "v3", False))
-            async with _devnet(home / "devnet.log", writing, v3=v3) as devnet:
-                tell(Said(_RUNNING, "good"))
-                chosen = argparse.Namespace(**{**vars(arguments), "home": home})
-                session = Session.start(_on_devnet(chosen, devnet))
-                genesis = await asyncio.to_thread(genesis_at, devnet.url)
-                place = DemoPlace(os.getpid(), devnet.url, genesis or "", devnet.wallet, str(home))
-                with registered_demo(place, _homes(arguments)):
-                    yield DeskOpening(
-                        session,
-                        demo=True,
-                        deterministic=arguments.deterministic,
-                        transport=arguments.transport,
-                    )
+        with (
+            _home_of_its_own(arguments.home) as home,
+            nullcontext(started) if started else _started_chain(home) as chain,
+        ):
+            devnet = await chain.ready(writing)
+            tell(Said(_RUNNING, "good"))
+            chosen = argparse.Namespace(**{**vars(arguments), "home": home})
+            session = Session.start(_on_devnet(chosen, devnet))
+            genesis = await asyncio.to_thread(genesis_at, devnet.url)
+            place = DemoPlace(os.getpid(), devnet.url, genesis or "", devnet.wallet, str(home))
+            with registered_demo(place, _homes(arguments)):
+                yield DeskOpening(
+                    session,
+                    demo=True,
+                    deterministic=arguments.deterministic,
+                    transport=arguments.transport,
+                )
 
     return opening
 
@@ -171,20 +196,33 @@ async def _print_copy(arguments: Namespace) -> int:
             return print_answer(answer, as_json=session.as_json)
 
 
-@asynccontextmanager
-async def _devnet(
-    narration: Path, progress: Callable[[int, int], None], *, v3: bool
-) -> AsyncIterator[DevnetReady]:
-    """What the chain narrates goes into a file: on a screen it would land in the middle."""
-    with narration.open("wb") as words:
+class StartedChain(Struct, frozen=True):
+    """The embedded chain's process, which may still be writing its week."""
+
+    child: Popen[bytes]
+    narration: Path
+    """What it narrates goes into a file: on a screen it would land in the middle."""
+
+    async def ready(self, progress: Progress) -> DevnetReady:
         try:
-            async with running_devnet(
-                speed=DEMO_SPEED, stderr=words.fileno(), progress=progress, v3=v3
-            ) as devnet:
-                yield devnet
+            return await asyncio.to_thread(when_ready, self.child, progress)
+        except asyncio.CancelledError:
+            # The thread waits for a line, and nobody waits for the thread any more.
+            self.child.terminate()
+            raise
         except DevnetError as error:
-            why = _last_line(narration)
+            why = _last_line(self.narration)
             raise DevnetError(f"The embedded chain did not start. {why}") from error
+
+
+@contextmanager
+def _started_chain(folder: Path, *, v3: bool = False) -> Iterator[StartedChain]:
+    narration = folder / "devnet.log"
+    with (
+        narration.open("wb") as words,
+        started_devnet(words.fileno(), speed=DEMO_SPEED, v3=v3) as child,
+    ):
+        yield StartedChain(child, narration)
 
 
 def _last_line(narration: Path) -> str:

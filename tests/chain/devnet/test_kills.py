@@ -77,7 +77,7 @@ def wait_until_gone(pids: Iterable[int]) -> None:
 
 @contextmanager
 def driver(folder: Path, *, cache: Path | None = None) -> Iterator[Driver]:
-    arguments = devnet_arguments(seed=SEED, world="small", speed=0, port=0)
+    arguments = devnet_arguments(seed=SEED, world="small")
     environment = dict(os.environ) | ({"ZUNO_CACHE": str(cache)} if cache else {})
     stdin, ending = os.pipe()
     output, stdout = os.pipe()

@@ -20,7 +20,7 @@ from chain.contracts.abi import decode, encode_call, topic
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.storage import decode_position_info
 from chain.devnet.defaults import control_url
-from chain.devnet.launch import DevnetError, DevnetReady, devnet_process, running_devnet
+from chain.devnet.launch import DevnetError, DevnetReady, devnet_process, started_devnet, when_ready
 from chain.devnet.world.accounts import DEMO_PASSPHRASE, DEMO_WALLET, NEIGHBOUR
 from chain.devnet.world.demo_life import DemoLife
 from chain.devnet.world.deployment import CONTRACTS
@@ -57,14 +57,14 @@ def head(devnet: DevnetReady) -> tuple[int, str, int]:
     return int(block["number"], 16), block["hash"], int(block["timestamp"], 16)
 
 
-async def test_from_launch_to_the_first_answer_takes_seconds(
+def test_from_launch_to_the_first_answer_takes_seconds(
     chain: ChainView, capsys: pytest.CaptureFixture[str]
 ) -> None:
     begun = time.monotonic()
     seen: list[tuple[int, int]] = []
     progress = partial(_collected, seen)
-    async with running_devnet(seed=SEED, world="small", progress=progress) as devnet:
-        number, _, seconds = head(devnet)
+    with started_devnet(seed=SEED, world="small") as child:
+        number, _, seconds = head(when_ready(child, progress))
         taken = time.monotonic() - begun
     with capsys.disabled():
         sys.stdout.write(f"\nlaunch to first answer: {taken:.2f} s\n")
