@@ -123,7 +123,7 @@ def _words(state: PoolState, reach: int) -> range:
 
 # The replay goes as `Pool.swap` runs, word by word of the tick bitmap, because the contract
 # rounds at every word: the result equals V4Quoter's to the unit, without asking the chain.
-_QUOTE = "quoteExactInputSingle(((address,address,uint24,int24,address),bool,uint128,bytes))"
+QUOTE = "quoteExactInputSingle(((address,address,uint24,int24,address),bool,uint128,bytes))"
 
 
 async def quotes_across(
@@ -136,7 +136,7 @@ async def quotes_across(
     at: BlockRef,
 ) -> dict[PoolKey, int]:
     """By pool what this input buys; a pool that refuses is missing, and all without a quoter."""
-    asked = (encode_call(_QUOTE, (pool.values, zero_for_one, amount_in, b"")) for pool in pools)
+    asked = (encode_call(QUOTE, (pool.values, zero_for_one, amount_in, b"")) for pool in pools)
     outcomes = await reader.settle(
         [requests.call(network.contracts.quoter, data, at) for data in asked]
     )

@@ -34,6 +34,12 @@ class DemoSlowError(ZunoError):
     failure: ClassVar[Failure] = Failure.NETWORK
 
 
+class DemoEndedError(ZunoError):
+    """It was killed: said once, before a command goes to another network."""
+
+    failure: ClassVar[Failure] = Failure.NETWORK
+
+
 class DemoPlace(Struct, frozen=True):
     """A demo that runs, as the file of it says."""
 
@@ -80,7 +86,10 @@ def at_running_demo(
         return None
     place = running_demo(home)
     if place is None:
-        return None
+        raise DemoEndedError(
+            "The demo that ran here was ended from outside; nothing of it is left. "
+            "Start it again: zuno demo\nOr choose a network: zuno --network NAME"
+        )
     chosen = {"network": EMBEDDED_NETWORK, "rpc": place.url, "address": place.wallet}
     home_of_demo = type(home.root)(place.home)
     return Namespace(**{**vars(arguments), **chosen, "home": home_of_demo}), place

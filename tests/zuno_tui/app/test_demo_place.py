@@ -10,6 +10,7 @@ import pytest
 
 from chain.base.home import Home
 from zuno_tui.app.demo_place import (
+    DemoEndedError,
     DemoPlace,
     DemoSlowError,
     at_running_demo,
@@ -63,10 +64,12 @@ def test_it_is_found_while_it_runs_and_not_after(home: Home) -> None:
 
 @pytest.mark.usefixtures("answering")
 @pytest.mark.parametrize("gone", [_place(pid=_NO_PROCESS), _place(genesis="0xcd")])
-def test_one_that_is_over_is_ignored_and_removed(home: Home, gone: DemoPlace) -> None:
+def test_one_that_was_killed_is_told_of_once_and_removed(home: Home, gone: DemoPlace) -> None:
     with registered_demo(gone, [home]):
-        assert running_demo(home) is None
+        with pytest.raises(DemoEndedError, match="Start it again: zuno demo"):
+            at_running_demo(_asked(), home, {})
         assert not list(home.root.glob("demo*"))
+        assert at_running_demo(_asked(), home, {}) is None
 
 
 def test_a_demo_that_is_slow_stays_found_and_nobody_goes_elsewhere(
