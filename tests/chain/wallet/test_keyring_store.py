@@ -8,6 +8,7 @@ from typing import Any
 import keyring
 import pytest
 from keyring.backend import KeyringBackend
+from keyring.errors import KeyringLocked
 
 from chain.wallet.errors import KeyringUnusableError
 from chain.wallet.keyring_store import SERVICE, find_keyring
@@ -90,15 +91,66 @@ def test_a_keyring_that_does_not_give_back_is_found_out(
 
     with pytest.raises(KeyringUnusableError, match="did not give back the key"):
         find_keyring().keep(PrivateKey(KEY))
+    with pytest.raises(KeyringUnusableError, match="did not give back what it was given"):
+        find_keyring().keep_text("venue", "a secret")
 
 
-def test_another_wallets_key_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_secret_that_is_no_key_is_kept_under_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     backend = Kept()
     install(monkeypatch, backend)
+    found = find_keyring()
+
+    found.keep_text("venue", "ключ")
+
+    assert backend.entries == {(SERVICE, "venue"): "ключ"}
+    assert (found.text_of("venue"), found.text_of("another")) == ("ключ", None)
+
+
+class Locked(Kept):
+    def get_password(self, service: str, username: str) -> str | None:
+        raise KeyringLocked
+
+
+def test_a_locked_keyring_shows_itself_before_a_key_is_at_stake(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install(monkeypatch, Locked())
+
+    with pytest.raises(KeyringUnusableError, match="is locked"):
+        find_keyring()
+
+
+def test_a_keyring_that_nobody_vouches_for_is_named_and_not_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(keyring, "get_keyring", Kept)
+
+    with pytest.raises(KeyringUnusableError, match=r"test_keyring_store\.Kept, which is not one"):
+        find_keyring()
+
+
+def test_what_is_kept_and_is_no_key_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = Kept()
+    install(monkeypatch, backend)
+    backend.entries[SERVICE, ADDRESS] = KEY_TEXT + "00"
+
+    with pytest.raises(KeyringUnusableError, match="UnreadableKey") as caught:
+        find_keyring().key_of(ADDRESS)
+
+    assert seen_in(str(caught.value)) == []
+    assert caught.value.__context__ is None
+
+
+def test_another_wallets_key_is_not_opened_and_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend, wiped = Kept(), list[str]()
+    install(monkeypatch, backend)
     backend.entries[SERVICE, "0x" + "11" * 20] = KEY_TEXT
+    monkeypatch.setattr(PrivateKey, "wipe", lambda key: wiped.append(key.address))
 
     with pytest.raises(KeyringUnusableError, match="another wallet's key"):
         find_keyring().key_of("0x" + "11" * 20)
+
+    assert wiped == [ADDRESS]
 
 
 class Talkative(Kept):

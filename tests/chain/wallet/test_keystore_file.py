@@ -155,11 +155,17 @@ def test_the_initial_vector_is_not_authenticated_but_the_address_shows_it(path: 
         read_keystore(path, passphrase())
 
 
-def test_an_address_that_is_not_the_keys_is_refused(path: Path) -> None:
+def test_an_address_that_is_not_the_keys_is_refused_and_the_key_wiped(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     change(path, "address", to="11" * 20)
+    wiped = list[str]()
+    monkeypatch.setattr(PrivateKey, "wipe", lambda key: wiped.append(key.address))
 
     with pytest.raises(KeystoreError, match="says it is 0x1111"):
         read_keystore(path, passphrase())
+
+    assert wiped == [ADDRESS]
 
 
 HOSTILE_SCRYPT: list[tuple[str, object]] = [

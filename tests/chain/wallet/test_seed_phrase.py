@@ -40,3 +40,9 @@ def test_what_is_no_phrase_is_refused_and_not_repeated(
         keys_of_phrase(typed, accounts)
     assert "test" not in str(refused.value)
     assert refused.value.__context__ is None
+
+
+@pytest.mark.parametrize("count", [0, 11, 13, 25])
+def test_a_phrase_of_another_length_is_told_its_length(count: int) -> None:
+    with pytest.raises(WalletError, match=f"and that has {count}"):
+        keys_of_phrase(b"test " * count, (0,))
