@@ -24,7 +24,15 @@ from agents.numbers.costs import (
     price_moved,
 )
 from agents.numbers.edges import TickRange, edges_of
-from agents.numbers.inventory import Allocation, PriceSpan, allocate_for_create, allocate_holdings
+from agents.numbers.inventory import (
+    Allocation,
+    PriceSpan,
+    RoutedAllocation,
+    SwapTerms,
+    allocate_for_create,
+    allocate_holdings,
+    routed_allocation,
+)
 from agents.numbers.outlook import (
     Outlook,
     PoolMarket,
@@ -73,11 +81,12 @@ class Evaluated(Struct, frozen=True, eq=False):
 def evaluate(evaluation: EvaluationContext, choice: ShapeChoice, index: int) -> Evaluated:
     """The candidate a shape becomes: snapped ticks, exact amounts, stress, yield, cost."""
     ticks = evaluation.ticks(choice)
-    allocation = allocation_for(evaluation, ticks)
+    routed = allocation_for(evaluation, ticks)
+    allocation = routed.allocation
     stake = Stake(ticks, allocation.liquidity)
     outlook = look_at(evaluation.market, stake)
     price = _price(evaluation, allocation, ticks)
-    moved = price_moved(allocation.swap, evaluation.sqrt_price)
+    moved = routed.price_moved or price_moved(allocation.swap, evaluation.sqrt_price)
     numbers = move_numbers(evaluation, evaluation.market, stake, price)._replace(
         price_moved=moved, pool_fee=evaluation.observed.pool.lp_fee / PIPS
     )
@@ -92,7 +101,7 @@ def evaluate(evaluation: EvaluationContext, choice: ShapeChoice, index: int) -> 
             "amount1": allocation.deposit.amount1,
             "residual0": allocation.residual.amount0,
             "residual1": allocation.residual.amount1,
-            "prep_action": _prep_action(allocation, price, moved),
+            "prep_action": _prep_action(routed, price, moved),
             "gas_usd": writable(price.gas),
             "cost_usd": writable(price.total),
             "gas_yield": writable(numbers.gas_yield),
@@ -146,17 +155,16 @@ def exit_cost(gas: GasFacts) -> float | None:
     return gas_usd(gas, CostedRecipe.EXIT)
 
 
-def allocation_for(evaluation: EvaluationContext, ticks: TickRange) -> Allocation:
-    """Without a swap where what is left over is dust, else with the one that fits best."""
-    if evaluation.current is None:
-        return allocate_for_create(
-            evaluation.pool_key,
-            evaluation.sqrt_price,
-            ticks,
-            evaluation.available,
-            evaluation.terms,
-        ).allocation
-    return allocate_holdings(evaluation.sqrt_price, ticks, evaluation.available, evaluation.terms)
+def allocation_for(evaluation: EvaluationContext, ticks: TickRange) -> RoutedAllocation:
+    """Without a swap where what is left over is dust, else with the one that pays best."""
+
+    def allocate(terms: SwapTerms) -> Allocation:
+        price, available = evaluation.sqrt_price, evaluation.available
+        if evaluation.current is not None:
+            return allocate_holdings(price, ticks, available, terms)
+        return allocate_for_create(evaluation.pool_key, price, ticks, available, terms).allocation
+
+    return routed_allocation(allocate, evaluation.terms, evaluation.other_pools)
 
 
 def _price(evaluation: EvaluationContext, allocation: Allocation, ticks: TickRange) -> MovePrice:
@@ -189,8 +197,8 @@ def gas_usd(gas: GasFacts, recipe: CostedRecipe) -> float | None:
     )
 
 
-def _prep_action(allocation: Allocation, price: MovePrice, moved: float) -> PrepAction | None:
-    swap = allocation.swap
+def _prep_action(routed: RoutedAllocation, price: MovePrice, moved: float) -> PrepAction | None:
+    swap, through = routed.allocation.swap, routed.through
     if swap is None:
         return None
     return PrepAction(
@@ -201,6 +209,7 @@ def _prep_action(allocation: Allocation, price: MovePrice, moved: float) -> Prep
         cost_usd=writable(price.swap),
         price_moved=moved,
         minting_loss_usd=writable(price.minting_loss),
+        pool_id=None if through is None else through.state.pool_id,
     )
 
 

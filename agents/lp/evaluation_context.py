@@ -36,11 +36,13 @@ from chain.base.once_per_object import once_per_object
 from chain.contracts.networks import NATIVE
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, usable_ticks
+from chain.pools.state import is_plain_pool
 
 if TYPE_CHECKING:
     from agents.lp.plan import OwnRange, ShapeChoice
     from agents.numbers.profiles import RiskProfile
     from chain.contracts.pool_key import PoolKey
+    from chain.pools.depth import Depth
 
 
 class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
@@ -61,6 +63,8 @@ class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
     """Active liquidity without the person's own position."""
     allowed_hooks: tuple[str, ...]
     profile: RiskProfile
+    other_pools: tuple[Depth, ...]
+    """The pair's other plain pools, which a swap may go through."""
 
     @property
     def in_range(self) -> bool:
@@ -171,6 +175,7 @@ def _held_ground(context: MarketContext) -> EvaluationContext:
         others_liquidity=others,
         allowed_hooks=context.allowed_hooks,
         profile=context.profile,
+        other_pools=_other_pools(context, pool),
     )
 
 
@@ -193,6 +198,20 @@ def _capital_ground(context: CreateContext, pool_index: int) -> EvaluationContex
         others_liquidity=pool.liquidity,
         allowed_hooks=context.allowed_hooks,
         profile=context.profile,
+        other_pools=_other_pools(context, pool),
+    )
+
+
+def _other_pools(
+    context: MarketContext | CreateContext, own: ObservedPoolFacts
+) -> tuple[Depth, ...]:
+    observed = context.surveyed_pools if isinstance(context, CreateContext) else ()
+    plain = [one.pool for one in observed if is_plain_pool(key_of(one.pool))]
+    pair = (own.currency0, own.currency1)
+    return tuple(
+        depth_of(pool)
+        for pool in (*plain, *context.swap_pools)
+        if (pool.currency0, pool.currency1) == pair and pool.pool_id != own.pool_id
     )
 
 

@@ -202,6 +202,10 @@ class KeepGoal(Payload):
     """The day it is needed, Unix seconds; None for as long as the position lasts."""
 
 
+def _is_empty(pools: tuple[ObservedPoolFacts, ...]) -> bool:
+    return not pools
+
+
 class Observation(Payload):
     """Where and when the facts were read."""
 
@@ -219,6 +223,8 @@ class Observation(Payload):
     """Scout's plain-English why."""
     allowed_hooks: tuple[str, ...] = ()
     """Hooks the person trusts, however much they can do."""
+    swap_pools: tuple[ObservedPoolFacts, ...] = Field(default=(), exclude_if=_is_empty)
+    """Plain pools of the same pairs, besides those observed, that a swap may go through."""
 
 
 class MarketContext(Observation):

@@ -73,6 +73,8 @@ class PrepAction(Payload):
     """By this swap, as a part of the price."""
     minting_loss_usd: Measure | None
     """What is lost by depositing at the price it moved, once arbitrage has moved it back."""
+    pool_id: str | None = Field(default=None, exclude_if=lambda pool: pool is None)
+    """The pool it goes through; None for the one that is entered."""
 
 
 class BufferHours(Payload):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -293,6 +293,56 @@ def _fill(
     deposit = amounts_for_liquidity(price, *span, liquidity, round_up=True)
     residual = Amounts(holding.amount0 - deposit.amount0, holding.amount1 - deposit.amount1)
     return Allocation(available, swap, liquidity, deposit, residual)
+
+
+class RoutedAllocation(NamedTuple):
+    """An allocation, and the other pool its swap goes through; None is the one entered."""
+
+    allocation: Allocation
+    through: Depth | None = None
+
+    @property
+    def price_moved(self) -> float:
+        """How far its swap moves the price of the pool it goes through, as a part of it."""
+        swap, through = self.allocation.swap, self.through
+        if swap is None or through is None:
+            return 0.0
+        quote = quote_at_most(through, swap.amount_in, zero_for_one=swap.zero_for_one)
+        return abs((quote.sqrt_price_after / through.state.sqrt_price_x96) ** 2 - 1)
+
+
+def routed_allocation(
+    allocate: Callable[[SwapTerms], Allocation], own: SwapTerms, others: Sequence[Depth]
+) -> RoutedAllocation:
+    """With the swap, where one is needed, in the pool of the pair that pays most for it."""
+    here = allocate(own)
+    better = None if here.swap is None else _best_elsewhere(others, here.swap)
+    if better is None:
+        return RoutedAllocation(here)
+    there = allocate(terms_of(better, elsewhere=True))
+    return RoutedAllocation(here) if there.swap is None else RoutedAllocation(there, better)
+
+
+def _best_elsewhere(others: Sequence[Depth], swap: PrepSwap) -> Depth | None:
+    """The other pool that pays the most for the same input; None when that is not more."""
+    best, most = None, swap.amount_out
+    for depth in others:
+        quote = quote_at_most(depth, swap.amount_in, zero_for_one=swap.zero_for_one)
+        if quote.amount_in == swap.amount_in and quote.amount_out > most:
+            best, most = depth, quote.amount_out
+    return best
+
+
+def terms_of(depth: Depth, *, elsewhere: bool = False) -> SwapTerms:
+    """What a swap through a pool meets, by its depth."""
+    state = depth.state
+    return SwapTerms(
+        swap_fee(state.protocol_fee.zero_for_one, state.lp_fee),
+        swap_fee(state.protocol_fee.one_for_zero, state.lp_fee),
+        state.liquidity,
+        depth,
+        elsewhere,
+    )
 
 
 _DUST_PARTS = 200

@@ -118,6 +118,10 @@ def candidate_pools(tokens: Iterable[Address]) -> tuple[PoolKey, ...]:
     )
 
 
+def is_plain_pool(key: PoolKey) -> bool:
+    return key in plain_pools(key.currency0, key.currency1)
+
+
 def plain_pools(one: Address, other: Address) -> tuple[PoolKey, ...]:
     """The pools of a pair at the usual fees, without a hook."""
     currency0, currency1 = sorted((one, other))

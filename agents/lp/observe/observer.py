@@ -26,7 +26,7 @@ from agents.lp.observe.pool_facts import (
     source_words,
     usd_per_unit,
 )
-from agents.lp.observe.pool_reading import SeenPool, observed_pool, read_pools
+from agents.lp.observe.pool_reading import SeenPool, observed_pool, read_pools, swap_pools
 from agents.numbers.costs import GAS_UNITS, CostedRecipe
 from agents.numbers.shapes import MAX_SURVEYED_POOLS
 from chain.base.errors import Failure, ZunoError
@@ -34,7 +34,7 @@ from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.store import StoreError
 from chain.contracts.abi import AbiError
 from chain.contracts.networks import NATIVE, Address, Network
-from chain.pools.state import pool_states
+from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import BatchReader, read_positions
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.overview import Sources, currencies, tokens_at
@@ -266,7 +266,7 @@ class ChainObserver:
             raise NoSuchPositionError(token_id, network)
         here = OneBlock(sources.client, network)
         gathering = BatchReader(
-            here, network, sources.memory, lambda identities, _: self._priced_by(identities).slots
+            here, network, sources.memory, lambda identities, _: self._words_of(identities)
         )
         await gathering.complete([token_id])
         snapshot = gathering.snapshots().get(token_id)
@@ -275,15 +275,17 @@ class ChainObserver:
         block, words = here.block, gathering.words
         (state,) = pool_states([snapshot.pool.key], words)
         question = self._priced_by([snapshot.identity])
-        (reading,), cost, tokens, market, pools = await asyncio.gather(
-            read_pools(sources, block, [SeenPool(state, snapshot.pool.hook)], self._watch),
+        seen = [SeenPool(state, snapshot.pool.hook)]
+        beside = pool_states(swap_pools([state.key]), words)
+        readings, cost, tokens, market, pools = await asyncio.gather(
+            read_pools(sources, block, seen, beside, self._watch),
             read_gas(sources.client, network, block),
             tokens_at(sources, currencies([snapshot.identity]), block.hash),
             market_prices(sources.coingecko, network, question.wanted),
             question.read(words, here, block),
         )
         prices = price_book(network, market, pools)
-        told = observed_pool(network, reading, tokens, prices)
+        told = observed_pool(network, readings.observed[0], tokens, prices)
         gas, gas_sources = self._gas(cost, prices)
         return MarketContext(
             chain_id=network.chain_id,
@@ -298,6 +300,7 @@ class ChainObserver:
                 **gas_sources,
             },
             summary="",
+            swap_pools=readings.swap_pools,
             observed=told.pool,
             position=_position_facts(snapshot),
         )
@@ -321,13 +324,17 @@ class ChainObserver:
             )
         block, prices = found.block, found.prices
         seen = [SeenPool(pool.state, pool.hook) for pool in pools]
+        others = swap_pools(pool.key for pool in pools)
+        beside = [pool.state for pool in found.pools if pool.key in others]
         readings, cost = await asyncio.gather(
-            read_pools(sources, block, seen, self._watch),
+            read_pools(sources, block, seen, beside, self._watch),
             read_gas(sources.client, network, block),
         )
         tokens = {token.address: token for pool in pools for token in (pool.token0, pool.token1)}
-        steps = max(_LEAST_STEPS, MOST_STEPS // len(readings))
-        told = [observed_pool(network, reading, tokens, prices, steps) for reading in readings]
+        steps = max(_LEAST_STEPS, MOST_STEPS // len(pools))
+        told = [
+            observed_pool(network, reading, tokens, prices, steps) for reading in readings.observed
+        ]
         gas, gas_sources = self._gas(cost, prices)
         listed = "" if found.coverage.complete else ", not all Initialize logs could be read"
         return CreateContext(
@@ -347,11 +354,17 @@ class ChainObserver:
                 **gas_sources,
             },
             summary="",
+            swap_pools=readings.swap_pools,
             goal=goal,
             owner=owner,
             wrapped_native=network.wrapped_native,
             surveyed_pools=tuple(survey.pool for survey in told),
         )
+
+    def _words_of(self, identities: Collection[PositionIdentity]) -> tuple[int, ...]:
+        """What prices these positions' tokens, and the pools that their swaps may go through."""
+        keys = swap_pools(identity.pool_key for identity in identities)
+        return (*self._priced_by(identities).slots, *pool_state_slots(keys))
 
     def _priced_by(self, identities: Collection[PositionIdentity]) -> PoolPriceQuestion:
         """What prices these positions' tokens and the coin that gas is paid in."""

@@ -119,12 +119,12 @@ def pool_facts(depth: Depth, hook: HookPassport) -> ObservedPoolFacts:
     )
 
 
-def nearest_changes(depth: Depth) -> Depth:
+def nearest_changes(depth: Depth, most_a_side: int = MOST_CHANGES_A_SIDE) -> Depth:
     """As much of the liquidity around the price as fits; nothing is missing between its ends."""
     ticks = [tick for tick, _ in depth.changes]
     middle = bisect_right(ticks, depth.state.tick)
-    first = max(0, middle - MOST_CHANGES_A_SIDE)
-    last = min(len(ticks), middle + MOST_CHANGES_A_SIDE)
+    first = max(0, middle - most_a_side)
+    last = min(len(ticks), middle + most_a_side)
     return Depth(
         state=depth.state,
         changes=depth.changes[first:last],

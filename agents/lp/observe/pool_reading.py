@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from agents.lp.facts import MarketFacts, ObservedPool
+from agents.lp.facts import MarketFacts, ObservedPool, ObservedPoolFacts
 from agents.lp.observe.pool_facts import (
     MOST_STEPS,
     REACH,
     day_path,
     figure,
+    nearest_changes,
     pool_facts,
     source_words,
     valued_token,
@@ -28,6 +29,7 @@ from agents.numbers.survival import SigmaEstimate, estimate_sigma
 from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import DAY as DAY_SECONDS
 from chain.base.units import HOUR
+from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.history.events import FeeTerms, SwapFees, fees
 from chain.history.fee_rate import daily_rates, hour_sums, last_day_rate
 from chain.history.hour_reader import HourMemory, read_given_hours
@@ -46,6 +48,7 @@ from chain.history.volatility import (
     volatility,
 )
 from chain.pools.depth import Depth, read_depths
+from chain.pools.state import plain_pools
 from chain.prices.pair_series import market_closes
 from chain.read.block_reader import OneBlock
 
@@ -233,6 +236,11 @@ _READ_SECONDS = (WEEK + DAY) * HOUR
 """A week, and a day more so that the week's first hour has a price before it."""
 
 
+_SWAP_CHANGES_A_SIDE = 100
+"""Of a pool that only a swap may go through; one that would cross more is not counted on."""
+_UNHOOKED = hook_passport(NO_HOOK, 0)
+
+
 class SeenPool(Struct, frozen=True):
     state: PoolState
     hook: HookPassport
@@ -247,6 +255,12 @@ class PoolReading(Struct, frozen=True):
     market: MarketCloses
 
 
+class PoolReadings(NamedTuple):
+    observed: list[PoolReading]
+    swap_pools: tuple[ObservedPoolFacts, ...]
+    """Others of the same pairs that a swap may go through."""
+
+
 class SourcedPoolFacts(NamedTuple):
     """Facts of a pool, and who said each group of them."""
 
@@ -258,20 +272,35 @@ async def read_pools(
     sources: Sources,
     block: Block,
     seen: Sequence[SeenPool],
+    beside: Iterable[PoolState],
     watch: Callable[[ScanProgress], None] = lambda _: None,
-) -> list[PoolReading]:
+) -> PoolReadings:
     """All of these pools, whose states were read at this block."""
     here = OneBlock(sources.client, sources.network, block.hash)
     states = [one.state for one in seen]
+    others = [state for state in beside if state.liquidity]
     depths, hours, markets = await asyncio.gather(
-        read_depths(here, sources.network, states, reach=REACH),
+        read_depths(here, sources.network, [*states, *others], reach=REACH),
         _read_week(sources, block, states, watch),
         _read_markets(sources, states),
     )
-    return [
-        PoolReading(one, depths[pool], hours[pool], markets[pool])
-        for one, pool in ((one, one.state.pool_id) for one in seen)
-    ]
+    return PoolReadings(
+        [
+            PoolReading(one, depths[pool], hours[pool], markets[pool])
+            for one, pool in ((one, one.state.pool_id) for one in seen)
+        ],
+        tuple(
+            pool_facts(nearest_changes(depths[state.pool_id], _SWAP_CHANGES_A_SIDE), _UNHOOKED)
+            for state in others
+        ),
+    )
+
+
+def swap_pools(keys: Iterable[PoolKey]) -> tuple[PoolKey, ...]:
+    """The plain pools of the same pairs that are not among these."""
+    observed = dict.fromkeys(keys)
+    pairs = dict.fromkeys((key.currency0, key.currency1) for key in observed)
+    return tuple(key for pair in pairs for key in plain_pools(*pair) if key not in observed)
 
 
 def observed_pool(

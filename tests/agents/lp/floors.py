@@ -18,7 +18,7 @@ from agents.numbers.costs import (
 )
 from agents.numbers.edges import TickRange, price_tick
 from agents.numbers.fees import full_range_value
-from agents.numbers.inventory import PrepSwap, PriceSpan, allocate_inventory
+from agents.numbers.inventory import PrepSwap, PriceSpan, allocate_inventory, terms_of
 from agents.numbers.outlook import (
     PoolMarket,
     Stake,
@@ -38,8 +38,10 @@ from chain.pools.depth import quote_at_most
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agents.lp.evaluation_context import EvaluationContext
     from agents.lp.facts import CreateContext, ObservedPool
-    from agents.lp.plan import Candidate, Plan
+    from agents.lp.plan import Candidate, Plan, PrepAction
+    from agents.numbers.inventory import SwapTerms
 
     Context = MarketContext | CreateContext
 
@@ -98,9 +100,10 @@ def _wrong_amounts(context: Context, move: Candidate) -> Iterator[str]:
         TickRange(move.tick_lower, move.tick_upper),
         evaluation.available,
         Amounts(0, 0),
-        None if move.prep_action is None else evaluation.terms,
+        None if move.prep_action is None else _terms(evaluation, move.prep_action),
     )
     swap = move.prep_action
+    yield from _better_pools(evaluation, move)
     told = {
         "liquidity": (move.liquidity, filled.liquidity),
         "deposit": ((move.amount0, move.amount1), filled.deposit),
@@ -113,6 +116,25 @@ def _wrong_amounts(context: Context, move: Candidate) -> Iterator[str]:
     for name, (written, computed) in told.items():
         if written != computed:
             yield f"the {name} of move {move.index} is {written}, not {computed}"
+
+
+def _terms(evaluation: EvaluationContext, swap: PrepAction) -> SwapTerms:
+    if swap.pool_id is None:
+        return evaluation.terms
+    (through,) = [one for one in evaluation.other_pools if one.state.pool_id == swap.pool_id]
+    return terms_of(through, elsewhere=True)
+
+
+def _better_pools(evaluation: EvaluationContext, move: Candidate) -> Iterator[str]:
+    """No pool of the pair pays more for what is sold; solving anew shifts it by a little."""
+    swap = move.prep_action
+    if swap is None:
+        return
+    most = swap.amount_out * 10_001 // 10_000
+    for pool in evaluation.other_pools:
+        quote = quote_at_most(pool, swap.amount_in, zero_for_one=swap.zero_for_one)
+        if quote.amount_in == swap.amount_in and quote.amount_out > most:
+            yield f"move {move.index} swaps for less than {quote.amount_out}"
 
 
 def _pool_index(context: Context, move: Candidate) -> int:
@@ -230,7 +252,11 @@ def _swap_of(context: Context, move: Candidate) -> PrepSwap | None:
     swap = move.prep_action
     if swap is None:
         return None
-    depth = evaluation_of(context, _pool_index(context, move)).terms.depth
+    evaluation = evaluation_of(context, _pool_index(context, move))
+    if swap.pool_id is not None:
+        made = (swap.zero_for_one, swap.amount_in, swap.amount_out, swap.fee_pips)
+        return PrepSwap(*made, evaluation.sqrt_price)
+    depth = evaluation.terms.depth
     assert depth is not None
     after = quote_at_most(depth, swap.amount_in, zero_for_one=swap.zero_for_one).sqrt_price_after
     return PrepSwap(swap.zero_for_one, swap.amount_in, swap.amount_out, swap.fee_pips, after)

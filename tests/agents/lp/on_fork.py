@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from agents.lp.facts import key_of
 from chain.contracts import abi
 from chain.contracts.calldata import (
     TO_SENDER,
@@ -21,15 +22,17 @@ from chain.contracts.calldata import (
     swap_exact_in,
 )
 from chain.contracts.networks import NATIVE
-from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts
 from chain.rpc.multicall import Call, aggregate, decode_aggregate
 from tests import node_rpc
 from tests.agents.lp.debating import DEVNET
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agents.lp.facts import ObservedPoolFacts
     from agents.lp.plan import Candidate, PrepAction
+    from chain.contracts.pool_key import PoolKey
 
 QUOTE = "quoteExactInputSingle(((address,address,uint24,int24,address),bool,uint128,bytes))"
 NEVER = 2**48 - 1
@@ -53,6 +56,8 @@ class Fork:
     block: int
     owner: str
     pool: ObservedPoolFacts
+    others: Sequence[ObservedPoolFacts] = ()
+    """What a swap may go through instead."""
     _calls: list[dict[str, str]] = field(default_factory=list)
 
     def there_and_back(
@@ -78,8 +83,7 @@ class Fork:
 
     @property
     def key(self) -> PoolKey:
-        pool = self.pool
-        return PoolKey(pool.currency0, pool.currency1, pool.fee, pool.tick_spacing, pool.hooks)
+        return key_of(self.pool)
 
     def execute(self, candidate: Candidate, *, burning: int | None, wrapping: int = 0) -> Executed:
         """Burn, swap and mint; each revert fails the test that asked for it."""
@@ -129,7 +133,8 @@ class Fork:
 
     def _swap(self, swap: PrepAction) -> int:
         """Ask the quoter, then swap; the place of the quoter's answer."""
-        contracts, key = DEVNET.contracts, self.key
+        contracts, others = DEVNET.contracts, {pool.pool_id: key_of(pool) for pool in self.others}
+        key = self.key if swap.pool_id is None else others[swap.pool_id]
         assert contracts.universal_router is not None
         asked = abi.encode_call(QUOTE, (key.values, swap.zero_for_one, swap.amount_in, b""))
         quote = self._call(contracts.quoter, asked)

@@ -86,7 +86,8 @@ async def test_openings_take_what_they_foretold(
             for one in amounts
         }
         available = Amounts(put_in.get(pool.currency0, 0), put_in.get(pool.currency1, 0))
-        fork = Fork(devnet.url, argued.seen.block, ARBITRAGEUR.address, pool)
+        others = (*pools.values(), *argued.seen.swap_pools)
+        fork = Fork(devnet.url, argued.seen.block, ARBITRAGEUR.address, pool, others)
         wrapping = sum(one.amount for one in amounts if one.token == NATIVE) if wraps else 0
         executed = fork.execute(move, burning=None, wrapping=wrapping)
         assert sum(available) > 0
@@ -100,7 +101,8 @@ async def test_openings_take_what_they_foretold(
 
 def _executed(url: str, argued: Argued, move: Candidate) -> Executed:
     context = argued.market
-    fork = Fork(url, context.block, context.position.owner, context.observed.pool)
+    pool, others = context.observed.pool, context.swap_pools
+    fork = Fork(url, context.block, context.position.owner, pool, others)
     return fork.execute(move, burning=context.position.token_id)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -10,7 +12,6 @@ from chain.base.units import BIPS
 from chain.execution.build.facts import PoolFacts, Span, position_facts
 from chain.execution.build.requests import CloseRequest, CreateRequest, QuotedSwap, ReRangeRequest
 from chain.execution.build.sizing import RE_RANGE_IDLE_BIPS
-from chain.math.fees import swap_fee
 from chain.math.liquidity import Amounts
 from chain.pools.depth import read_depths
 from chain.pools.state import PoolState, pool_state_slots, pool_states
@@ -21,9 +22,7 @@ from zuno_tui.gate.actions.range_prices import pool_name, range_prices
 from zuno_tui.gate.actions.swap import (
     SwapQuotes,
     ask_quoter,
-    best_elsewhere,
     read_other_pools,
-    terms_elsewhere,
 )
 from zuno_tui.gate.actions.target import ActionTarget, subject_of
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
@@ -31,9 +30,10 @@ from zuno_tui.gate.worth import read_worth
 
 if TYPE_CHECKING:
     from agents.lp.plan import Candidate, Plan
-    from agents.numbers.inventory import PrepSwap, SwapTerms
+    from agents.numbers.inventory import Allocation, PrepSwap, RoutedAllocation, SwapTerms
     from chain.contracts.networks import Address
     from chain.contracts.pool_key import PoolId, PoolKey
+    from chain.pools.depth import Depth
     from chain.positions.overview import Sources
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.records import Block
@@ -111,32 +111,30 @@ async def _swap_of_one_token(
     """The swap that capital in one token needs; of two tokens each is taken as it was given."""
     from agents.lp.observe.pool_facts import REACH
     from agents.numbers.edges import TickRange
-    from agents.numbers.inventory import SwapTerms, allocate_for_create
+    from agents.numbers.inventory import allocate_for_create, routed_allocation, terms_of
 
     here = OneBlock(sources.client, sources.network, block.hash)
     depths = await read_depths(here, sources.network, [state], reach=REACH)
-    terms = SwapTerms(
-        swap_fee(state.protocol_fee.zero_for_one, state.lp_fee),
-        swap_fee(state.protocol_fee.one_for_zero, state.lp_fee),
-        state.liquidity,
-        depths[state.pool_id],
-    )
     ticks = TickRange(span.tick_lower, span.tick_upper)
-    own = PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee)
 
-    def solved(terms: SwapTerms) -> PrepSwap | None:
-        made = allocate_for_create(state.key, state.sqrt_price_x96, ticks, capital, terms)
-        return made.allocation.swap
+    def allocate(terms: SwapTerms) -> Allocation:
+        price = state.sqrt_price_x96
+        return allocate_for_create(state.key, price, ticks, capital, terms).allocation
 
-    here_swap = solved(terms)
-    if here_swap is None:
+    terms = terms_of(depths[state.pool_id])
+    if allocate(terms).swap is None:
         return None
-    swap = quoted_swap(state.key, here_swap)
     others = await read_other_pools(sources, state.key, block.hash)
-    if (better := best_elsewhere(others, swap)) is not None:
-        there = solved(terms_elsewhere(better))
-        swap = swap if there is None else quoted_swap(better.state.key, there)
+    routed = routed_allocation(allocate, terms, others)
+    if routed.allocation.swap is None:
+        return None
+    own = PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee)
+    swap = quoted_swap(_pool_swapped_in(routed, state.key), routed.allocation.swap)
     return await ask_quoter(sources, swap, own, others, block.hash)
+
+
+def _pool_swapped_in(routed: RoutedAllocation, own: PoolKey) -> PoolKey:
+    return own if routed.through is None else routed.through.state.key
 
 
 _WORSE_BIPS = 100
@@ -195,16 +193,15 @@ async def _action_to_change(
     moving = replace(action, headline=f"Move position #{token_id} to {prices}")
     if not facts.liquidity:
         return replace(moving, request=ReRangeRequest(facts, span, None))
-    terms = await _terms_without(sources, snapshot, block)
-    request = _re_range(snapshot, span, terms, key)
+    depth = await _depth_without(sources, snapshot, block)
+    request = _re_range(snapshot, span, depth, ())
     if request.swap is None:
         return replace(moving, request=request)
     others = await read_other_pools(sources, key, block.hash)
-    swap = request.swap
-    if (better := best_elsewhere(others, swap)) is not None:
-        there = _re_range(snapshot, span, terms_elsewhere(better), better.state.key)
-        request, swap = (request, swap) if there.swap is None else (there, there.swap)
-    quotes = await ask_quoter(sources, swap, facts.pool, others, block.hash)
+    request = _re_range(snapshot, span, depth, others)
+    if request.swap is None:
+        return replace(moving, request=request)
+    quotes = await ask_quoter(sources, request.swap, facts.pool, others, block.hash)
     refuse_worse_than_planned(candidate, quotes.swap)
     return replace(moving, request=replace(request, swap=quotes.swap), quotes=quotes)
 
@@ -222,42 +219,35 @@ def refuse_worse_than_planned(candidate: Candidate, swap: QuotedSwap) -> None:
         )
 
 
-async def _terms_without(sources: Sources, snapshot: PositionSnapshot, block: Block) -> SwapTerms:
+async def _depth_without(sources: Sources, snapshot: PositionSnapshot, block: Block) -> Depth:
     """What a swap meets in the pool once the position has left it."""
     from agents.lp.observe.pool_facts import REACH
-    from agents.numbers.inventory import SwapTerms
 
     here = OneBlock(sources.client, sources.network, block.hash)
     key, identity = snapshot.pool.key, snapshot.identity
     words = (await read_slots(here, sources.network, pool_state_slots([key]))).words
     [state] = pool_states([key], words)
     depths = await read_depths(here, sources.network, [state], reach=REACH)
-    left = depths[state.pool_id].without(
+    return depths[state.pool_id].without(
         identity.tick_lower, identity.tick_upper, snapshot.liquidity
-    )
-    return SwapTerms(
-        swap_fee(state.protocol_fee.zero_for_one, state.lp_fee),
-        swap_fee(state.protocol_fee.one_for_zero, state.lp_fee),
-        left.state.liquidity,
-        left,
     )
 
 
 def _re_range(
-    snapshot: PositionSnapshot, span: Span, terms: SwapTerms, pool: PoolKey
+    snapshot: PositionSnapshot, span: Span, own: Depth, others: Sequence[Depth]
 ) -> ReRangeRequest:
     """With the swap the range needs; a small part is not put in, so that drift is survived."""
     from agents.numbers.edges import TickRange
-    from agents.numbers.inventory import allocate_holdings, allocate_inventory
+    from agents.numbers.inventory import allocate_holdings, routed_allocation, terms_of
 
     position, ticks = position_facts(snapshot), TickRange(span.tick_lower, span.tick_upper)
     price = snapshot.pool.sqrt_price_x96
     available = Amounts(snapshot.amount0 + snapshot.fees0, snapshot.amount1 + snapshot.fees1)
-    if terms.elsewhere:
-        allocation = allocate_inventory(price, ticks, available, Amounts(0, 0), terms)
-    else:
-        allocation = allocate_holdings(price, ticks, available, terms)
+    allocate = partial(allocate_holdings, price, ticks, available)
+    routed = routed_allocation(allocate, terms_of(own), others)
+    allocation = routed.allocation
     if allocation.swap is None:
         return ReRangeRequest(position, span, None)
     liquidity = allocation.liquidity * (BIPS - RE_RANGE_IDLE_BIPS) // BIPS
-    return ReRangeRequest(position, span, quoted_swap(pool, allocation.swap), liquidity)
+    swap = quoted_swap(_pool_swapped_in(routed, snapshot.pool.key), allocation.swap)
+    return ReRangeRequest(position, span, swap, liquidity)

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from chain.contracts.hooks import touches_swaps
 from chain.execution.build.facts import PoolFacts
 from chain.execution.build.requests import QuotedSwap, SwapRequest
-from chain.pools.depth import Depth, quote_at_most, quotes_across, read_depths
-from chain.pools.state import plain_pools, pool_state_slots, pool_states
+from chain.pools.depth import Depth, quote_at_most, quotes_across, read_pool_depths
+from chain.pools.state import plain_pools
 from chain.positions.overview import Sources, tokens_at
-from chain.read.block_reader import OneBlock, read_slots
+from chain.read.block_reader import OneBlock
 from chain.tokens import Token, listed_tokens, named_tokens
 from chain.tokens.token import amount_text
 from zuno_tui.gate.actions.action import Action, spendable_tokens
@@ -23,7 +23,6 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 
 if TYPE_CHECKING:
-    from agents.numbers.inventory import SwapTerms
     from chain.base.units import Numeral
     from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolKey
@@ -84,35 +83,7 @@ async def read_pools(sources: Sources, keys: Sequence[PoolKey], at: str) -> tupl
     from agents.lp.observe.pool_facts import REACH
 
     here = OneBlock(sources.client, sources.network, at)
-    words = (await read_slots(here, sources.network, pool_state_slots(keys))).words
-    states = [state for state in pool_states(keys, words) if state.liquidity]
-    depths = await read_depths(here, sources.network, states, reach=REACH)
-    return tuple(depths[state.pool_id] for state in states)
-
-
-def best_elsewhere(others: Sequence[Depth], swap: QuotedSwap) -> Depth | None:
-    """The other pool that pays the most for the same input; None when that is not more."""
-    best, most = None, swap.amount_out
-    for depth in others:
-        quote = quote_at_most(depth, swap.amount_in, zero_for_one=swap.zero_for_one)
-        if quote.amount_in == swap.amount_in and quote.amount_out > most:
-            best, most = depth, quote.amount_out
-    return best
-
-
-def terms_elsewhere(depth: Depth) -> SwapTerms:
-    """What a swap meets in another pool than the one that is entered."""
-    from agents.numbers.inventory import SwapTerms
-    from chain.math.fees import swap_fee
-
-    state = depth.state
-    return SwapTerms(
-        swap_fee(state.protocol_fee.zero_for_one, state.lp_fee),
-        swap_fee(state.protocol_fee.one_for_zero, state.lp_fee),
-        state.liquidity,
-        depth,
-        elsewhere=True,
-    )
+    return await read_pool_depths(here, sources.network, keys, reach=REACH)
 
 
 async def ask_quoter(
