@@ -85,7 +85,7 @@ def evaluate(evaluation: EvaluationContext, choice: ShapeChoice, index: int) -> 
     allocation = routed.allocation
     stake = Stake(ticks, allocation.liquidity)
     outlook = look_at(evaluation.market, stake)
-    price = _price(evaluation, allocation, ticks)
+    price = _price(evaluation, routed, ticks)
     moved = routed.price_moved or price_moved(allocation.swap, evaluation.sqrt_price)
     numbers = move_numbers(evaluation, evaluation.market, stake, price)._replace(
         price_moved=moved, pool_fee=evaluation.observed.pool.lp_fee / PIPS
@@ -167,7 +167,8 @@ def allocation_for(evaluation: EvaluationContext, ticks: TickRange) -> RoutedAll
     return routed_allocation(allocate, evaluation.terms, evaluation.other_pools)
 
 
-def _price(evaluation: EvaluationContext, allocation: Allocation, ticks: TickRange) -> MovePrice:
+def _price(evaluation: EvaluationContext, routed: RoutedAllocation, ticks: TickRange) -> MovePrice:
+    allocation = routed.allocation
     gas = gas_usd(evaluation.gas, _recipe(evaluation, allocation))
     unit1 = evaluation.market.unit1_value
     if allocation.swap is None:
@@ -179,6 +180,11 @@ def _price(evaluation: EvaluationContext, allocation: Allocation, ticks: TickRan
         allocation.liquidity,
         evaluation.observed.pool.lp_fee,
     )
+    if routed.through is not None:
+        # At the price of its own pool, and without moving the one that is entered.
+        price = routed.through.state.sqrt_price_x96
+        cost = move_cost(0.0, allocation.swap, price, unit1, minted)
+        return MovePrice(gas, cost.swap_fee + cost.slippage, 0.0)
     cost = move_cost(0.0, allocation.swap, evaluation.sqrt_price, unit1, minted)
     return MovePrice(gas, cost.swap_fee + cost.slippage, cost.minting_loss)
 

@@ -333,11 +333,12 @@ def _swap_words(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[str]:
     if swap is None or pool is None:
         return
     sold, bought = pool.sold_and_bought(zero_for_one=swap.zero_for_one)
+    elsewhere = f"the {fee_text(swap.fee_pips)} pool, which pays most for it"
     yield (
         f"First {amount_of(swap.amount_in, sold)} {sold.label} are swapped for "
         f"{amount_of(swap.amount_out, bought)} {bought.label}: swap fee and price "
-        f"impact cost {usd(_both(swap.cost_usd, swap.minting_loss_usd))} in this pool. Approving "
-        "takes the pool that pays most."
+        f"impact cost {usd(_both(swap.cost_usd, swap.minting_loss_usd))} in "
+        f"{'this pool' if swap.pool_id is None else elsewhere}."
     )
     if plan.bought is not None:
         yield f"You named no second token: this would buy {bought.label}."

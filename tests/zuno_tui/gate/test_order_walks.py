@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import httpx2
 import pytest
 from msgspec import convert
 
@@ -19,10 +20,10 @@ from agents.bus.plan_store import PlanStore
 from chain.base.home import Home
 from chain.contracts.delegation import LIMITED_CALLS
 from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.pool_key import PoolKey
 from chain.contracts.signed_delegation import ask_count
 from chain.devnet.world.accounts import WATCH_KEY
 from chain.math.liquidity import Amounts
-from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.profit import worth
 from chain.standing_orders.book import StandingOrders
 from chain.standing_orders.call import read_call
@@ -37,6 +38,8 @@ from chain.standing_orders.order import (
 from chain.wallet.demo import demo_key
 from chain.wallet.signer import Signer
 from tests import node_rpc
+from tests.agents.monitor.walked_market import WalkedPool
+from tests.chain.moves import Moves
 from tests.embedded_chain import embedded_chain
 from tests.fakes.proxy import Proxy
 from tests.printed import printed
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
     from tests.fakes.proxy import Answer, Call
 
 STEPS = 12
+LEASH = 400
 HOLD, LEAST_BLOCKS = 120, 3
 
 
@@ -83,6 +87,9 @@ class Walk:
     """What the lying endpoint tells instead of the pool's price, as hexadecimal digits."""
     entry: tuple[Amounts, Amounts]
     """What went into the position, and what came out of it before the walk."""
+    market: WalkedPool
+    start: int
+    """The tick from which the price does not go far."""
 
     @property
     def block(self) -> dict[str, str]:
@@ -117,15 +124,15 @@ class Walk:
         return (worth(deposited, price) - now) / worth(deposited, price)
 
     def step(self) -> None:
-        chance = self.chance
-        price = self.desk.price(self.pool)
+        chance, market = self.chance, self.market
         match chance.randrange(10):
             case 0 | 1 | 2 | 3:
-                self._move(price, chance.choice((-180, -120, 120, 180)))
+                self._move(chance.choice((-180, -120, 120, 180)))
             case 4:  # a spike of one block
-                self._move(price, chance.choice((-250, 250)))
+                before = market.tick
+                self._move(chance.choice((-250, 250)))
                 self._look()
-                self.desk.set_price(self.pool, price)
+                market.push(before - market.tick)
             case 5:
                 self.desk.ask("anvil_reorg", 2, [])
             case 6:
@@ -136,12 +143,9 @@ class Walk:
         self.desk.ask("anvil_mine", hex(chance.randrange(2, 7)), "0xc")
         self._look()
 
-    def _move(self, price: int, bips: int) -> None:
-        moved = price * (20_000 + bips) // 20_000
-        if abs(moved / self.start - 1) < 0.02:
-            self.desk.set_price(self.pool, moved)
-
-    start: float = 0.0
+    def _move(self, ticks: int) -> None:
+        if abs(self.market.tick + ticks - self.start) < LEASH:
+            self.market.push(ticks)
 
     def _look(self) -> None:
         self.lies[:] = [f"{self.desk.price(self.pool):040x}"]
@@ -247,11 +251,18 @@ def _words(desk: Desk, chance: random.Random) -> tuple[str, ...]:
             return ("close", token_id, "out-of-range", "3m", "--hold", "2m")
 
 
-def _to_an_edge(desk: Desk, pool: str, chance: random.Random) -> None:
-    """The range is wider than a market walks: one that begins inside its middle never leaves it."""
-    position = desk.positions()[str(desk.token_id(STATE))]
-    lower, upper = position["tickLower"], position["tickUpper"]
-    desk.set_price(pool, sqrt_price_at_tick(chance.choice((lower + 20, upper - 20))))
+def _key(desk: Desk) -> PoolKey:
+    told = desk.positions()[str(desk.token_id(STATE))]
+    pair = (told["currency0"], told["currency1"])
+    return PoolKey(*pair, told["fee"], told["tickSpacing"], told["hooks"])
+
+
+def _to_an_edge(desk: Desk, market: WalkedPool, chance: random.Random) -> None:
+    """The range is wider than a market walks: one that begins in its middle never leaves it."""
+    told = desk.positions()[str(desk.token_id(STATE))]
+    goal = chance.choice((told["tickLower"] + 20, told["tickUpper"] - 20))
+    for _ in range(3):  # liquidity changes on the way
+        market.push(goal - market.tick)
 
 
 def _entry(desk: Desk, token_id: int) -> tuple[Amounts, Amounts]:
@@ -273,13 +284,15 @@ def walk(
     pool = _pool(desk)
     token_id = desk.token_id(STATE)
     with (
+        httpx2.Client(verify=False) as http,
         _liar(desk, lies, chance) as liar,
         Proxy(desk.devnet.url) as first,
         Proxy(desk.devnet.url) as second,
     ):
         order = _sign(desk, *_words(desk, chance))
+        market = WalkedPool(Moves(http, desk.devnet.url, network_named("devnet")), _key(desk))
         if isinstance(order.condition, OutOfRange):
-            _to_an_edge(desk, pool, chance)
+            _to_an_edge(desk, market, chance)
         urls = [first.url, second.url, liar.url]
         chance.shuffle(urls)
         homes = [desk.command.home]
@@ -293,8 +306,7 @@ def walk(
             Machine(Watching(replace(desk, command=CommandLine(home), rpc=",".join(urls))))
             for home in homes
         ]
-        walked = Walk(desk, chance, machines, order, pool, lies, entry)
-        walked.start = float(desk.price(pool))
+        walked = Walk(desk, chance, machines, order, pool, lies, entry, market, market.tick)
         call = read_call(order.signed, network_named("devnet"))
         held = [desk.held(call.recipient, each) for each in call.currencies if each != NATIVE]
         for _ in range(STEPS):
