@@ -217,7 +217,7 @@ _WHERE_AND_WHEN: dict[str, Any] = {
     "summary": "",
 }
 _STABLE = _pool(_STABLE_TICK, 1, 100, currencies=(COIN, OTHER_DOLLAR), liquidity=7 * 10**17)
-_DEAR_GAS = GasFacts(wei_per_gas=120 * 10**9, l1_data_fee_wei=0, usd_per_wei=3.07e-15)
+_DEAR_GAS = GasFacts(wei_per_gas=104 * 10**9, l1_data_fee_wei=0, usd_per_wei=3.07e-15)
 _POSITIONS = {
     # Each move costs more gas than a day's fees may pay, and yet a week's fees pay for it.
     "dear gas": _position(_observed(_pool(), fees=9_000.0, edge=11.25), -400, 2_200).model_copy(

@@ -123,7 +123,7 @@ async def test_whoever_holds_the_full_range_is_not_told_to_concentrate(
 async def test_the_arbiter_cannot_choose_what_the_rule_does_not_permit() -> None:
     """Each is a mere `revise`, and none gains twice its cost in a week."""
     context = Market(
-        0.03, 2.0, off_centre=2.5, gwei=60, profile=RiskProfile.CONSERVATIVE
+        0.03, 2.0, off_centre=2.5, gwei=52, profile=RiskProfile.CONSERVATIVE
     ).position()
     plan = (await argue_over(context)).plan
     assert plan.decided_by == "arbiter"

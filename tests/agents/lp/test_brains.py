@@ -45,8 +45,8 @@ def situations() -> list[Context]:
             made.append(Market(0.02, paid, half_width=half, profile=profile).position())
         for paid in (2.0, 3.0, 0.9):
             made.append(Market(0.03, paid, profile=profile).opening((TOKEN0, 10**18)))
-    made.append(Market(0.03, 8.0, off_centre=2.5, gwei=370).position())
-    made.append(Market(0.02, 2.0, half_width=0.01, off_centre=2.0, gwei=40).position())
+    made.append(Market(0.03, 8.0, off_centre=2.5, gwei=320).position())
+    made.append(Market(0.02, 2.0, half_width=0.01, off_centre=2.0, gwei=34.6).position())
     made.append(Market(0.02, 4.0, off_centre=2.0, danger="dangerous").position())
     made.append(Market(0.02, 2.2).opening((TOKEN1, 10_000 * 10**6)))
     return made

@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from tests.agents.lp.debating import Argued
 
 DEADLOCKED = Market(
-    0.03, 8.0, off_centre=2.5, gwei=370, profile=RiskProfile.CONSERVATIVE
+    0.03, 8.0, off_centre=2.5, gwei=320, profile=RiskProfile.CONSERVATIVE
 ).position()
 """Every move costs more gas than a day's fees may pay, though a week's would."""
 DEAR = Market(0.03, 1.3, off_centre=2.5, gwei=5_000).position()
 """No move can pay for its gas."""
-NARROW = Market(0.02, 2.0, half_width=0.01, off_centre=2.0, gwei=40).position()
+NARROW = Market(0.02, 2.0, half_width=0.01, off_centre=2.0, gwei=34.6).position()
 """Of the first shapes one fails the floor and two cost too much gas; one of the second does not."""
 
 
@@ -161,7 +161,7 @@ async def test_an_arbiter_may_choose_otherwise_but_nothing_vetoed() -> None:
 
 async def test_what_the_arbiter_chose_still_has_to_beat_hold() -> None:
     context = Market(
-        0.03, 2.0, off_centre=2.5, gwei=60, profile=RiskProfile.CONSERVATIVE
+        0.03, 2.0, off_centre=2.5, gwei=52, profile=RiskProfile.CONSERVATIVE
     ).position()
     argued = await argue_over(context)
     check_argued(context, argued)

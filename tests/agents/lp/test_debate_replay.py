@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from agents.model.interface import ModelPrompt, Reply
     from chain.devnet.launch import DevnetReady
 
-DEADLOCKED = Market(0.03, 1.2, off_centre=2.5, gwei=60, profile=RiskProfile.CONSERVATIVE).position()
+DEADLOCKED = Market(0.03, 1.2, off_centre=2.5, gwei=52, profile=RiskProfile.CONSERVATIVE).position()
 PROSE = "The floors speak for themselves, and so do I."
 REPLIES = {
     "scout": {"summary": PROSE},

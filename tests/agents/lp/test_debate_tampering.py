@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     Tamper = Callable[[Any], Any]
 
-DEADLOCKED = Market(0.03, 1.2, off_centre=2.5, gwei=60, profile=RiskProfile.CONSERVATIVE).position()
+DEADLOCKED = Market(0.03, 1.2, off_centre=2.5, gwei=52, profile=RiskProfile.CONSERVATIVE).position()
 SWAPPING = 0
 """The candidate that is tampered with: one that needs a swap."""
 
