@@ -155,7 +155,7 @@ def test_hold_and_exit_stand_beside_the_moves_with_their_own_numbers() -> None:
     assert (leave.kind, leave.liquidity, leave.fee_yield_24h, leave.lvr_24h) == ("exit", 0, 0, 0)
     assert leave.amount0 == position.amount0 + position.fees0
     assert leave.amount1 == position.amount1 + position.fees1
-    assert leave.gas_usd == leave.cost_usd == pytest.approx(163_000 * 1e9 * 3_000 / 1e18)
+    assert leave.gas_usd == leave.cost_usd == pytest.approx(166_000 * 1e9 * 3_000 / 1e18)
     opening = HELD.opening((TOKEN0, 10**18))
     assert exit_candidate(opening) is None
     assert hold_candidate(opening).amount0 == 10**18

@@ -145,7 +145,7 @@ def test_impermanent_loss_is_told_from_inside_a_range(ratios: tuple[float, float
 
 @pytest.mark.parametrize(
     ("gwei", "fees_apr", "days"),
-    [(1, 0.10, 2.6), (1, 0.20, 1.3), (5, 0.10, 5.9), (20, 0.20, 9.1), (20, 0.40, 4.6)],
+    [(1, 0.10, 2.7), (1, 0.20, 1.3), (5, 0.10, 6.0), (20, 0.20, 9.3), (20, 0.40, 4.6)],
 )
 def test_the_cost_of_a_swapping_move_in_days_of_fees(
     gwei: int, fees_apr: float, days: float

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from agents.lp.plan import Candidate, PrepAction
+from agents.numbers.costs import GAS_UNITS, CostedRecipe
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.devnet.world.pools import WETH_USDC, WETH_USDC_LOW
@@ -57,6 +58,23 @@ def test_a_swap_goes_through_the_pool_that_pays_most(desk: Desk) -> None:
     assert int(quotes["byQuoter"][cheaper]) > int(quotes["byQuoter"][own])
     assert quotes["amountOut"] == quotes["replayed"] == quotes["byQuoter"][cheaper]
     assert "The swap goes through the 0.05 % pool, the best of 2 that quote it" in shown.out
+
+
+@pytest.mark.parametrize("state", ["above its range", "below its range", "near the edge", "native"])
+def test_a_plan_counts_on_the_swap_and_the_gas_that_its_approval_takes(
+    desk: Desk, state: str
+) -> None:
+    plan = desk.recommended(state)
+    move = next(one for one in plan["candidates"] if one["prepAction"] is not None)
+    approved = desk.approved("approve", plan["planId"], "--candidate", str(move["index"]))
+
+    planned, taken = move["prepAction"], approved["swap"]
+    through = planned.get("poolId", move["poolId"])
+    assert (through, planned["amountIn"]) == (taken["poolId"], taken["amountIn"])
+    assert planned["amountOut"] == taken["amountOut"]
+    used = sum(step["gasUsed"] for step in approved["simulation"]["steps"])
+    most = GAS_UNITS[CostedRecipe.RERANGE_WITH_SWAP]
+    assert 0.8 * most <= used <= most
 
 
 def test_it_stays_in_the_pool_that_is_entered_where_no_other_pays_more(desk: Desk) -> None:
