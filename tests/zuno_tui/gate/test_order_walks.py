@@ -155,7 +155,7 @@ class Walk:
         is_open = self.is_open()
         met_for = [is_open and self.is_met(machine, time) for machine in self.machines]
         for machine, met in zip(self.machines, met_for, strict=True):
-            before = machine.watching.order().progress.state
+            before = machine.watching.order().progress
             crash, after = self.chance.random() < 0.1, self.chance.random() < 0.5
             try:
                 with crashing(after=after) if crash else nullcontext():
@@ -164,7 +164,10 @@ class Walk:
                 machine.watching = Watching(machine.watching.desk)
                 if not after:
                     continue  # what it saw it never knew
-            if before is StandingState.WAITING:
+            after_look = machine.watching.order().progress
+            # A look that failed, or took too long, neither confirms a condition nor ends it.
+            seen = after_look.looked_at != before.looked_at or after_look.state != before.state
+            if before.state is StandingState.WAITING and seen:
                 machine.looks.append(Look(time, number, met))
 
     def is_open(self) -> bool:
