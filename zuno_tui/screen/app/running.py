@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from zuno_tui.screen.look import Look
     from zuno_tui.screen.screens.first_run import FirstChoice
 
+_SWITCH_SECONDS = 0.0005
 _CLOSING_SECONDS = 5.0
 """What the back room gets to put its things away; what was sent is on disk long before."""
 
@@ -38,6 +40,8 @@ def run_desk(
 
     With `after_first_run` the person is asked first how to begin, and that opens instead.
     """
+    # The desk computes in a thread beside the screen's: a key must not wait for its turn there.
+    sys.setswitchinterval(_SWITCH_SECONDS)
     log = open_log(home.log)
     way = opening
 
