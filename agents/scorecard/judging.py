@@ -14,7 +14,7 @@ from agents.lp.plan_document import plan_in, was_edited
 from agents.scorecard.score import HORIZON_DAYS, HorizonScore, JudgedBlock, ScoreStore
 from agents.scorecard.scoring import DecidedPlan, judged_hours, pool_of, score_plan
 from chain.contracts.pool_key import PoolId, PoolKey
-from chain.history.events import FeeTerms
+from chain.history.events import FeeTerms, fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.history.hours import hour_of
 from chain.pools.state import pool_state_slots, pool_states
@@ -195,10 +195,7 @@ async def _terms(sources: Sources, head: Block, due: Sequence[_Due]) -> dict[Poo
         return {}
     here = OneBlock(sources.client, sources.network, head.hash)
     words = (await read_slots(here, sources.network, pool_state_slots(keys))).words
-    return {
-        state.pool_id: FeeTerms(state.key.fee, state.protocol_fee, state.key.tick_spacing)
-        for state in pool_states(keys, words)
-    }
+    return {state.pool_id: fee_terms(state) for state in pool_states(keys, words)}
 
 
 def _key(pool: PlanPoolFacts) -> PoolKey:

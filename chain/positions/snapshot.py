@@ -21,6 +21,7 @@ from chain.math.fees import (
     unpack_protocol_fee,
 )
 from chain.math.liquidity import amounts_for_liquidity
+from chain.pools.state import PoolState
 from chain.positions.identity import PositionIdentity, layout_of
 from chain.positions.reference import is_v3
 
@@ -59,6 +60,18 @@ class PoolSnapshot(Struct, frozen=True):
     """Of all positions the price is inside of."""
     fee_growth: FeeGrowth
     hook: HookPassport
+
+    @property
+    def state(self) -> PoolState:
+        return PoolState(
+            key=self.key,
+            pool_id=self.pool_id,
+            sqrt_price_x96=self.sqrt_price_x96,
+            tick=self.tick,
+            lp_fee=self.lp_fee,
+            protocol_fee=self.protocol_fee,
+            liquidity=self.liquidity,
+        )
 
     @property
     def tier(self) -> int:

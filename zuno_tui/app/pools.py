@@ -12,7 +12,7 @@ from agents.numbers.rounding import significant
 from chain.base.quantity import Quantity, Unknown
 from chain.base.units import DAY
 from chain.contracts.hooks import Danger
-from chain.history.events import FeeTerms
+from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.prices.price import WorthUnit
 from chain.rpc.errors import RpcError
@@ -44,10 +44,7 @@ async def read_edges(
     A busy pool's first week is long to read, so a list of pools does not begin it unasked.
     """
     memory = HourMemory(sources.store, sources.network, sources.clock)
-    terms = {
-        state.pool_id: FeeTerms(state.key.fee, state.protocol_fee, state.key.tick_spacing)
-        for state in states
-    }
+    terms = {state.pool_id: fee_terms(state) for state in states}
     wanted = {
         pool: one for pool, one in terms.items() if unread or memory.load(pool, one) is not None
     }

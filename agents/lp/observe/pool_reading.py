@@ -28,7 +28,7 @@ from agents.numbers.survival import SigmaEstimate, estimate_sigma
 from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import DAY as DAY_SECONDS
 from chain.base.units import HOUR
-from chain.history.events import FeeTerms, SwapFees, fees
+from chain.history.events import SwapFees, fee_terms, fees
 from chain.history.fee_rate import daily_rates, hour_sums, last_day_rate
 from chain.history.hour_reader import HourMemory, read_given_hours
 from chain.history.volatility import (
@@ -206,7 +206,7 @@ _UNPRICED = Unknown("a token's price is unknown")
 
 def earnings(hours: PoolHours, state: PoolState, prices: UnitPrices) -> Earnings:
     """By the swaps of the last day and the hours of the last week."""
-    terms = FeeTerms(state.key.fee, state.protocol_fee, state.key.tick_spacing)
+    terms = fee_terms(state)
     if hours.unread:
         unread = Unknown(hours.unread)
         return Earnings(unread, unread, unread, unread, unread, unread, fee_spread(()))
@@ -308,7 +308,7 @@ def observed_pool(
         week_low_factor=significant(earned.spread.week_low),
         week_high_factor=significant(earned.spread.week_high),
     )
-    terms = FeeTerms(key.fee, seen.state.protocol_fee, key.tick_spacing)
+    terms = fee_terms(seen.state)
     observed = ObservedPool(
         token0=token0.facts,
         token1=token1.facts,
@@ -349,10 +349,7 @@ async def _read_week(
     return await read_given_hours(
         sources.client,
         sources.network,
-        {
-            state.pool_id: FeeTerms(state.key.fee, state.protocol_fee, state.key.tick_spacing)
-            for state in states
-        },
+        {state.pool_id: fee_terms(state) for state in states},
         _READ_SECONDS,
         memory=HourMemory(sources.store, sources.network, sources.clock),
         head=block,

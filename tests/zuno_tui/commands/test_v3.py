@@ -76,7 +76,6 @@ def test_the_same_number_names_two_positions(zuno: CommandLine, there: tuple[str
     assert (three["tokenId"], three["protocol"]) == ("3:4", "v3")
     assert (four["tokenId"], four["protocol"]) == ("4", "v4")
     assert three["poolId"] != four["poolId"]
-    assert three["daily"]["unknown"] == ["the swaps of v3 pools are not read yet"]
     assert three["sinceEntry"]["unknown"] == []
 
 
@@ -109,7 +108,7 @@ def test_sums_count_both(zuno: CommandLine, there: tuple[str, ...]) -> None:
     moved = zuno("what-if", "ETH", "-10", *there, "--json").data
     assert len(moved["positions"]) == listed["found"]
     earned = zuno("earned", *there, "--json").data
-    assert {one.split()[0] for one in earned["missing"]} >= {"3:3", "3:4", "3:5", "3:6"}
+    assert not [one for one in earned["missing"] if one.startswith("3:")]
     drill = zuno("exit-drill", *there)
     assert "4 positions of v3 were not tried." in drill.words
 
