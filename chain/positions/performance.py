@@ -122,17 +122,26 @@ class Gains(Struct, frozen=True):
     net_a_day: Quantity[Fraction]
 
 
+async def read_accounts(
+    sources: Sources, snapshots: Sequence[PositionSnapshot]
+) -> dict[int, SinceEntry]:
+    """What became of positions since they were opened, by number."""
+    client, network = sources.client, sources.network
+    accounts = await v3_since_entry(client, network, [one for one in snapshots if one.is_v3])
+    of_v4 = [one for one in snapshots if not one.is_v3]
+    if not of_v4:
+        return accounts
+    changes = ChangeMemory(sources.store, network, sources.clock)
+    reader = ChangeReader(client, network, sources.memory, changes)
+    return accounts | await reader.since_entry(of_v4)
+
+
 async def read_performance(sources: Sources, snapshots: Sequence[PositionSnapshot]) -> Performance:
     """All of one snapshot."""
     client, network, store = sources.client, sources.network, sources.store
     if not snapshots:
         return Performance({}, {})
-    accounts = await v3_since_entry(client, network, [one for one in snapshots if one.is_v3])
-    of_v4 = [one for one in snapshots if not one.is_v3]
-    if of_v4:
-        changes = ChangeMemory(store, network, sources.clock)
-        reader = ChangeReader(client, network, sources.memory, changes)
-        accounts |= await reader.since_entry(of_v4)
+    accounts = await read_accounts(sources, snapshots)
     terms = {snapshot.pool.pool_id: fee_terms(snapshot.pool) for snapshot in snapshots}
     memory = HourMemory(store, network, sources.clock)
     with sound_answers():

@@ -131,10 +131,15 @@ class PositionSnapshot(Struct, frozen=True):
         return self.amount0
 
     @property
+    def contracts(self) -> tuple[str, str]:
+        """Who tells what it holds, and who whose it is."""
+        return (V3_POOL, V3_CUSTODY) if self.is_v3 else (STORAGE, CUSTODY)
+
+    @property
     def sources(self) -> dict[str, str]:
         """Where each group of numbers was read, and at which block."""
         at = f"block {self.block.number}"
-        storage, custody = (V3_POOL, V3_CUSTODY) if self.is_v3 else (STORAGE, CUSTODY)
+        storage, custody = self.contracts
         return {
             "amounts": f"{storage}, {at}",
             "fees": f"{storage}, {at}",

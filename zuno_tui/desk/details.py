@@ -224,7 +224,7 @@ class Details:
     async def _profit(self, token_id: int) -> tuple[KeyFigure, ...]:
         """With the positions that came before it."""
         context, sources = self._desk_context, self._desk_context.reading
-        (worth,) = await read_worths(sources, [context.wallet], WorthUnit.USD)
+        (worth,) = await read_worths(sources, [context.wallet], WorthUnit.USD, with_v3=True)
         plans = sent_plans(context.session).get((sources.network.chain_id, context.wallet), {})
         history = await read_wallet_history(sources, worth, plans)
         found = (one for one in history.results if token_id in one.story.token_ids)

@@ -28,6 +28,7 @@ from agents.numbers.survival import SigmaEstimate, estimate_sigma
 from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import DAY as DAY_SECONDS
 from chain.base.units import HOUR
+from chain.contracts.v3_pool import is_v3_pool
 from chain.history.events import SwapFees, fee_terms, fees
 from chain.history.fee_rate import daily_rates, hour_sums, last_day_rate
 from chain.history.hour_reader import HourMemory, read_given_hours
@@ -46,6 +47,7 @@ from chain.history.volatility import (
     volatility,
 )
 from chain.pools.depth import Depth, read_depths
+from chain.positions.snapshot import STORAGE, V3_POOL
 from chain.prices.pair_series import market_closes
 from chain.read.block_reader import OneBlock
 
@@ -319,8 +321,9 @@ def observed_pool(
         day_path=day_path(reading.hours, terms, seen.state.sqrt_price_x96, most_steps),
         week_path=week_path(reading.hours, seen.state.sqrt_price_x96),
     )
+    told_by = V3_POOL if is_v3_pool(seen.state.pool_id) else STORAGE
     told = {
-        "pool": f"PoolManager storage, block {block.number}",
+        "pool": f"{told_by}, block {block.number}",
         "hook": f"code at its address, block {block.number}" if seen.hook.present else "no hook",
         "price of token0": source_words(token0.usd_per_unit),
         "price of token1": source_words(token1.usd_per_unit),
