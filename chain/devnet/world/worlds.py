@@ -298,6 +298,7 @@ DECIDING_MODULES = (
     "contracts/calldata",
     "contracts/pool_key",
     "contracts/storage",
+    "contracts/v3_pool",
     "devnet/anvil",
     "devnet/world/accounts",
     "devnet/world/demo_life",
