@@ -109,7 +109,7 @@ def main() -> None:
 
 async def _take_all() -> None:
     # The market stands still, so that the same pictures show the same prices.
-    async with running_devnet(speed=0, stderr=subprocess.DEVNULL) as devnet:
+    async with running_devnet(speed=0, stderr=subprocess.DEVNULL, v3=True) as devnet:
         async with _sitting(devnet, _USUAL) as desk, _recorded(desk.app, _USUAL):
             await desk.debate()
             desk.take("desk")

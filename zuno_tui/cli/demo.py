@@ -74,8 +74,7 @@ def demo_opening(arguments: Namespace) -> Opening:
             tell(Said(f"{_STARTING[:-1]}: {100 * done // total}%"))
 
         with _home_of_its_own(arguments.home) as home:
-            v3 = bool(getattr(arguments, "v3", False))
-            async with _devnet(home / "devnet.log", writing, v3=v3) as devnet:
+            async with _devnet(home / "devnet.log", writing) as devnet:
                 tell(Said(_RUNNING, "good"))
                 chosen = argparse.Namespace(**{**vars(arguments), "home": home})
                 session = Session.start(_on_devnet(chosen, devnet))
@@ -157,7 +156,7 @@ def _print(arguments: Namespace) -> int:
     if arguments.fork:
         return asyncio.run(_print_copy(arguments))
     say(_STARTING)
-    with devnet_process(v3=arguments.v3) as devnet:
+    with devnet_process(v3=True) as devnet:
         return run_in_session(COMMAND, _on_devnet(arguments, devnet))
 
 
@@ -173,13 +172,13 @@ async def _print_copy(arguments: Namespace) -> int:
 
 @asynccontextmanager
 async def _devnet(
-    narration: Path, progress: Callable[[int, int], None], *, v3: bool
+    narration: Path, progress: Callable[[int, int], None]
 ) -> AsyncIterator[DevnetReady]:
     """What the chain narrates goes into a file: on a screen it would land in the middle."""
     with narration.open("wb") as words:
         try:
             async with running_devnet(
-                speed=DEMO_SPEED, stderr=words.fileno(), progress=progress, v3=v3
+                speed=DEMO_SPEED, stderr=words.fileno(), progress=progress, v3=True
             ) as devnet:
                 yield devnet
         except DevnetError as error:
