@@ -15,16 +15,18 @@ from chain.base.units import DAY, HOUR
 from chain.contracts import abi
 from chain.contracts.networks import network_named
 from chain.contracts.v3_pool import v3_pool_key
-from chain.devnet.world.accounts import ARBITRAGEUR, DEPLOYER, MEDIUM_PROVIDER
+from chain.devnet.world.accounts import ARBITRAGEUR, DEMO_WALLET, DEPLOYER, MEDIUM_PROVIDER
 from chain.devnet.world.deployment import USDC, WETH
 from chain.devnet.world.v3_life import DEEP, V3_POOLS
 from chain.devnet.world.worlds import opened_world
 from chain.history.events import V3_SWAP, FeeTerms, fee_terms, v3_swap_event
-from chain.history.hour_reader import HourMemory, read_hours
+from chain.history.hour_reader import HourMemory, read_given_hours, read_hours
 from chain.history.hours import PoolHours, hour_rows, recent_swap
 from chain.math.fees import ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.depth import quote_exact_input, read_depths, read_states
+from chain.positions.discovery import Discovery
+from chain.positions.memory import PositionMemory
 from chain.read.block_reader import OneBlock
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import LogsLeftOut
@@ -32,6 +34,10 @@ from chain.rpc.records import Block, Log
 from tests.chain.history.test_log_proof import OMISSIONS, Omitting, all_alike
 from tests.chain.v3_moves import V3Moves
 from tests.chain_view import ChainView
+from tests.fakes.providers.clock import VirtualClock
+from tests.fakes.providers.embedded import EmbeddedChain
+from tests.fakes.providers.profiles import PROFILES
+from tests.fakes.providers.provider import Provider, client_through
 from tests.market_data import market_data
 
 if TYPE_CHECKING:
@@ -39,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from chain.devnet.world.pools import DevnetPool
+    from chain.positions.snapshot import PositionSnapshot
     from tests.chain.conftest import Desk
     from tests.chain.history.test_log_proof import Logs
     from tests.chain.moves import Moves
@@ -103,6 +110,38 @@ async def test_what_is_left_out_is_noticed(
             pass
         found = await read_hours(client, DEVNET, TERMS, WEEK, memory=kept)
         assert all_alike(found, fresh)
+
+
+WITHOUT_LOGS = {"no logs, small calls"}
+
+
+async def test_through_every_provider_it_is_the_same_or_said_to_be_unread(
+    market: ChainView,
+) -> None:
+    """And positions of v3 stand as they do through a node of one's own."""
+    async with RpcClient(DEVNET, [market.url]) as client:
+        truth = await read_hours(client, DEVNET, TERMS, WEEK, memory=memory())
+        head = await client.head()
+        held = await _positions(client)
+    assert [one.token_id for one in held] == [-3, -4, -5, -6]
+    unread = set()
+    # A block that was just read elsewhere is not everywhere at once; here all are long past.
+    for profile in (one for one in PROFILES if one.serves and not one.share_behind):
+        provider = Provider(profile, EmbeddedChain(market.url), VirtualClock())
+        async with client_through(DEVNET, provider) as client:
+            found = await read_given_hours(client, DEVNET, TERMS, WEEK, memory=memory(), head=head)
+            assert await _positions(client) == held, profile.name
+        if any(one.unread for one in found.values()):
+            unread.add(profile.name)
+        else:
+            assert all_alike(found, truth), profile.name
+    assert unread == WITHOUT_LOGS
+
+
+async def _positions(client: RpcClient) -> list[PositionSnapshot]:
+    known = PositionMemory(Store.in_memory(), DEVNET, lambda: 0.0)
+    wallet = await Discovery(client, DEVNET, known, with_v3=True).read(DEMO_WALLET.address)
+    return [one for one in wallet.positions if one.is_v3]
 
 
 PAIR = (WETH.address, USDC.address, 3000)
