@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from chain.contracts.abi import WORD, encode_call
 from chain.contracts.storage import bitmap_slot, decode_tick_liquidity, tick_slots
 from chain.contracts.v3_pool import V3PoolKey, is_v3_pool
-from chain.math.fees import swap_fee
 from chain.math.liquidity import Amounts
 from chain.math.sqrt_price import amount0_delta, amount1_delta, swap_step
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick, tick_at_sqrt_price
@@ -232,8 +231,7 @@ def quote_exact_input(depth: Depth, amount_in: int, *, zero_for_one: bool) -> Sw
 def quote_at_most(depth: Depth, most_in: int, *, zero_for_one: bool) -> SwapQuote:
     """What a swap of this input pays out, or of as much of it as the known liquidity takes."""
     state = depth.state
-    protocol = state.protocol_fee.towards(zero_for_one=zero_for_one)
-    pips = swap_fee(protocol, state.lp_fee)
+    pips = state.swap_fee(zero_for_one=zero_for_one)
     nets = dict(depth.changes)
     ticks = [tick for tick, _ in depth.changes]
     price, tick, liquidity = state.sqrt_price_x96, state.tick, state.liquidity

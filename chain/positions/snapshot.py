@@ -17,7 +17,6 @@ from chain.math.fees import (
     ProtocolFee,
     fee_growth_inside,
     fees_owed,
-    swap_fee,
     unpack_protocol_fee,
 )
 from chain.math.liquidity import amounts_for_liquidity
@@ -77,10 +76,6 @@ class PoolSnapshot(Struct, frozen=True):
     def tier(self) -> int:
         """What the pool is known by: the whole fee in v3, what providers take now in v4."""
         return self.key.fee if isinstance(self.key, V3PoolKey) else self.lp_fee
-
-    def swap_fee(self, *, zero_for_one: bool) -> int:
-        """Pips a swapper pays in this direction, the protocol's share included."""
-        return swap_fee(self.protocol_fee.towards(zero_for_one=zero_for_one), self.lp_fee)
 
 
 class PositionSnapshot(Struct, frozen=True):

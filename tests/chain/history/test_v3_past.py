@@ -178,7 +178,12 @@ async def test_the_protocols_part_is_left_out_and_its_change_is_no_fault(
     assert (row.fees0, row.fees1) == (2 * 10**18 * 2250 // 10**6, 10**9 * 2250 // 10**6)
 
 
-async def test_a_swap_on_its_depth_pays_what_the_chain_pays(desk: Desk, v3: V3Moves) -> None:
+@pytest.mark.parametrize("part", [0, 4, 7])
+async def test_a_swap_on_its_depth_pays_what_the_chain_pays(
+    desk: Desk, v3: V3Moves, part: int
+) -> None:
+    set_part = abi.encode_call("setFeeProtocol(uint8,uint8)", part, part)
+    v3.moves.send(DEPLOYER, v3.pool(*PAIR), set_part)
     key = v3_pool_key(v3.contracts.factory, *PAIR, 60)
     here = OneBlock(desk.client, desk.network)
     [state] = (await read_states(here, desk.network, [key])).states
