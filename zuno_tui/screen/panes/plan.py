@@ -377,7 +377,8 @@ class PlanPane(VerticalScroll, can_focus=True):
             case "option" | "about" | "whole":
                 return view is not None and bool(view.options)
             case "take":
-                return self.option is not None and view is not None and view.result is None
+                takes = view is not None and view.result is None and not is_v3(view.token_id or 0)
+                return self.option is not None and takes
             case _:
                 return super().check_action(action, parameters)
 
