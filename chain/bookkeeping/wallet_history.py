@@ -15,6 +15,7 @@ from chain.bookkeeping.results import PositionLife, StoryResult, WalletFacts, st
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolId, PoolKey
+from chain.math.liquidity import Amounts
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import LiquidityChange, read_past_words
 from chain.positions.holdings import TRANSFER, owner_words
@@ -278,9 +279,7 @@ async def _read(
         )
         for identity in identities
     )
-    v3_custody = await _read_v3_custody(sources, wallet.owner, wallet.block)
-    lives += await _v3_lives(sources, worth, v3_custody)
-    custody = (*custody, *v3_custody)
+    lives += await _v3_lives(sources, worth)
     hashes = {
         *(change.place.transaction_hash for life in lives for change in life.changes),
         *(plan for plan in plans if plan not in moves),
@@ -315,16 +314,18 @@ async def _read_v3_custody(
     return tuple(replace(one, token_id=v3_number(one.token_id)) for one in changes)
 
 
-async def _v3_lives(
-    sources: Sources, worth: WalletWorth, custody: Sequence[CustodyChange]
-) -> tuple[PositionLife, ...]:
+async def _v3_lives(sources: Sources, worth: WalletWorth) -> tuple[PositionLife, ...]:
     """Of those that are held; what was taken out of a range and waits counts as inside."""
-    held = [one for one in worth.overview.wallet.positions if one.is_v3]
+    wallet = worth.overview.wallet
+    held = [one for one in wallet.positions if one.is_v3]
+    if not held:
+        return ()
+    custody = await _read_v3_custody(sources, wallet.owner, wallet.block)
     accounts = await v3_accounts(sources.client, sources.network, held)
     lives = []
     for one in held:
         account = accounts[one.token_id]
-        waiting = account.waiting
+        waiting = Amounts(*map(min, account.waiting, (one.fees0, one.fees1)))
         changes = account.since_entry.changes
         told = [change for change in custody if change.token_id == one.token_id]
         lacks = sum(change.liquidity_delta for change in changes) != one.liquidity
