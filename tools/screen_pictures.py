@@ -95,9 +95,11 @@ def _written(strip: Strip) -> str:
 FOLDER = Path("screenshots")
 _USUAL = (120, 36)
 _SMALL = (80, 24)
+_LARGE = (200, 55)
 _MOVED = 26
 """The demo's position that has left its range."""
 _EARNING = 28
+_OF_V3 = -4
 _PATIENCE = 90.0
 _BETWEEN_FRAMES = 0.2
 
@@ -109,7 +111,7 @@ def main() -> None:
 
 async def _take_all() -> None:
     # The market stands still, so that the same pictures show the same prices.
-    with devnet_process(stderr=subprocess.DEVNULL) as devnet:
+    with devnet_process(stderr=subprocess.DEVNULL, v3=True) as devnet:
         async with _sitting(devnet, _USUAL) as desk, _recorded(desk.app, _USUAL):
             await desk.debate()
             desk.take("desk")
@@ -133,6 +135,9 @@ async def _take_all() -> None:
                 await desk.debate()
                 await desk.pilot.press("1")
                 desk.take(name)
+        async with _sitting(devnet, _LARGE) as desk:
+            await desk.debate(_OF_V3)
+            desk.take("both-protocols")
 
 
 @contextmanager
@@ -149,10 +154,10 @@ class _Sitting(Struct, frozen=True):
     app: ZunoApp
     pilot: Pilot[None]
 
-    async def debate(self) -> None:
+    async def debate(self, position: int = _MOVED) -> None:
         await self._until(lambda: bool(self.app.told.alerts.rows), "alerts")
         await self._until(self._all_is_told, "positions")
-        self.app.link.ask(Recommend(_MOVED))
+        self.app.link.ask(Recommend(position))
         await self._until(lambda: self.app.told.plan is not None, "a plan")
         # The debate stays in front for whoever reads it; the desk shows what came of it.
         await self.pilot.press("4", "1")

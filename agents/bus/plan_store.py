@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from chain.base import strict_json
 from chain.base.errors import ZunoError
 from chain.base.home import set_aside, write_atomically
+from chain.positions.reference import position_name
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Payload
@@ -122,10 +123,11 @@ class PlanStore:
     def about(self, position: int, most: int) -> list[PlanDocument]:
         """The newest plans for a position, the newest first."""
         # Looked for in the bytes first, so that a thousand plans are not all parsed.
-        named, found = f'"position": "{position}"'.encode(), []
+        name = position_name(position)
+        named, found = f'"position": "{name}"'.encode(), []
         for path in reversed(self._by_age()):
             document = _read(path) if named in path.read_bytes() else None
-            if document is not None and document.get("position") == str(position):
+            if document is not None and document.get("position") == name:
                 found.append(document)
             if len(found) >= most:
                 break

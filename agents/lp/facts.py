@@ -6,11 +6,11 @@ wrote on the chain can reach a prompt or change a plan.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from agents.bus.envelope import Measure, Payload, Units
+from agents.bus.envelope import Measure, Payload, PositionNumber, Units
 from agents.numbers.fees import UNKNOWN_SPREAD
 from agents.numbers.outlook import PathStep
 from agents.numbers.profiles import RiskProfile
@@ -18,9 +18,13 @@ from agents.numbers.regime import Regime
 from agents.numbers.rounding import significant
 from agents.numbers.shapes import ExposureBias
 from chain.contracts.pool_key import PoolKey
+from chain.contracts.v3_pool import V3PoolKey, is_v3_pool
 from chain.math.fees import unpack_protocol_fee
 from chain.pools.depth import Depth
 from chain.pools.state import PoolState
+
+if TYPE_CHECKING:
+    from agents.lp.plan import PlanPoolFacts
 
 
 class TokenFacts(Payload):
@@ -55,7 +59,7 @@ class ObservedPoolFacts(Payload):
 
 
 class ObservedPositionFacts(Payload):
-    token_id: Units
+    token_id: PositionNumber
     owner: str
     tick_lower: int
     tick_upper: int
@@ -298,8 +302,9 @@ def path_steps(path: PricePathFacts, sqrt_price_x96: int) -> tuple[PathStep, ...
     return tuple(steps)
 
 
-def key_of(pool: ObservedPoolFacts) -> PoolKey:
-    return PoolKey(pool.currency0, pool.currency1, pool.fee, pool.tick_spacing, pool.hooks)
+def key_of(pool: ObservedPoolFacts | PlanPoolFacts) -> PoolKey:
+    made_of = (pool.currency0, pool.currency1, pool.fee, pool.tick_spacing, pool.hooks)
+    return V3PoolKey(*made_of, pool.pool_id) if is_v3_pool(pool.pool_id) else PoolKey(*made_of)
 
 
 def depth_of(pool: ObservedPoolFacts) -> Depth:

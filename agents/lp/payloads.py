@@ -10,7 +10,15 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 from pydantic import Field
 
-from agents.bus.envelope import Kind, Measure, Payload, Registry, Role, Units, wire_of
+from agents.bus.envelope import (
+    Kind,
+    Measure,
+    Payload,
+    PositionNumber,
+    Registry,
+    Role,
+    wire_of,
+)
 from agents.bus.record import read_ends
 from agents.lp import ROLES
 from agents.lp.facts import (
@@ -26,6 +34,7 @@ from agents.numbers.profiles import RiskProfile
 from agents.numbers.rules import Decision
 from chain.base.clean_text import clean_text
 from chain.base.strict_json import digest
+from chain.positions.reference import position_label, read_position_number
 
 MOST_ROUNDS = 6
 
@@ -46,7 +55,7 @@ class DebateKind(StrEnum):
 class FlowStart(Payload):
     """Argue about a position."""
 
-    token_id: Units
+    token_id: PositionNumber
     profile: RiskProfile
     max_rounds: int
     allowed_hooks: tuple[str, ...] = ()
@@ -202,8 +211,10 @@ def summarise(path: Path) -> RecordSummary:
     ends = read_ends(path)
     subject, outcome = UNKNOWN, UNFINISHED
     match ends.first:
-        case {"payload": {"tokenId": str(token_id)}} if token_id.isdigit():
-            subject = f"position #{token_id}"
+        case {"payload": {"tokenId": str(name)}} if (
+            number := read_position_number(name)
+        ) is not None:
+            subject = f"position {position_label(number)}"
         case {"payload": {"goal": _}}:
             subject = A_NEW_POSITION
         case {"payload": {"question": {"symbol": str(symbol)}}}:

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from agents.bus.envelope import Measure, Payload, Units
+from agents.bus.envelope import Measure, Payload, PositionNumber, Units
 from agents.numbers.advice import AdviceReason
 from agents.numbers.profiles import CheckedAssumption, RiskProfile
 from agents.numbers.regime import Regime
@@ -216,8 +216,8 @@ class Plan(Payload):
     block: int
     block_hash: str
     time: int
-    position: Units | None
-    """The token id; None for a plan that creates one."""
+    position: PositionNumber | None
+    """Its number; None for a plan that creates one."""
     owner: str
     profile: RiskProfile
     regime: Regime

@@ -11,6 +11,7 @@ from agents.bus.worker import Outgoing, StageFailedError
 from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
 from agents.lp.payloads import SCOUT
 from agents.model.recorded import RecordedModel
+from chain.positions.reference import position_label
 
 if TYPE_CHECKING:
     from agents.bus.replay import Record
@@ -107,5 +108,6 @@ class RecordedEyes:
 
     async def position_past(self, token_id: int) -> PositionPast:
         if self._past is None:
-            raise StageFailedError(f"The record does not hold the past of position #{token_id}.")
+            label = position_label(token_id)
+            raise StageFailedError(f"The record does not hold the past of position {label}.")
         return PositionPast.model_validate(self._past, strict=False)

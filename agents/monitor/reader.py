@@ -19,7 +19,7 @@ from chain.contracts.networks import NATIVE, Address
 from chain.contracts.v3_pool import V3PoolKey
 from chain.history.block_times import interpolated, read_headers, spread
 from chain.history.end_ticks import EndTicks, read_end_ticks, read_v3_end_ticks
-from chain.history.events import FeeTerms
+from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.history.volatility import (
     DAY_HOURS,
@@ -347,21 +347,12 @@ class WatchReader:
             pool: await read_volatility(sources.coingecko, network, one.key, None, now=now)
             for pool, one in pools.items()
         }
-        unmarketed = [
-            pool
-            for pool, one in found.items()
-            if one.step is not VolatilityStep.MARKET and not isinstance(pools[pool].key, V3PoolKey)
-        ]
+        unmarketed = [pool for pool, one in found.items() if one.step is not VolatilityStep.MARKET]
         if unmarketed:
             hours = await read_hours(
                 sources.client,
                 network,
-                {
-                    pool: FeeTerms(
-                        pools[pool].key.fee, pools[pool].protocol_fee, pools[pool].key.tick_spacing
-                    )
-                    for pool in unmarketed
-                },
+                {pool: fee_terms(pools[pool]) for pool in unmarketed},
                 DAY_HOURS * HOUR,
                 memory=HourMemory(sources.store, network, sources.clock),
                 head=head,

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanDocument, PlanStore
+from agents.lp.facts import key_of
 from agents.lp.plan_document import plan_in, was_edited
 from agents.scorecard.score import HORIZON_DAYS, HorizonScore, JudgedBlock, ScoreStore
 from agents.scorecard.scoring import DecidedPlan, judged_hours, pool_of, score_plan
-from chain.contracts.pool_key import PoolId, PoolKey
-from chain.history.events import FeeTerms
+from chain.history.events import FeeTerms, fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.history.hours import hour_of
-from chain.pools.state import pool_state_slots, pool_states
-from chain.read.block_reader import OneBlock, read_slots
+from chain.pools.depth import read_states
+from chain.read.block_reader import OneBlock
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from chain.rpc.records import Block
 
 if TYPE_CHECKING:
-    from agents.lp.plan import PlanPoolFacts
+    from chain.contracts.pool_key import PoolId
     from chain.positions.overview import Sources
     from chain.read.logs import ScanProgress
 
@@ -190,19 +190,12 @@ async def _hashes(sources: Sources, numbers: Iterable[int]) -> dict[int, str]:
 
 async def _terms(sources: Sources, head: Block, due: Sequence[_Due]) -> dict[PoolId, FeeTerms]:
     """How the pools share their fees; a pool that does not exist is left out."""
-    keys = list(dict.fromkeys(_key(pool_of(horizon.decided.plan)) for horizon in due))
+    keys = list(dict.fromkeys(key_of(pool_of(horizon.decided.plan)) for horizon in due))
     if not keys:
         return {}
     here = OneBlock(sources.client, sources.network, head.hash)
-    words = (await read_slots(here, sources.network, pool_state_slots(keys))).words
-    return {
-        state.pool_id: FeeTerms(state.key.fee, state.protocol_fee, state.key.tick_spacing)
-        for state in pool_states(keys, words)
-    }
-
-
-def _key(pool: PlanPoolFacts) -> PoolKey:
-    return PoolKey(pool.currency0, pool.currency1, pool.fee, pool.tick_spacing, pool.hooks)
+    found = await read_states(here, sources.network, keys)
+    return {state.pool_id: fee_terms(state) for state in found.states}
 
 
 async def _scores(

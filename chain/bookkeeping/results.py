@@ -15,6 +15,7 @@ from chain.base.units import DAY, HOUR
 from chain.bookkeeping.ledger import EntryKind, LedgerEntry, PaidTransaction, entry_value
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.positions.circumstances import NOT_ADDED_UP
+from chain.positions.reference import position_label
 
 if TYPE_CHECKING:
     from chain.bookkeeping.wallet_history import PastPrices
@@ -102,7 +103,7 @@ class PositionStory(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        return " → ".join(f"#{life.identity.token_id}" for life in self.lives)
+        return " → ".join(position_label(life.identity.token_id) for life in self.lives)
 
     @property
     def seconds(self) -> int:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.bookkeeping.ledger import LedgerEntry, PaidTransaction, ledger_of, read_transactions
@@ -14,19 +15,28 @@ from chain.bookkeeping.results import PositionLife, StoryResult, WalletFacts, st
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolId, PoolKey
+from chain.math.liquidity import Amounts
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import LiquidityChange, read_past_words
 from chain.positions.holdings import TRANSFER, owner_words
 from chain.positions.identity import PositionIdentity, identify
 from chain.positions.overview import Sources, currencies, tokens_at
+from chain.positions.reference import position_label, v3_number
+from chain.positions.v3.changes import v3_accounts
 from chain.prices.coingecko import coingecko_prices_at
 from chain.prices.ladder import laddered, median_of_two, with_ether
 from chain.prices.pool_prices import DepthMemory, ask_pool_prices, prices_from_pools
 from chain.prices.price import said_words
-from chain.read.block_reader import OneBlock, read_slots, settle_in_parts, sound_answers
-from chain.read.logs import ScanProgress, scan_parts
+from chain.read.block_reader import (
+    OneBlock,
+    expected,
+    read_slots,
+    settle_in_parts,
+    sound_answers,
+)
+from chain.read.logs import ScanProgress, in_chain_order, scan_parts
 from chain.rpc import requests
-from chain.rpc.records import Block, Log
+from chain.rpc.records import Block, Log, LogFilter
 
 if TYPE_CHECKING:
     from chain.positions.wallet_worth import WalletWorth
@@ -172,7 +182,7 @@ async def _proved_custody(
     Where there are any it is not kept, and is read again: once more, and from the others.
     """
     wallet = worth.overview.wallet
-    held = {position.token_id for position in wallet.positions}
+    held = {position.token_id for position in wallet.positions if not position.is_v3}
     for _ in (*sources.client.labels, "once more"):
         custody = await read_custody_log(sources, wallet.owner, wallet.block.number, watch=watch)
         owners = {transfer.token_id: transfer.recipient for transfer in custody}
@@ -242,7 +252,7 @@ async def _read(
     sources.memory.remember_minted(minted)
     moves = await read_transactions(sources, [transfer.transaction_hash for transfer in custody])
     identities, pools = await _identities(sources, worth, custody, moves.values())
-    held = {position.token_id: position for position in wallet.positions}
+    held = {one.token_id: one for one in wallet.positions if not one.is_v3}
     reader = ChangeReader(
         sources.client,
         network,
@@ -269,6 +279,7 @@ async def _read(
         )
         for identity in identities
     )
+    lives += await _v3_lives(sources, worth)
     hashes = {
         *(change.place.transaction_hash for life in lives for change in life.changes),
         *(plan for plan in plans if plan not in moves),
@@ -280,6 +291,54 @@ async def _read(
     entries = ledger_of(facts)
     results = tuple(story_result(facts, story, entries, plans) for story in stories(lives, plans))
     return WalletHistory(facts, entries, results, tuple(_gaps(facts, custody)))
+
+
+async def _read_v3_custody(
+    sources: Sources, owner: Address, head: Block
+) -> tuple[CustodyChange, ...]:
+    """The same of v3 at once; nothing where no endpoint gives the logs of all blocks."""
+    contracts, word = sources.network.v3, owner_words([owner])
+    if contracts is None:
+        return ()
+    answers = await settle_in_parts(
+        sources.client,
+        [
+            requests.logs(LogFilter(contracts.position_manager, topics, 0, head.number))
+            for topics in ((TRANSFER, word), (TRANSFER, None, word))
+        ],
+    )
+    if not all(isinstance(answer, tuple) for answer in answers):
+        return ()
+    told = in_chain_order([expected(answer, tuple) for answer in answers])
+    changes = map(_change, told)
+    return tuple(replace(one, token_id=v3_number(one.token_id)) for one in changes)
+
+
+async def _v3_lives(sources: Sources, worth: WalletWorth) -> tuple[PositionLife, ...]:
+    """Of those that are held; what was taken out of a range and waits counts as inside."""
+    wallet = worth.overview.wallet
+    held = [one for one in wallet.positions if one.is_v3]
+    if not held:
+        return ()
+    custody = await _read_v3_custody(sources, wallet.owner, wallet.block)
+    accounts = await v3_accounts(sources.client, sources.network, held)
+    lives = []
+    for one in held:
+        account = accounts[one.token_id]
+        waiting = Amounts(*map(min, account.waiting, (one.fees0, one.fees1)))
+        changes = account.since_entry.changes
+        told = [change for change in custody if change.token_id == one.token_id]
+        lacks = sum(change.liquidity_delta for change in changes) != one.liquidity
+        life = _life(worth, one.identity, account.booked, told, left_out=lacks or not told)
+        inside = replace(
+            one,
+            amount0=one.amount0 + waiting.amount0,
+            amount1=one.amount1 + waiting.amount1,
+            fees0=one.fees0 - waiting.amount0,
+            fees1=one.fees1 - waiting.amount1,
+        )
+        lives.append(replace(life, held=inside, left_out=lacks or not told))
+    return tuple(lives)
 
 
 async def _facts(
@@ -353,7 +412,8 @@ async def _identities(
     moves: Iterable[PaidTransaction],
 ) -> tuple[tuple[PositionIdentity, ...], dict[PoolId, PoolKey]]:
     """Of every position the wallet ever had, burned ones by the logs of their transactions."""
-    known = {position.token_id: position.identity for position in worth.overview.wallet.positions}
+    wallet = worth.overview.wallet
+    known = {one.token_id: one.identity for one in wallet.positions if not one.is_v3}
     ever = dict.fromkeys((*known, *(transfer.token_id for transfer in custody)))
     known |= sources.memory.identities(token_id for token_id in ever if token_id not in known)
     manager = sources.network.contracts.position_manager
@@ -394,7 +454,7 @@ def _swapped(sent: Iterable[PaidTransaction]) -> list[PoolId]:
 
 
 def _gaps(facts: WalletFacts, custody: Sequence[CustodyChange]) -> Iterable[str]:
-    if ids := [f"#{life.identity.token_id}" for life in facts.lives if life.left_out]:
+    if ids := [position_label(life.identity.token_id) for life in facts.lives if life.left_out]:
         yield (
             f"The endpoint leaves logs out: the result of {', '.join(ids)} is unknown, and other"
             " transfers may be wrong."
@@ -402,7 +462,8 @@ def _gaps(facts: WalletFacts, custody: Sequence[CustodyChange]) -> Iterable[str]
     known = {life.identity.token_id for life in facts.lives}
     for token_id in dict.fromkeys(transfer.token_id for transfer in custody):
         if token_id not in known:
-            yield f"Of #{token_id} it is not known in which pool it was."
+            label = position_label(token_id)
+            yield f"Of {label} it is not known in which pool it was."
     for transaction in facts.transactions.values():
         for swap in transaction.swaps:
             if transaction.sender == facts.owner and swap.pool_id not in facts.pools:

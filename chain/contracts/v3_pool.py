@@ -14,6 +14,7 @@ _CREATION_HASH = bytes.fromhex("e34f199b19b2b4f47f68442619d555527d244f78a3297ea8
 """Of the code every pool is made by; the position manager finds its pools with the same."""
 
 _ADDRESSES_KEPT = 50_000
+_ADDRESS_LETTERS = 42
 
 
 class V3PoolKey(PoolKey, frozen=True, array_like=True):
@@ -31,6 +32,11 @@ def v3_pool_key(
 ) -> V3PoolKey:
     pool = v3_pool_address(factory, token0, token1, fee)
     return V3PoolKey(token0, token1, fee, tick_spacing, NO_HOOK, pool)
+
+
+def is_v3_pool(pool_id: PoolId) -> bool:
+    """A pool of v3 is named by its address, one of v4 by a hash."""
+    return len(pool_id) == _ADDRESS_LETTERS
 
 
 @lru_cache(maxsize=_ADDRESSES_KEPT)

@@ -11,10 +11,10 @@ from msgspec import Struct, field
 
 from chain.contracts.abi import encode_call
 from chain.devnet.defaults import BLOCK_SECONDS
-from chain.devnet.v3_life import found_v3, v3_trades
 from chain.devnet.world.accounts import KEEPER
 from chain.devnet.world.hook_code import EXIT_GUARD, SET_REFUSING
 from chain.devnet.world.market import HISTORY_ENDS, MarketVisit, live_visits
+from chain.devnet.world.v3_life import v3_trades
 from chain.devnet.world.writing import (
     MinedReceipt,
     NodeState,
@@ -108,7 +108,6 @@ class LiveWorld:
         self.clock = clock
         self._node = world.node
         self._traded_until = HISTORY_ENDS
-        self._with_v3 = False
 
     @property
     def head_time(self) -> int:
@@ -144,16 +143,6 @@ class LiveWorld:
             self._mine(end)
         self.clock.set_time(self.head_time)
 
-    def begin_v3(self) -> dict[str, int]:
-        """Open the demo's pools and positions of v3, where the market trades from now on."""
-        self._with_v3 = True
-        return found_v3(
-            NodeState(self._node),
-            self.world.market,
-            self.head_time,
-            lambda intents: self._mine(self.head_time + BLOCK_SECONDS, intents),
-        )
-
     def refuse_exits(self, *, refusing: bool) -> str:
         """Have the guard hook's keeper close the exits or open them; the transaction's hash."""
         intent = UnsignedCall(KEEPER, EXIT_GUARD, encode_call(SET_REFUSING, refusing))
@@ -170,7 +159,7 @@ class LiveWorld:
     def _trade(self, visit: MarketVisit) -> None:
         state, market = NodeState(self._node), self.world.market
         intents = market.round(state, visit).intents
-        if self._with_v3:
+        if self.world.v3:
             intents = [*intents, *v3_trades(state, market, visit)]
         self._mine(max(visit.time, self.head_time + 1), intents)
         self._traded_until = visit.time

@@ -33,10 +33,10 @@ from chain.devnet.exchange import DemoExchange
 from chain.devnet.json_rpc import NodeClient, NodeError
 from chain.devnet.live import Clock, LiveWorld
 from chain.devnet.npm_packages import PackageError
-from chain.devnet.v3 import place_v3, v3_codes
 from chain.devnet.world.accounts import DEMO_WALLET, demo_keystore
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.market import MARKET_OPENS
+from chain.devnet.world.v3 import place_v3, v3_codes
 from chain.devnet.world.worlds import Size, World, opened_world
 from chain.devnet.world.writing import BASE_FEE_FLOOR, WorldError
 
@@ -123,10 +123,12 @@ def run(
     try:
         control = _control_beside(port)
         with opened_world(
-            seed, world, chain_id=chain_id, port=control.port - 1, progress=progress
+            seed, world, chain_id=chain_id, port=control.port - 1, progress=progress, v3=v3
         ) as opened:
-            place_v3(opened.node, v3_codes())
-            return 0 if build_only else _serve(opened, control, speed=speed, stop=stop, v3=v3)
+            if not v3:
+                # Who asks whether there are positions of v3 is told that there are none.
+                place_v3(opened.node, v3_codes())
+            return 0 if build_only else _serve(opened, control, speed=speed, stop=stop)
     except (AnvilError, NodeError, PackageError, PortError, WorldError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -154,7 +156,7 @@ def _control_beside(port: int) -> ControlServer:
     raise PortError("No two neighbouring ports are free on this machine.")
 
 
-def _serve(world: World, control: ControlServer, *, speed: float, stop: _Stop, v3: bool) -> int:
+def _serve(world: World, control: ControlServer, *, speed: float, stop: _Stop) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.now())
     world.anvil.when_ended(stop.now)
@@ -163,8 +165,6 @@ def _serve(world: World, control: ControlServer, *, speed: float, stop: _Stop, v
     with lock:
         clock = Clock(time.monotonic, 0, speed)
         live = LiveWorld(world, clock)
-        if v3:
-            live.begin_v3()
         clock.set_time(live.head_time)
     exchange = DemoExchange(world.market.path, MARKET_OPENS)
 

@@ -7,8 +7,8 @@ import sys
 
 from chain.devnet.anvil import AnvilError, find_anvil
 from chain.devnet.npm_packages import PackageError
-from chain.devnet.v3 import v3_codes
 from chain.devnet.world.deployment import contract_codes
+from chain.devnet.world.v3 import v3_codes
 
 
 def main() -> int:

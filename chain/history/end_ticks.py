@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.contracts import abi
 from chain.history.block_times import check_unmoved
-from chain.history.events import SWAP, swap_event
+from chain.history.events import SWAP, V3_SWAP, swap_event, v3_swap_event
 from chain.read.block_reader import expected, sound_answers
 from chain.read.logs import NARROWABLE, scan_logs
 from chain.rpc import requests
@@ -75,7 +74,7 @@ def end_ticks(logs: Iterable[Log]) -> dict[PoolId, list[tuple[int, int]]]:
     ticks: dict[PoolId, dict[int, tuple[int, int]]] = defaultdict(dict)
     with sound_answers():
         for log in logs:
-            swap = swap_event(log)
+            swap = v3_swap_event(log, 0) if log.topics[0] == V3_SWAP else swap_event(log)
             number, index = swap.place.block_number, swap.place.log_index
             if index >= ticks[swap.pool_id].get(number, (-1, 0))[0]:
                 ticks[swap.pool_id][number] = (index, swap.tick)
@@ -119,10 +118,6 @@ async def _still_there(client: RpcClient, landmarks: Sequence[tuple[int, str]]) 
     return None
 
 
-V3_SWAP = abi.topic("Swap(address,address,int256,int256,uint160,uint128,int24)")
-_V3_SWAP_TYPES = ("int256", "int256", "uint160", "uint128", "int24")
-
-
 async def read_v3_end_ticks(
     client: RpcClient, pools: Collection[Address], since: Block, head: Block
 ) -> dict[PoolId, list[tuple[int, int]]]:
@@ -137,9 +132,4 @@ async def read_v3_end_ticks(
         logs = await client.ask(requests.logs(swaps))
     except (RpcRefused, *NARROWABLE):
         return {}
-    ticks: dict[PoolId, dict[int, int]] = defaultdict(dict)
-    with sound_answers():
-        for log in sorted(logs, key=lambda log: (log.block_number, log.log_index)):
-            *_, tick = abi.decode(_V3_SWAP_TYPES, log.data)
-            ticks[log.address][log.block_number] = tick
-    return {pool: sorted(told.items()) for pool, told in ticks.items()}
+    return end_ticks(logs)

@@ -1,4 +1,4 @@
-"""The PoolManager's events, decoded from logs, and what went through a pool by them."""
+"""The events of pools, decoded from logs, and what went through a pool by them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from msgspec import Struct
 from chain.base.units import PIPS
 from chain.contracts import abi
 from chain.contracts.pool_key import DYNAMIC_FEE, PoolId, PoolKey
+from chain.contracts.v3_pool import V3PoolKey
 from chain.math.fees import ProtocolFee, protocol_fee_within, swap_fee
 from chain.math.sqrt_price import divide_up
 from chain.read.block_reader import EventError
@@ -23,6 +24,11 @@ INITIALIZE = abi.topic("Initialize(bytes32,address,address,uint24,int24,address,
 SWAP = abi.topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
 MODIFY_LIQUIDITY = abi.topic("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")
 DONATE = abi.topic("Donate(bytes32,address,uint256,uint256)")
+
+V3_INITIALIZE = abi.topic("Initialize(uint160,int24)")
+V3_SWAP = abi.topic("Swap(address,address,int256,int256,uint160,uint128,int24)")
+V3_FLASH = abi.topic("Flash(address,address,uint256,uint256,uint256,uint256)")
+V3_SET_PROTOCOL = abi.topic("SetFeeProtocol(uint8,uint8,uint8,uint8)")
 
 
 class LogPlace(Struct, frozen=True, order=True):
@@ -115,6 +121,23 @@ def swap_event(log: Log) -> SwapEvent:
     return SwapEvent(_place(log), _hex(pool_id), sender, *rest)
 
 
+def v3_swap_event(log: Log, fee: int) -> SwapEvent:
+    """The pool is who says it; the fee, which it does not say, is the one it was made with."""
+    sender, _, rest = _read(
+        log, V3_SWAP, ("address", "address"), ("int256", "int256", "uint160", "uint128", "int24")
+    )
+    # What the pool received, where v4 tells what the swapper did.
+    amount0, amount1, price, liquidity, tick = rest
+    return SwapEvent(
+        _place(log), log.address, sender, -amount0, -amount1, price, liquidity, tick, fee
+    )
+
+
+def v3_opening_price(log: Log) -> int:
+    ((sqrt_price, _),) = _read(log, V3_INITIALIZE, (), ("uint160", "int24"))
+    return int(sqrt_price)
+
+
 def modify_liquidity_event(log: Log) -> ModifyLiquidityEvent:
     pool_id, sender, rest = _read(
         log, MODIFY_LIQUIDITY, ("bytes32", "address"), ("int24", "int24", "int256", "uint256")
@@ -129,7 +152,7 @@ def _read(log: Log, topic: str, indexed: tuple[str, ...], data: tuple[str, ...])
     try:
         return [*_indexed(indexed, log.topics[1:]), abi.decode(data, log.data)]
     except abi.AbiError as error:
-        raise EventError(f"A log of the PoolManager does not decode: {error}") from error
+        raise EventError(f"A log of a pool does not decode: {error}") from error
 
 
 @lru_cache(maxsize=1_000)
@@ -177,6 +200,22 @@ class FeeTerms(NamedTuple):
     """As `slot0` has it now; a static fee reveals where it was another one before."""
     tick_spacing: int = 1
     """Where ranges of the pool may begin and end."""
+    protocol_within: bool = False
+    """Whether the protocol takes its part out of the fee, as in v3, and not on top of it."""
+
+
+class FeePool(Protocol):
+    """Whatever tells a pool's fees."""
+
+    @property
+    def key(self) -> PoolKey: ...
+    @property
+    def protocol_fee(self) -> ProtocolFee: ...
+
+
+def fee_terms(pool: FeePool) -> FeeTerms:
+    key = pool.key
+    return FeeTerms(key.fee, pool.protocol_fee, key.tick_spacing, isinstance(key, V3PoolKey))
 
 
 def volume(swaps: Iterable[SwapEvent]) -> Volume:
@@ -209,7 +248,7 @@ def fees_of_swap(swap: PricedSwap, terms: FeeTerms) -> SwapFees:
 def protocol_fee_of(swap: PricedSwap, terms: FeeTerms) -> int:
     """Pips the protocol took of this swap's input."""
     now = terms.protocol_fee.towards(zero_for_one=swap.zero_for_one)
-    if terms.key_fee == DYNAMIC_FEE:
+    if terms.key_fee == DYNAMIC_FEE or terms.protocol_within:
         return min(now, swap.fee)
     if swap_fee(now, terms.key_fee) == swap.fee:
         return now

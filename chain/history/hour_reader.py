@@ -23,7 +23,6 @@ from chain.history.block_times import (
     read_block_times,
     read_headers,
 )
-from chain.history.events import DONATE, SWAP, FeeTerms, SwapEvent, swap_event
 from chain.history.hours import (
     HourRow,
     KeptHours,
@@ -43,6 +42,7 @@ from chain.history.log_proof import (
     read_beginnings,
     read_marks,
 )
+from chain.history.pool_logs import by_protocol, pool_logs, swap_of
 from chain.read.block_reader import EventError
 from chain.read.logs import LOGS_NOT_GIVEN, ScanProgress, scan_logs, why_not_given
 from chain.rpc import requests
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from chain.base.store import Store
     from chain.contracts.networks import Network
     from chain.contracts.pool_key import PoolId
+    from chain.history.events import FeeTerms, SwapEvent
     from chain.rpc.client import RpcClient
 
 MOST_DAYS = 40
@@ -438,12 +439,12 @@ class _HourReader:
         known = self._client.log_range
         width = _SAMPLE_BLOCKS if known is None else min(_SAMPLE_BLOCKS, known.blocks)
         starts = range(since + 1, self.head.number + 1, width)
-        manager = self._network.contracts.pool_manager
+        told_by = pool_logs(self._network, [pool])
         # Which ranges nobody can know before the block is there, and everybody can tell after it.
         seed = int(self.head.hash, 16)
         for start in {starts[(seed >> 32 * place) % len(starts)] for place in range(_SAMPLES)}:
             end = min(start + width - 1, self.head.number)
-            wanted = requests.logs(LogFilter(manager, (SWAP, pool), start, end))
+            wanted = requests.logs(LogFilter(told_by.address, told_by.swaps, start, end))
             told = (await self._client.ask_each(wanted)).values()
             given = {
                 tuple((log.block_number, log.log_index) for log in logs)
@@ -455,11 +456,12 @@ class _HourReader:
         return ""
 
     async def _was_given_to(self, pool: PoolId, since: int) -> bool:
-        """Whether somebody donated to the pool: that pays its providers without a swap."""
+        """Whether somebody gave to the pool: that pays its providers without a swap."""
+        told_by = pool_logs(self._network, [pool])
         given = scan_logs(
             self._client,
-            self._network.contracts.pool_manager,
-            [(DONATE, (pool,))],
+            told_by.address,
+            [told_by.paid_otherwise],
             since + 1,
             self.head.number,
             most_calls=_MOST_CALLS,
@@ -489,8 +491,9 @@ class _HourReader:
             by_start[start].append(pool)
         return [
             _Group(tuple(sorted(pools)), self._headers[start])
-            for start, pools in by_start.items()
+            for start, several in by_start.items()
             if start < self.head.number
+            for pools in by_protocol(several)
         ]
 
     async def grow(
@@ -503,16 +506,17 @@ class _HourReader:
         grown = {pool: kept[pool] for pool in group.pools}
         first = min(hours.last.number for hours in grown.values()) + 1
         anchor, found = group.anchor, 0
+        told_by = pool_logs(self._network, group.pools)
         async for scanned in scan_logs(
             self._client,
-            self._network.contracts.pool_manager,
-            [(SWAP, group.pools)],
+            told_by.address,
+            [told_by.swaps],
             first,
             self.head.number,
             blocks_at_first=round(_SECONDS_AT_FIRST / self._network.block_seconds),
             most_calls=_MOST_CALLS,
         ):
-            events = [_swap(log) for log in scanned.logs]
+            events = [_swap(log, self._terms) for log in scanned.logs]
             times = await self._times(events, anchor, scanned.last)
             if scanned.last.number == self.head.number:
                 check_unmoved(scanned.last, self.head)
@@ -619,8 +623,8 @@ def _covers(kept: KeptHours, since: int) -> bool:
     return (kept.since <= since or kept.from_first_block) and kept.last.time >= since
 
 
-def _swap(log: Log) -> SwapEvent:
+def _swap(log: Log, terms: Mapping[PoolId, FeeTerms]) -> SwapEvent:
     try:
-        return swap_event(log)
+        return swap_of(log, terms)
     except EventError as error:
         raise Malformed(f"a log that is no Swap: {error}", endpoint="The RPC") from error

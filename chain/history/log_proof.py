@@ -2,7 +2,7 @@
 
 An endpoint that leaves logs out, now and then or always, looks like a quiet pool. What the contract
 itself keeps tells the two apart: the price moves by swaps alone, and `feeGrowthGlobal` by swaps and
-donations.
+donations, in v3 by swaps and flash loans.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from msgspec.structs import replace
 
 from chain.contracts.pool_key import DYNAMIC_FEE, PoolId
 from chain.contracts.storage import decode_slot0, pool_slots
-from chain.history.events import INITIALIZE, initialize_event
+from chain.contracts.v3_pool import is_v3_pool
+from chain.history.pool_logs import by_protocol, opening_of, pool_logs
+from chain.pools import v3
+from chain.pools.v3 import is_there, mark_calls
 from chain.read.block_reader import OneBlock, read_slots
 from chain.read.logs import scan_logs
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Network
     from chain.history.events import FeeTerms
     from chain.rpc.client import RpcClient
+    from chain.rpc.multicall import CallOutcome
     from chain.rpc.records import BlockRef
 
 _WRAP = 1 << 256
@@ -64,14 +68,28 @@ class LogProof(Struct, frozen=True, array_like=True):
 async def read_marks(
     client: RpcClient, network: Network, pools: Iterable[PoolId], at: BlockRef
 ) -> dict[PoolId, PoolMark]:
-    slots = {pool: pool_slots(pool) for pool in pools}
+    named = list(pools)
+    calls = {pool: mark_calls(pool) for pool in named if is_v3_pool(pool)}
+    slots = {pool: pool_slots(pool) for pool in named if pool not in calls}
     wanted = [
         slot
         for one in slots.values()
         for slot in (one.slot0, one.fee_growth_global0, one.fee_growth_global1)
     ]
-    words = (await read_slots(OneBlock(client, network, at), network, wanted)).words
-    return {pool: _mark(words, pool) for pool in slots}
+    asked = [call for several in calls.values() for call in several]
+    answers = await read_slots(OneBlock(client, network, at), network, wanted, asked)
+    told = dict(zip(asked, answers.outcomes, strict=True))
+    of_v3 = {pool: _v3_mark([told[call] for call in several]) for pool, several in calls.items()}
+    return of_v3 | {pool: _mark(answers.words, pool) for pool in slots}
+
+
+def _v3_mark(outcomes: Sequence[CallOutcome]) -> PoolMark:
+    """Nothing where the pool was not made yet."""
+    slot0, *growth = outcomes
+    if not is_there(slot0):
+        return PoolMark(0, 0, 0)
+    price = v3.decode_slot0(slot0).sqrt_price_x96
+    return PoolMark(price, *(v3.decode_number("uint256", outcome) for outcome in growth))
 
 
 def _mark(words: Mapping[int, int], pool: PoolId) -> PoolMark:
@@ -93,11 +111,14 @@ async def read_beginnings(
     most_calls: int,
 ) -> dict[PoolId, PoolMark]:
     """Of pools that were opened in these blocks: at which price, with nothing paid yet."""
-    filters = [(INITIALIZE, tuple(pools))]
-    manager = network.contracts.pool_manager
-    logs = scan_logs(client, manager, filters, first, last, most_calls=most_calls)
-    opened = [initialize_event(log) async for part in logs for log in part.logs]
-    return {one.key.pool_id: PoolMark(one.sqrt_price_x96, 0, 0) for one in opened}
+    opened: list[tuple[PoolId, int]] = []
+    for several in by_protocol(pools):
+        told_by = pool_logs(network, several)
+        logs = scan_logs(
+            client, told_by.address, [told_by.opened], first, last, most_calls=most_calls
+        )
+        opened += [opening_of(log) async for part in logs for log in part.logs]
+    return {pool: PoolMark(price, 0, 0) for pool, price in opened}
 
 
 def price_fault(last_price: int | None, mark: PoolMark) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.contracts.abi import WORD, encode_call
 from chain.contracts.storage import bitmap_slot, decode_tick_liquidity, tick_slots
-from chain.math.fees import swap_fee
+from chain.contracts.v3_pool import V3PoolKey, is_v3_pool
 from chain.math.liquidity import Amounts
 from chain.math.sqrt_price import amount0_delta, amount1_delta, swap_step
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick, tick_at_sqrt_price
@@ -22,6 +22,7 @@ from chain.pools.state import (
     pool_state_slots,
     pool_states,
 )
+from chain.pools.v3 import decode_number, decode_tick_net, pool_call, state_calls, v3_state
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcError
@@ -29,6 +30,7 @@ from chain.rpc.errors import Reverted, RpcError
 if TYPE_CHECKING:
     from chain.contracts.networks import Network
     from chain.contracts.pool_key import PoolId, PoolKey
+    from chain.rpc.multicall import Call, CallOutcome
     from chain.rpc.reader import Reader
     from chain.rpc.records import BlockRef
 
@@ -83,26 +85,49 @@ class Depth(Struct, frozen=True):
         return Amounts(amount0, amount1)
 
 
+class StateAnswers(Struct, frozen=True):
+    states: tuple[PoolState, ...]
+    """Of the pools that exist."""
+    outcomes: Sequence[CallOutcome]
+
+
+async def read_states(
+    here: OneBlock, network: Network, keys: Iterable[PoolKey], calls: Sequence[Call] = ()
+) -> StateAnswers:
+    """Pools of both protocols, and the outcomes of the calls, in one request where they fit."""
+    named = tuple(keys)
+    of_v3 = [key for key in named if isinstance(key, V3PoolKey)]
+    of_v4 = [key for key in named if not isinstance(key, V3PoolKey)]
+    asked = [call for key in of_v3 for call in state_calls(key.pool)]
+    answers = await read_slots(here, network, pool_state_slots(of_v4), [*calls, *asked])
+    told, pairs = answers.outcomes[: len(calls)], answers.outcomes[len(calls) :]
+    found = (v3_state(key, pairs[2 * at : 2 * at + 2]) for at, key in enumerate(of_v3))
+    states = (*pool_states(of_v4, answers.words), *(state for state in found if state is not None))
+    return StateAnswers(states, told)
+
+
 async def read_depths(
     here: OneBlock, network: Network, states: Sequence[PoolState], *, reach: int = NEARBY_TICKS
 ) -> dict[PoolId, Depth]:
     """The liquidity of each pool within so many ticks of its price, in two requests for all."""
-    bitmap_slots = (
-        bitmap_slot(state.pool_id, word) for state in states for word in _words(state, reach)
-    )
-    bitmaps = (await read_slots(here, network, bitmap_slots)).words
-    ticks = {state.pool_id: _initialised(state, reach, bitmaps) for state in states}
-    tick_words = (tick_slots(pool, tick).liquidity for pool in ticks for tick in ticks[pool])
-    words = (await read_slots(here, network, tick_words)).words
+    words = {state.pool_id: _words(state, reach) for state in states}
+    bitmaps = await _read_bitmaps(here, network, [(p, word) for p in words for word in words[p]])
+    ticks = {
+        state.pool_id: tuple(
+            (word * WORD_TICKS + bit) * state.key.tick_spacing
+            for word in words[state.pool_id]
+            for bit in range(WORD_TICKS)
+            if bitmaps[state.pool_id, word] >> bit & 1
+        )
+        for state in states
+    }
+    nets = await _read_nets(here, network, [(p, tick) for p in ticks for tick in ticks[p]])
     return {
         state.pool_id: Depth(
             state=state,
-            changes=tuple(
-                (tick, decode_tick_liquidity(words[tick_slots(state.pool_id, tick).liquidity]).net)
-                for tick in ticks[state.pool_id]
-            ),
-            lowest=max(_words(state, reach).start * WORD_TICKS * state.key.tick_spacing, MIN_TICK),
-            highest=min(_words(state, reach).stop * WORD_TICKS * state.key.tick_spacing, MAX_TICK),
+            changes=tuple((tick, nets[state.pool_id, tick]) for tick in ticks[state.pool_id]),
+            lowest=max(words[state.pool_id].start * _word_width(state), MIN_TICK),
+            highest=min(words[state.pool_id].stop * _word_width(state), MAX_TICK),
         )
         for state in states
     }
@@ -118,19 +143,45 @@ async def read_pool_depths(
     return tuple(depths[state.pool_id] for state in states)
 
 
-def _initialised(state: PoolState, reach: int, bitmaps: Mapping[int, int]) -> tuple[int, ...]:
-    """The ticks where liquidity changes, in order."""
-    return tuple(
-        (word * WORD_TICKS + bit) * state.key.tick_spacing
-        for word in _words(state, reach)
-        for bit in range(WORD_TICKS)
-        if bitmaps[bitmap_slot(state.pool_id, word)] >> bit & 1
-    )
+_Place: TypeAlias = "tuple[PoolId, int]"
+"""A pool, and a word of its bitmap or a tick of it."""
+
+
+async def _read_bitmaps(
+    here: OneBlock, network: Network, places: Sequence[_Place]
+) -> dict[_Place, int]:
+    calls = {at: pool_call(at[0], "tickBitmap(int16)", at[1]) for at in places if _is_v3(at)}
+    slots = {at: bitmap_slot(*at) for at in places if at not in calls}
+    answers = await read_slots(here, network, slots.values(), list(calls.values()))
+    of_v3 = zip(calls, (decode_number("uint256", one) for one in answers.outcomes), strict=True)
+    return dict(of_v3) | {at: answers.words[slot] for at, slot in slots.items()}
+
+
+async def _read_nets(
+    here: OneBlock, network: Network, places: Sequence[_Place]
+) -> dict[_Place, int]:
+    """The liquidity that each tick adds when it is crossed upwards."""
+    calls = {at: pool_call(at[0], "ticks(int24)", at[1]) for at in places if _is_v3(at)}
+    slots = {at: tick_slots(*at).liquidity for at in places if at not in calls}
+    answers = await read_slots(here, network, slots.values(), list(calls.values()))
+    of_v3 = zip(calls, map(decode_tick_net, answers.outcomes), strict=True)
+    return dict(of_v3) | {
+        at: decode_tick_liquidity(answers.words[slot]).net for at, slot in slots.items()
+    }
+
+
+def _is_v3(place: _Place) -> bool:
+    return is_v3_pool(place[0])
+
+
+def _word_width(state: PoolState) -> int:
+    """The ticks that one word of the bitmap covers."""
+    return WORD_TICKS * state.key.tick_spacing
 
 
 def _words(state: PoolState, reach: int) -> range:
     """The words of the bitmap that cover the ticks within reach."""
-    per_word = WORD_TICKS * state.key.tick_spacing
+    per_word = _word_width(state)
     middle = state.tick // per_word
     first = max((state.tick - reach) // per_word, MIN_TICK // per_word, middle - MOST_WORDS // 2)
     last = min((state.tick + reach) // per_word, MAX_TICK // per_word, middle + MOST_WORDS // 2)
@@ -190,8 +241,7 @@ def quote_exact_input(depth: Depth, amount_in: int, *, zero_for_one: bool) -> Sw
 def quote_at_most(depth: Depth, most_in: int, *, zero_for_one: bool) -> SwapQuote:
     """What a swap of this input pays out, or of as much of it as the known liquidity takes."""
     state = depth.state
-    protocol = state.protocol_fee.towards(zero_for_one=zero_for_one)
-    pips = swap_fee(protocol, state.lp_fee)
+    pips = state.swap_fee(zero_for_one=zero_for_one)
     nets = dict(depth.changes)
     ticks = [tick for tick, _ in depth.changes]
     price, tick, liquidity = state.sqrt_price_x96, state.tick, state.liquidity

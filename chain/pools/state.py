@@ -13,7 +13,8 @@ from msgspec import Struct
 from chain.contracts.hooks import NO_HOOK
 from chain.contracts.pool_key import PoolId, PoolKey
 from chain.contracts.storage import decode_slot0, pool_slots
-from chain.math.fees import ProtocolFee, unpack_protocol_fee
+from chain.contracts.v3_pool import V3PoolKey
+from chain.math.fees import ProtocolFee, swap_fee, unpack_protocol_fee
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 
@@ -41,6 +42,12 @@ class PoolState(Struct, frozen=True):
     def price(self, decimals0: int, decimals1: int) -> Fraction:
         """Whole currency1 for one whole currency0, exactly."""
         return Fraction(self.sqrt_price_x96**2 * 10**decimals0, _PRICE_DENOMINATOR * 10**decimals1)
+
+    def swap_fee(self, *, zero_for_one: bool) -> int:
+        """Pips a swapper pays in this direction, the protocol's share included."""
+        if isinstance(self.key, V3PoolKey):
+            return self.key.fee
+        return swap_fee(self.protocol_fee.towards(zero_for_one=zero_for_one), self.lp_fee)
 
     def virtual_depth(self) -> Amounts:
         """What the active liquidity would trade near the price, if it reached that far.

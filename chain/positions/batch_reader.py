@@ -52,14 +52,26 @@ async def read_positions(
 ) -> dict[int, PositionSnapshot]:
     """Snapshots of those tokens of v4 that exist, all at one block.
 
-    What is built, judged and signed is read here, so positions of v3 are not. One request when the
-    positions are remembered, two when they are met for the first time.
+    What is built, judged and signed is read here, so positions of v3 are not.
     """
     of_v4 = [token_id for token_id in token_ids if not is_v3(token_id)]
-    if not of_v4:
-        return {}
+    return await read_of_both(client, network, memory, of_v4, at=at) if of_v4 else {}
+
+
+async def read_of_both(
+    client: RpcClient,
+    network: Network,
+    memory: PositionMemory,
+    numbers: Iterable[int],
+    *,
+    at: BlockRef = "latest",
+) -> dict[int, PositionSnapshot]:
+    """Those that exist, by number, all at one block.
+
+    One request when the positions are remembered, two when they are met for the first time.
+    """
     gathering = BatchReader(OneBlock(client, network, at), network, memory)
-    await gathering.complete(of_v4)
+    await gathering.complete(numbers)
     return gathering.snapshots()
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import COIN, DAY, HOUR
-from chain.history.events import FeeTerms
+from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_given_hours
 from chain.history.hours import hour_of
 from chain.history.volatility import PricePoint, price_path
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 # still moves, and a rate drawn from minutes would be told as a day.
 PATH_STEP = 15 * 60
 """Seconds between two prices of the last day's path."""
-
-V3_UNREAD = Unknown("the swaps of v3 pools are not read yet")
 
 
 class DailyResult(Struct, frozen=True):
@@ -124,31 +122,33 @@ class Gains(Struct, frozen=True):
     net_a_day: Quantity[Fraction]
 
 
+async def read_accounts(
+    sources: Sources, snapshots: Sequence[PositionSnapshot]
+) -> dict[int, SinceEntry]:
+    """What became of positions since they were opened, by number."""
+    client, network = sources.client, sources.network
+    accounts = await v3_since_entry(client, network, [one for one in snapshots if one.is_v3])
+    of_v4 = [one for one in snapshots if not one.is_v3]
+    if not of_v4:
+        return accounts
+    changes = ChangeMemory(sources.store, network, sources.clock)
+    reader = ChangeReader(client, network, sources.memory, changes)
+    return accounts | await reader.since_entry(of_v4)
+
+
 async def read_performance(sources: Sources, snapshots: Sequence[PositionSnapshot]) -> Performance:
-    """All of one snapshot; of positions of v3 without what their last day brought."""
+    """All of one snapshot."""
     client, network, store = sources.client, sources.network, sources.store
-    of_v3 = [one for one in snapshots if one.is_v3]
-    snapshots = [one for one in snapshots if not one.is_v3]
-    accounts = await v3_since_entry(client, network, of_v3)
-    daily = {
-        one.token_id: DailyResult(one.token_id, 0, V3_UNREAD, V3_UNREAD, V3_UNREAD) for one in of_v3
-    }
     if not snapshots:
-        return Performance(accounts, daily)
-    changes = ChangeMemory(store, network, sources.clock)
-    accounts |= await ChangeReader(client, network, sources.memory, changes).since_entry(snapshots)
-    terms = {
-        snapshot.pool.pool_id: FeeTerms(
-            snapshot.pool.key.fee, snapshot.pool.protocol_fee, snapshot.pool.key.tick_spacing
-        )
-        for snapshot in snapshots
-    }
+        return Performance({}, {})
+    accounts = await read_accounts(sources, snapshots)
+    terms = {snapshot.pool.pool_id: fee_terms(snapshot.pool) for snapshot in snapshots}
     memory = HourMemory(store, network, sources.clock)
     with sound_answers():
         # The hour that goes on, and one before the day for the price it began with.
         seconds, head = DAY + 2 * HOUR, snapshots[0].block
         hours = await read_given_hours(client, network, terms, seconds, memory=memory, head=head)
-    daily |= {
+    daily = {
         one.token_id: daily_result(one, accounts[one.token_id], hours[one.pool.pool_id])
         for one in snapshots
     }

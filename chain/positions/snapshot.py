@@ -17,10 +17,10 @@ from chain.math.fees import (
     ProtocolFee,
     fee_growth_inside,
     fees_owed,
-    swap_fee,
     unpack_protocol_fee,
 )
 from chain.math.liquidity import amounts_for_liquidity
+from chain.pools.state import PoolState
 from chain.positions.identity import PositionIdentity, layout_of
 from chain.positions.reference import is_v3
 
@@ -61,13 +61,21 @@ class PoolSnapshot(Struct, frozen=True):
     hook: HookPassport
 
     @property
+    def state(self) -> PoolState:
+        return PoolState(
+            key=self.key,
+            pool_id=self.pool_id,
+            sqrt_price_x96=self.sqrt_price_x96,
+            tick=self.tick,
+            lp_fee=self.lp_fee,
+            protocol_fee=self.protocol_fee,
+            liquidity=self.liquidity,
+        )
+
+    @property
     def tier(self) -> int:
         """What the pool is known by: the whole fee in v3, what providers take now in v4."""
         return self.key.fee if isinstance(self.key, V3PoolKey) else self.lp_fee
-
-    def swap_fee(self, *, zero_for_one: bool) -> int:
-        """Pips a swapper pays in this direction, the protocol's share included."""
-        return swap_fee(self.protocol_fee.towards(zero_for_one=zero_for_one), self.lp_fee)
 
 
 class PositionSnapshot(Struct, frozen=True):
@@ -118,10 +126,15 @@ class PositionSnapshot(Struct, frozen=True):
         return self.amount0
 
     @property
+    def contracts(self) -> tuple[str, str]:
+        """Who tells what it holds, and who whose it is."""
+        return (V3_POOL, V3_CUSTODY) if self.is_v3 else (STORAGE, CUSTODY)
+
+    @property
     def sources(self) -> dict[str, str]:
         """Where each group of numbers was read, and at which block."""
         at = f"block {self.block.number}"
-        storage, custody = (V3_POOL, V3_CUSTODY) if self.is_v3 else (STORAGE, CUSTODY)
+        storage, custody = self.contracts
         return {
             "amounts": f"{storage}, {at}",
             "fees": f"{storage}, {at}",

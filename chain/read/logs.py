@@ -178,7 +178,7 @@ class ScanProgress(Struct, frozen=True):
 
 async def scan_logs(
     client: RpcClient,
-    address: Address,
+    address: Address | tuple[Address, ...],
     filters: Sequence[Topics],
     first: int,
     last: int,
@@ -205,7 +205,7 @@ async def scan_logs(
 
 async def scan_parts(
     client: RpcClient,
-    address: Address,
+    address: Address | tuple[Address, ...],
     filters: Sequence[Topics],
     first: int,
     last: int,
@@ -327,7 +327,9 @@ def _narrowed(width: RangeWidth, refusal: RpcError, asked: int) -> RangeWidth:
     return width.after_refusal(refusal, asked)
 
 
-def _logs(address: Address, topics: Topics, first: int, last: int) -> Request[tuple[Log, ...]]:
+def _logs(
+    address: Address | tuple[Address, ...], topics: Topics, first: int, last: int
+) -> Request[tuple[Log, ...]]:
     return requests.logs(LogFilter(address, topics, first, last))
 
 

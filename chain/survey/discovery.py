@@ -16,13 +16,15 @@ from msgspec import Struct, field, to_builtins
 
 from chain.base.quantity import Quantity, Unknown, combine
 from chain.contracts.hooks import NO_HOOK, HookPassport, hook_passport
+from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolId, PoolKey  # noqa: TC001
+from chain.contracts.v3_pool import V3PoolKey, v3_pool_key
 from chain.history.events import INITIALIZE, initialize_event
-from chain.pools.depth import Depth, read_depths
-from chain.pools.state import PoolState, candidate_pools, pool_state_slots, pool_states
+from chain.pools.depth import Depth, read_depths, read_states
+from chain.pools.state import PoolState, candidate_pools
 from chain.prices.ladder import market_prices, price_book, with_ether
 from chain.prices.pool_prices import prices_from_pools
-from chain.read.block_reader import EventError, NoSuchBlockError, OneBlock, expected, read_slots
+from chain.read.block_reader import EventError, NoSuchBlockError, OneBlock, expected
 from chain.read.logs import ScanProgress, scan_logs
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
@@ -63,8 +65,9 @@ class SurveyCursor(Struct, frozen=True):
     keys: tuple[PoolKey, ...]
 
 
-class _SeenPools(Struct, frozen=True):
+class _SeenPools(Struct, frozen=True, omit_defaults=True):
     keys: tuple[PoolKey, ...]
+    v3: tuple[V3PoolKey, ...] | None = None
 
 
 class RememberedSurvey(Struct, frozen=True):
@@ -72,6 +75,8 @@ class RememberedSurvey(Struct, frozen=True):
     """Every pool that existed."""
     coverage: LogCoverage
     time: float
+    v3: tuple[V3PoolKey, ...] | None = None
+    """Those of v3; None where nobody looked for them."""
 
 
 class PoolMemory:
@@ -94,10 +99,11 @@ class PoolMemory:
         coverage = self._store.read(LogCoverage, _SURVEYS, self._key)
         if seen is None or coverage is None or written_at is None:
             return None
-        return RememberedSurvey(seen.keys, coverage, written_at)
+        return RememberedSurvey(seen.keys, coverage, written_at, seen.v3)
 
     def keep_survey(self, survey: RememberedSurvey) -> None:
-        value = {**to_builtins(_SeenPools(survey.keys)), **to_builtins(survey.coverage)}
+        seen = _SeenPools(survey.keys, survey.v3)
+        value = {**to_builtins(seen), **to_builtins(survey.coverage)}
         self._store.put(_SURVEYS, self._key, value, now=survey.time)
 
 
@@ -220,6 +226,10 @@ class SurveyedPool(Struct, frozen=True):
     def key(self) -> PoolKey:
         return self.state.key
 
+    @property
+    def protocol(self) -> str:
+        return "v3" if isinstance(self.key, V3PoolKey) else "v4"
+
 
 class PoolSurvey(Struct, frozen=True):
     network: Network
@@ -240,6 +250,8 @@ class SurveyPlan(Struct, frozen=True):
     tokens: tuple[Address, ...] = ()
     """Looked for beside those the network is known for."""
     most_pools: int | None = None
+    v3: bool = False
+    """Whether pools of v3 are listed beside those of v4."""
     most_age: float = MOST_AGE
     scan: ScanPlan = field(default_factory=ScanPlan)
 
@@ -260,22 +272,31 @@ async def discover_pools(
     memory = PoolMemory(store, network, wanted)
     listing = await _listing(client, network, wanted, memory, plan, now=clock())
 
+    of_v3 = _v3_keys(network, wanted, listing) if plan.v3 else ()
     here = OneBlock(client, network)
     question = ask_tokens(network, wanted, store)
     market, answers = await asyncio.gather(
         market_prices(coingecko, network, with_ether(network, wanted)),
-        read_slots(here, network, pool_state_slots(listing.keys), question.calls),
+        read_states(here, network, (*listing.keys, *of_v3), question.calls),
     )
     # Decimals that only one of several endpoints told are not for keeping.
     lasting = store if len(client.endpoints) == 1 else None
     tokens = question.answered(answers.outcomes, lasting, now=clock())
-    states = pool_states(listing.keys, answers.words)
-    existing = tuple(state.key for state in states)
-    memory.keep_survey(RememberedSurvey(existing, listing.coverage, listing.time))
+    states = answers.states
+    of_v4 = [state for state in states if not isinstance(state.key, V3PoolKey)]
+    there = tuple(state.key for state in states if isinstance(state.key, V3PoolKey))
+    memory.keep_survey(
+        RememberedSurvey(
+            tuple(state.key for state in of_v4),
+            listing.coverage,
+            listing.time,
+            there if plan.v3 else listing.v3,
+        )
+    )
 
     depths = await read_depths(here, network, states)
     nearby = {pool_id: depth.nearby() for pool_id, depth in depths.items()}
-    pools = prices_from_pools(network, market, states, nearby, here.block)
+    pools = prices_from_pools(network, market, of_v4, nearby, here.block)
     book = price_book(network, market, pools)
     values = {
         state.pool_id: _worth(nearby[state.pool_id], state.key, tokens, book) for state in states
@@ -300,6 +321,21 @@ async def discover_pools(
         listed_at=listing.time,
         coverage=listing.coverage,
         prices=book,
+    )
+
+
+def _v3_keys(
+    network: Network, wanted: Sequence[Address], listing: RememberedSurvey
+) -> tuple[V3PoolKey, ...]:
+    """Those that were there, or every one that may be: v3 knows no coin but a wrapped one."""
+    if network.v3 is None:
+        return ()
+    if listing.v3 is not None:
+        return listing.v3
+    factory, tokens = network.v3.factory, [token for token in wanted if token != NATIVE]
+    return tuple(
+        v3_pool_key(factory, key.currency0, key.currency1, key.fee, key.tick_spacing)
+        for key in candidate_pools(tokens)
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from chain.contracts import abi
 from chain.contracts.v3_pool import v3_pool_address
-from chain.devnet.v3 import SWAP_ROUTER
+from chain.devnet.world.v3 import SWAP_ROUTER
 from tests.chain.moves import NEVER, CallFailedError
 
 if TYPE_CHECKING:
@@ -88,6 +88,15 @@ class V3Moves:
     def swap(self, trader: Account, tokens: tuple[Address, Address], fee: int, amount: int) -> None:
         values = (*tokens, fee, trader.address, NEVER, amount, 0, 0)
         self.moves.send(trader, SWAP_ROUTER, abi.encode_call(_SWAP, values))
+
+    def bought(
+        self, trader: Account, tokens: tuple[Address, Address], fee: int, amount: int
+    ) -> int:
+        """What such a swap would pay out."""
+        values = (*tokens, fee, trader.address, NEVER, amount, 0, 0)
+        data = "0x" + abi.encode_call(_SWAP, values).hex()
+        call = {"from": trader.address, "to": SWAP_ROUTER, "data": data}
+        return int(self.moves.rpc("eth_call", call, "latest"), 16)
 
     def decrease(self, account: Account, token_id: int, liquidity: int) -> None:
         data = abi.encode_call(_DECREASE, (token_id, liquidity, 0, 0, NEVER))

@@ -14,6 +14,7 @@ from chain.execution.build.requests import (
     ReRangeRequest,
     SeveralRequest,
 )
+from chain.positions.reference import is_v3
 from zuno_tui.app.market import hold_for_approvals
 from zuno_tui.app.plans import same_network, stored_plan
 from zuno_tui.catalog.feature import orders_ended_with, what_outlives
@@ -22,6 +23,7 @@ from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.dry_run import DryRun, approve, make_dry_run
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.present.approval_card import approval_answer, dry_run_answer
+from zuno_tui.present.only_read import OnlyReadError, carry_out
 
 if TYPE_CHECKING:
     from agents.lp.plan import Plan
@@ -42,8 +44,10 @@ def _leaves(request: Request) -> bool:
 
 def action_of_candidate(session: Session, plan: Plan, candidate: str | None) -> ActionMaker:
     """The plan and candidate named, to be built on the chain as it is when it is read."""
-    chosen = chosen_candidate(plan, candidate)
     same_network(session, plan)
+    if plan.position is not None and is_v3(plan.position):
+        raise OnlyReadError(carry_out(plan.position, session.network))
+    chosen = chosen_candidate(plan, candidate)
     return lambda sources: action_of_plan(sources, plan, chosen, session.address)
 
 

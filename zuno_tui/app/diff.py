@@ -10,8 +10,9 @@ from msgspec import Struct
 from chain.base.units import usd
 from chain.math.price import format_amount
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.batch_reader import read_positions
+from chain.positions.batch_reader import read_of_both
 from chain.positions.overview import tokens_at
+from chain.positions.reference import position_label, position_name
 from chain.tokens.pair import pair_of
 from zuno_tui.app.plans import same_network, stored_plan
 from zuno_tui.gate.actions.plan import capital_of, find_pool
@@ -19,6 +20,7 @@ from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.plan_card import plan_subject
 
 if TYPE_CHECKING:
     from agents.lp.plan import Candidate, Plan
@@ -74,10 +76,10 @@ async def _tokens(session: Session, difference: PlanDifference) -> tuple[Token, 
         if token_id is None:
             pool = (await find_pool(sources, difference.new.pool_id)).pool
             return pool.token0, pool.token1
-        found = await read_positions(sources.client, session.network, sources.memory, [token_id])
+        found = await read_of_both(sources.client, session.network, sources.memory, [token_id])
         if token_id not in found:
             raise GateRefusedError(
-                f"Position #{token_id} is gone: there is nothing to compare. "
+                f"Position {position_label(token_id)} is gone: there is nothing to compare. "
                 "See yours: zuno positions"
             )
         key = found[token_id].pool.key
@@ -90,8 +92,7 @@ def _lines(
     network: Network, difference: PlanDifference, tokens: tuple[Token, Token]
 ) -> Iterator[str]:
     plan, new, old = difference.plan, difference.new, difference.plan.hold
-    what = "a new position" if plan.position is None else f"position #{plan.position}"
-    yield f"{plan.plan_id} · {what} · {new.kind} · block {plan.block:,}"
+    yield f"{plan.plan_id} · {plan_subject(plan)} · {new.kind} · block {plan.block:,}"
     yield ""
     ranges = [_prices(network, one, tokens) for one in (old, new)]
     rows = [["range", *ranges]]
@@ -143,7 +144,7 @@ def _document(difference: PlanDifference) -> Json:
     swap = new.prep_action
     return {
         "planId": plan.plan_id,
-        "position": None if plan.position is None else str(plan.position),
+        "position": None if plan.position is None else position_name(plan.position),
         "kind": new.kind,
         "block": plan.block,
         "old": {

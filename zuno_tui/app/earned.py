@@ -12,12 +12,11 @@ from msgspec.structs import replace
 
 from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import DAY
-from chain.history.events import FeeTerms
+from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_given_hours
-from chain.history.hours import PoolHours
 from chain.positions.by_day import DayMemory, DayOfRange, ResultPoint, result_path, settled_days
 from chain.positions.overview import read_overview
-from chain.positions.performance import V3_UNREAD, Performance, gains, read_performance
+from chain.positions.performance import Performance, gains, read_performance
 from chain.positions.reference import position_label, position_name
 from chain.positions.wallet_worth import read_worths
 from chain.rpc.errors import RpcError
@@ -30,6 +29,7 @@ from zuno_tui.present.output import OutputColumn, table
 from zuno_tui.present.words import number, signed_money, worth
 
 if TYPE_CHECKING:
+    from chain.history.hours import PoolHours
     from chain.positions.overview import Overview, Sources
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import WorthUnit
@@ -154,13 +154,7 @@ async def read_earnings(
     hours = await read_given_hours(
         sources.client,
         network,
-        {
-            one.pool.pool_id: FeeTerms(
-                one.pool.key.fee, one.pool.protocol_fee, one.pool.key.tick_spacing
-            )
-            for one in held
-            if not one.is_v3
-        },
+        {one.pool.pool_id: fee_terms(one.pool) for one in held},
         (days + 1) * DAY,
         memory=HourMemory(sources.store, network, sources.clock),
         head=overview.wallet.block,
@@ -168,15 +162,7 @@ async def read_earnings(
     )
     memory = DayMemory(sources.store, network, sources.clock)
     telling = _Telling(sources, overview, performance, unit, memory)
-    return tuple(
-        telling.of(one, _unread(one) if one.is_v3 else hours[one.pool.pool_id]) for one in held
-    )
-
-
-def _unread(one: PositionSnapshot) -> PoolHours:
-    """The swaps of a pool of v3, of which nothing is known."""
-    now = one.block.timestamp
-    return PoolHours(one.pool.pool_id, now, one.block, (), (), now, unread=V3_UNREAD.reason)
+    return tuple(telling.of(one, hours[one.pool.pool_id]) for one in held)
 
 
 def earned_in(days: Sequence[DayOfRange], now: int, count: int) -> tuple[int, int, int]:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from chain.bookkeeping.wallet_history import read_wallet_history
 from chain.execution.outbox.outbox import Outbox
+from chain.positions.reference import position_label
 from chain.positions.wallet_worth import read_worths
 from chain.prices.price import WorthUnit
 from chain.rpc.errors import RpcError
@@ -79,7 +80,7 @@ async def _chapters(
 ) -> list[HistoryChapter]:
     try:
         async with replace(session, network=target.network).sources() as sources:
-            worths = await read_worths(sources, target.wallets, WorthUnit.USD)
+            worths = await read_worths(sources, target.wallets, WorthUnit.USD, with_v3=True)
             entries = portfolio_entries(session, target, worths)
             return [await _chapter(sources, entry, plans, watch) for entry in entries]
     except RpcError as error:
@@ -124,7 +125,10 @@ async def told_history(
     seen = any(chapter.history is not None for chapter in whole.chapters)
     code = DONE if seen else NETWORK
     if seen and selection.position is not None and not any(whole.results()):
-        heading, lines = (*heading, f"No wallet looked at ever held #{selection.position}."), ()
+        heading, lines = (
+            (*heading, f"No wallet looked at ever held {position_label(selection.position)}."),
+            (),
+        )
         code = FAILED
     return CommandAnswer(
         heading=heading,

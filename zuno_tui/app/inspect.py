@@ -13,7 +13,6 @@ from chain.base.units import HOUR, age_text
 from chain.contracts.addresses import checksummed
 from chain.positions.overview import OnePosition, read_one
 from chain.positions.performance import (
-    V3_UNREAD,
     Gains,
     Performance,
     gains,
@@ -21,7 +20,7 @@ from chain.positions.performance import (
 )
 from chain.positions.reference import position_label
 from chain.tokens.pair import Pair, pair_of
-from zuno_tui.app.pools import read_edges
+from zuno_tui.app.pools import read_week_pay
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import range_gauge
 from zuno_tui.present.only_read import page_of
@@ -72,13 +71,9 @@ async def position_answer(session: Session, token_id: int) -> CommandAnswer:
             )
         performance = await read_performance(sources, [one.snapshot])
         pool = one.snapshot.pool
-        edge = (
-            V3_UNREAD
-            if one.snapshot.is_v3
-            else (await read_edges(sources, [pool], unread=True))[pool.pool_id]
-        )
-    pays = () if one.snapshot.is_v3 else (("pays", edge_sentence(edge)),)
-    lines = (*PositionPage(session, one, performance).lines(), *pays)
+        edge = (await read_week_pay(sources, [pool], unread=True))[pool.pool_id].edge
+    pays = "pays", edge_sentence(edge)
+    lines = (*PositionPage(session, one, performance).lines(), pays)
     return CommandAnswer(
         heading=(f"{session.network.title} · block {one.snapshot.block.number:,}",),
         lines=tuple(f"{label:<{_LABEL_WIDTH}}{text}".rstrip() for label, text in lines),
@@ -198,9 +193,7 @@ class PositionPage:
         )
         yield (
             "24 h",
-            f"{UNKNOWN}: {V3_UNREAD.reason}"
-            if self._position.is_v3
-            else f"{short_gain(won.net_a_day, unit)} = fees {worth(won.fees_a_day, unit)}"
+            f"{short_gain(won.net_a_day, unit)} = fees {worth(won.fees_a_day, unit)}"
             f" less LVR {worth(won.lvr_a_day, unit)},"
             f" over {self._daily.measured_seconds // HOUR} closed hours",
         )

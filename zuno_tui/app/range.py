@@ -19,8 +19,9 @@ from chain.base.units import NumeralError, read_numeral
 from chain.contracts.networks import Network, network_named
 from chain.math.liquidity import LiquidityError
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.batch_reader import read_positions
+from chain.positions.batch_reader import read_of_both
 from chain.positions.overview import Sources, tokens_at
+from chain.positions.reference import position_label, position_name
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.catalog.intents import ChooseRange, CreatePosition, MovePosition
@@ -54,11 +55,13 @@ async def own_range_of(sources: Sources, token_id: int, prices: tuple[str, str])
 async def pair_of_position(sources: Sources, token_id: int) -> tuple[Pair, Block]:
     """As `zuno inspect` writes it, and the block at which it was read."""
     network = sources.network
-    found = await read_positions(sources.client, network, sources.memory, [token_id], at="latest")
+    found = await read_of_both(sources.client, network, sources.memory, [token_id])
     snapshot = found.get(token_id)
     if snapshot is None:
         raise SettingsError(
-            f"There is no position #{token_id} on {network.title}. See yours: zuno positions", ""
+            f"There is no position {position_label(token_id)} on {network.title}. "
+            "See yours: zuno positions",
+            "",
         )
     key = snapshot.pool.key
     tokens = await tokens_at(sources, (key.currency0, key.currency1), snapshot.block.hash)
@@ -154,7 +157,7 @@ async def read_range_forms(
         raise SettingsError("A token of the pool gives no usable decimals: no price can be chosen.")
     if not any(usable[0].evaluation.available):
         raise SettingsError(
-            f"Position #{asked.token_id} is empty: there is nothing to put into a range."
+            f"Position {asked.what} is empty: there is nothing to put into a range."
         )
     return usable
 
@@ -271,7 +274,7 @@ def _document(form: RangeForm, ticks: TickRange, network: Network, twin: str) ->
         "network": network.name,
         "chainId": network.chain_id,
         "block": form.context.block,
-        "tokenId": None if form.token_id is None else str(form.token_id),
+        "tokenId": None if form.token_id is None else position_name(form.token_id),
         "pair": form.pair.name,
         "poolId": pool.pool_id,
         "price": form.past[-1][1],

@@ -70,7 +70,7 @@ def _open_copy(arguments: Namespace, home: Home) -> int:
 def _open_demo(arguments: Namespace, home: Home) -> int:
     within = argparse.Namespace(**{**vars(arguments), "home": home.root})
     # The chain takes longer than the screen, so it is started before the screen is even imported.
-    with _started_chain(home.root, v3=arguments.v3) as chain:
+    with _started_chain(home.root) as chain:
         return _run_desk(arguments, home, demo_opening(within, chain))
 
 
@@ -182,7 +182,7 @@ def _print(arguments: Namespace) -> int:
     if arguments.fork:
         return asyncio.run(_print_copy(arguments))
     say(_STARTING)
-    with devnet_process(v3=arguments.v3) as devnet:
+    with devnet_process(v3=True) as devnet:
         return run_in_session(COMMAND, _on_devnet(arguments, devnet))
 
 
@@ -216,11 +216,11 @@ class StartedChain(Struct, frozen=True):
 
 
 @contextmanager
-def _started_chain(folder: Path, *, v3: bool = False) -> Iterator[StartedChain]:
+def _started_chain(folder: Path) -> Iterator[StartedChain]:
     narration = folder / "devnet.log"
     with (
         narration.open("wb") as words,
-        started_devnet(words.fileno(), speed=DEMO_SPEED, v3=v3) as child,
+        started_devnet(words.fileno(), speed=DEMO_SPEED, v3=True) as child,
     ):
         yield StartedChain(child, narration)
 

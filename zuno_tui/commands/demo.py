@@ -19,18 +19,11 @@ class OpenDemo(DeskChoices, frozen=True):
             switch=True,
             default=False,
         ),
-        Argument(
-            "--v3",
-            "with four positions of Uniswap v3 beside those of v4",
-            switch=True,
-            default=False,
-        ),
         *DESK_FLAGS,
     )
 
     text: bool = False
     fork: bool = False
-    v3: bool = False
 
 
 COMMAND = Command(

@@ -65,6 +65,7 @@ COMMAND = Command(
     intent=ShowHistory,
     answer=_answer,
     tells_old_block=True,
+    takes_v3=True,
     verbs=(
         Verb(
             "history",

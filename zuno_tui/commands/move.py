@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from zuno_tui.catalog.arguments import write_token_id
 from zuno_tui.catalog.command import Command, Group, Verb
 from zuno_tui.catalog.intents import MovePosition
 from zuno_tui.catalog.possible import of_selected, with_positions
@@ -25,7 +26,7 @@ def _run(arguments: Namespace) -> int:
 
 def _read(said: Remaining) -> MovePosition:
     token_id = said.leading_position()
-    example = f"move {token_id} 2900 3300"
+    example = f"move {write_token_id(token_id)} 2900 3300"
     low, high = _price(said, example), _price(said, example)
     said.end("between", "range", "-", "and")
     return MovePosition(token_id, low, high)
@@ -51,5 +52,6 @@ COMMAND = Command(
     intent=MovePosition,
     run=_run,
     verbs=(Verb("move", _read, "move ID LOW HIGH", names="positions", possible=with_positions),),
-    suggest=of_selected(lambda token_id: f"move {token_id} "),
+    suggest=of_selected(lambda token_id: f"move {write_token_id(token_id)} ", v3=True),
+    takes_v3=True,
 )

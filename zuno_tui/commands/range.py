@@ -68,6 +68,7 @@ COMMAND = Command(
     intent=ChooseRange,
     answer=_answer,
     tells_old_block=True,
+    takes_v3=True,
     verbs=(
         Verb(
             "range",
@@ -77,6 +78,6 @@ COMMAND = Command(
             names="positions",
         ),
     ),
-    suggest=of_selected(lambda token_id: ChooseRange(str(token_id))),
+    suggest=of_selected(lambda token_id: ChooseRange(write_token_id(token_id)), v3=True),
     key="desk.range",
 )

@@ -58,6 +58,7 @@ COMMAND = Command(
     group=Group.POSITION,
     intent=Recommend,
     run=_run,
+    takes_v3=True,
     verbs=(
         Verb(
             "recommend",
@@ -77,6 +78,6 @@ COMMAND = Command(
             possible=with_positions,
         ),
     ),
-    suggest=of_selected(Recommend),
+    suggest=of_selected(Recommend, v3=True),
     key="desk.recommend",
 )

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agents.lp.advice_words import option_letter
+from chain.positions.reference import position_label
 from zuno_tui.desk.events import PlanChanged
 from zuno_tui.present.plan_card import (
     PlanPool,
     decided_words,
+    elsewhere_words,
     figures_of,
     headline,
     model_talk,
@@ -49,6 +51,7 @@ def plan_view(
         reasons=(
             *reasons(plan, pools, argued=argued.model is not None),
             *model_talk(argued),
+            *elsewhere_words(plan),
         ),
         made_at=made_at,
         token_id=plan.position,
@@ -106,7 +109,7 @@ def _headline(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
     pool = pools.get(plan.recommended.pool_id)
     if pool is None:
         return headline(plan)
-    which = "new" if plan.position is None else f"#{plan.position}"
+    which = "new" if plan.position is None else position_label(plan.position)
     several = len({candidate.pool_id for candidate in plan.candidates}) > 1
     fee = "" if several and plan.choice.kind != "move" else f" {fee_text(pool.fee)}"
     pair = f"{which} {pool.pair.name}{fee}"

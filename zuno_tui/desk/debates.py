@@ -12,6 +12,7 @@ from agents.bus.envelope import SpokenTable
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
 from agents.model.speaking import SILENCE
 from chain.base.errors import error_kind
+from chain.positions.reference import position_label
 from zuno_tui.desk.cleaning import clean_in_place
 from zuno_tui.desk.events import DebateChanged, ProseHeard, Said, ThinkingHeard, TurnEnded
 from zuno_tui.desk.judging import judge_earlier, shown_plan
@@ -174,7 +175,7 @@ class Debates:
             max_rounds=settings.max_rounds,
             keep_words=(intent.keep, intent.until or "") if intent.keep else None,
         )
-        self._begin(settings, start, f"position #{intent.token_id}", intent.twin)
+        self._begin(settings, start, f"position {position_label(intent.token_id)}", intent.twin)
 
     def move(self, intent: MovePosition) -> None:
         from agents.lp.payloads import FlowStart
@@ -186,7 +187,7 @@ class Debates:
             max_rounds=1,
             own_prices=(intent.low, intent.high),
         )
-        self._begin(settings, start, f"position #{intent.token_id}", intent.twin)
+        self._begin(settings, start, f"position {position_label(intent.token_id)}", intent.twin)
 
     def create(self, intent: CreatePosition) -> None:
         from agents.lp.payloads import FlowCreateStart
@@ -293,7 +294,7 @@ def show_plan(desk_context: DeskContext, card: Card, argued: ArguedPlan, *, made
     """Put a plan on the card, and say so: what it advises is for the card to tell."""
     view = shown_plan(desk_context, argued, made_at=made_at)
     card.show(view)
-    about = "a new position" if view.token_id is None else f"#{view.token_id}"
+    about = "a new position" if view.token_id is None else position_label(view.token_id)
     return f"The plan for {about} is ready ({view.plan_id})"
 
 

@@ -63,6 +63,7 @@ _ARGUING = "Four agents argue. The plan follows in a moment."
 _APPROVED = "Nothing is signed yet. To review and sign: press : and type apply"
 _REFUSED = "Nothing was signed: the market moved. Press : and type approve again"
 _HOLD = "The plan says keep it: there is nothing to sign. Ask about another position."
+_ELSEWHERE = "v3: carry it out in Uniswap's page. Ask about another position."
 _MORE = "Applied. More at the prompt: inspect, create, records, exit drill, help"
 
 _MATTERS: dict[Standing, str] = {
@@ -88,7 +89,7 @@ class Guide(Struct, frozen=True):
         """The guide after the desk has told something."""
         match event:
             case PositionsChanged(positions):
-                # Nobody argues about what is of v3.
+                # What is of v3 is not signed for here, and this leads to a signature.
                 rows = tuple(row for row in positions.rows if not is_v3(row.token_id))
                 return replace(self, urgent=_most_urgent(rows)) if rows else self
             case DebateChanged(debate):
@@ -120,6 +121,8 @@ def _about(plan: PlanView) -> str:
         )
     if plan.approval is not None:
         return _APPROVED
+    if plan.token_id is not None and is_v3(plan.token_id):
+        return _ELSEWHERE
     chosen = next((option for option in plan.options if option.recommended), None)
     if chosen is None or chosen.candidate is None:
         return _HOLD

@@ -16,18 +16,17 @@ from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import DAY
 from chain.bookkeeping.wallet_history import read_wallet_history
 from chain.contracts.addresses import checksummed
-from chain.history.events import FeeTerms
+from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_given_hours
 from chain.history.volatility import price_path
-from chain.pools.depth import read_depths
-from chain.pools.state import pool_state_slots, pool_states
+from chain.pools.depth import read_depths, read_states
 from chain.positions.by_day import DayMemory, DayOfRange, hours_of_range, settled_days
 from chain.positions.overview import OnePosition, read_one
 from chain.positions.performance import Performance, gains, read_performance
 from chain.positions.reference import position_label
 from chain.positions.wallet_worth import read_worths
 from chain.prices.price import PriceBook, WorthUnit
-from chain.read.block_reader import OneBlock, read_slots
+from chain.read.block_reader import OneBlock
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.history import sent_plans
 from zuno_tui.app.inspect import PositionPage
@@ -207,8 +206,6 @@ class Details:
         pair = self._pair(one)
         view = self._facts(one, performance, pair)
         desk_context.tell(DetailReady(view))
-        if one.snapshot.is_v3:
-            return  # its past is not read yet, and the page says so
         progress("Reading a week of swaps")
         facts = view
         view = await self._drawn(one, performance, pair, facts, progress, days=_DAYS + 1)
@@ -227,7 +224,7 @@ class Details:
     async def _profit(self, token_id: int) -> tuple[KeyFigure, ...]:
         """With the positions that came before it."""
         context, sources = self._desk_context, self._desk_context.reading
-        (worth,) = await read_worths(sources, [context.wallet], WorthUnit.USD)
+        (worth,) = await read_worths(sources, [context.wallet], WorthUnit.USD, with_v3=True)
         plans = sent_plans(context.session).get((sources.network.chain_id, context.wallet), {})
         history = await read_wallet_history(sources, worth, plans)
         found = (one for one in history.results if token_id in one.story.token_ids)
@@ -278,7 +275,7 @@ class Details:
         read = await read_given_hours(
             client,
             network,
-            {pool.pool_id: FeeTerms(pool.key.fee, pool.protocol_fee, pool.key.tick_spacing)},
+            {pool.pool_id: fee_terms(pool)},
             days * DAY,
             memory=HourMemory(store, network, sources.clock),
             head=snapshot.block,
@@ -322,8 +319,6 @@ class Details:
         farthest = max(abs(identity.tick_lower - tick), abs(identity.tick_upper - tick))
         reach = min(max(farthest * 5 // 4, _LEAST_REACH), _MOST_REACH)
         here = OneBlock(sources.client, sources.network)
-        key = snapshot.pool.key
-        words = (await read_slots(here, sources.network, pool_state_slots([key]))).words
-        (state,) = pool_states([key], words)
+        [state] = (await read_states(here, sources.network, [snapshot.pool.key])).states
         depths = await read_depths(here, sources.network, [state], reach=reach)
         return liquidity_points(pair, depths[state.pool_id], reach)

@@ -69,7 +69,7 @@ class RangeForms:
         self._desk_context = desk_context
 
     def open(self, intent: ChooseRange) -> None:
-        what = f"position #{intent.token_id}" if intent.token_id is not None else "the pools"
+        what = "the pools" if intent.token_id is None else f"position {intent.what}"
         self._desk_context.jobs.start(
             "range",
             f"Reading {what}",

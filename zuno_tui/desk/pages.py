@@ -14,9 +14,9 @@ from agents.lp.payloads import summarise
 from chain.base.home import write_atomically
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.resume import ResumeChoice, StepSituation
-from chain.survey.discovery import SurveyedPool, discover_pools
+from chain.survey.discovery import SurveyedPool, SurveyPlan, discover_pools
 from zuno_tui.app.outbox import resolve_half_done
-from zuno_tui.app.pools import PoolWords, pool_words, read_edges
+from zuno_tui.app.pools import PoolWords, pool_words, read_week_pay
 from zuno_tui.app.replay import record_path, replayed
 from zuno_tui.desk.cleaning import clean_line
 from zuno_tui.desk.debates import turn_view
@@ -110,9 +110,10 @@ class Pools:
             sources.store,
             clock=sources.clock,
             coingecko=sources.coingecko,
+            plan=SurveyPlan(v3=True),
         )
-        edges = await read_edges(sources, (pool.state for pool in survey.pools), unread=False)
-        rows = tuple(_row(pool, pool_words(survey, pool, edges)) for pool in survey.pools)
+        paid = await read_week_pay(sources, (pool.state for pool in survey.pools), unread=False)
+        rows = tuple(_row(pool, pool_words(survey, pool, paid)) for pool in survey.pools)
         self._desk_context.tell(PoolsReady(rows))
 
 
@@ -120,9 +121,11 @@ def _row(pool: SurveyedPool, told: PoolWords) -> PoolRow:
     return PoolRow(
         pool_id=pool.state.pool_id,
         pair=told.pair,
+        protocol=told.protocol,
         fee=told.fee,
         price=told.price,
         liquidity=told.depth,
+        fees=told.fees,
         pays=told.pays,
         hook=told.hook,
         phrase=_phrase(pool, told),
@@ -130,10 +133,14 @@ def _row(pool: SurveyedPool, told: PoolWords) -> PoolRow:
 
 
 def _phrase(pool: SurveyedPool, told: PoolWords) -> str:
-    """Something to go on from; nothing where a token has no name to be trusted."""
+    """Something to go on from; nothing where a token has no name to be trusted.
+
+    What is opened is opened in v4: from a pool of v3 one goes on to all of v4 in its pair.
+    """
     if not (pool.token0.verified and pool.token1.verified):
         return ""
-    fee = "" if pool.key.has_dynamic_fee else f" {told.fee}"
+    fixed = pool.protocol == "v4" and not pool.key.has_dynamic_fee
+    fee = f" {told.fee}" if fixed else ""
     return f"create 1 {told.pair}{fee}"
 
 

@@ -15,6 +15,7 @@ from chain.base.quantity import Known, Quantity, Unknown
 from chain.bookkeeping.ledger import EntryKind, LedgerAccount
 from chain.bookkeeping.results import YEAR
 from chain.contracts.addresses import checksummed
+from chain.positions.reference import position_label, position_name
 from chain.prices.price import WorthUnit
 from chain.tokens.pair import pair_of
 from chain.tokens.token import decimal_text
@@ -293,7 +294,7 @@ def _ledger_cells(row: HistoryRow) -> tuple[str, ...]:
         harmless(place.label),
         entry.kind.value,
         entry.account.value,
-        "" if entry.position is None else str(entry.position),
+        "" if entry.position is None else position_name(entry.position),
         row.story,
         harmless(row.pool),
         harmless(entry.token.label),
@@ -374,7 +375,7 @@ def _cointracking_cells(movement: tuple[HistoryRow, ...]) -> tuple[str, ...]:
 
 def _description(row: HistoryRow) -> str:
     entry = row.entry
-    about = "" if entry.position is None else f" #{entry.position} {row.pool}"
+    about = "" if entry.position is None else f" {position_label(entry.position)} {row.pool}"
     wallet = row.chapter.entry.label or wallet_address(row.chapter)
     return harmless(f"{entry.kind.value}{about} of {wallet} on {row.chapter.entry.network.name}")
 
@@ -513,7 +514,7 @@ def _movement_cells(rows: Iterable[HistoryRow]) -> Iterator[tuple[str, ...]]:
         values = [row.usd for row in together]
         yield (
             moment_text(first.time)[:-3],
-            "" if first.position is None else str(first.position),
+            "" if first.position is None else position_name(first.position),
             _WHAT.get(first.kind, first.kind.value),
             " + ".join(amounts),
             UNKNOWN
@@ -563,7 +564,7 @@ def _portfolio_total(whole: WholeHistory) -> float:
 def _story_document(chapter: HistoryChapter, one: StoryResult) -> dict[str, Json]:
     return {
         "story": one.story.name,
-        "positions": [str(token_id) for token_id in one.story.token_ids],
+        "positions": [position_name(token_id) for token_id in one.story.token_ids],
         "pool": pool_words(chapter, one.story.token_ids[-1]),
         "network": chapter.entry.network.name,
         "chainId": chapter.entry.network.chain_id,
@@ -597,7 +598,7 @@ def _row_document(row: HistoryRow) -> dict[str, Json]:
         "label": place.label or None,
         "kind": entry.kind.value,
         "account": entry.account.value,
-        "position": None if entry.position is None else str(entry.position),
+        "position": None if entry.position is None else position_name(entry.position),
         "story": row.story or None,
         "token": entry.token.label,
         "address": entry.token.address,

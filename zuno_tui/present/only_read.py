@@ -28,14 +28,15 @@ def refuse_v3(command: Command, intent: Intent, network: Network) -> None:
     """Whatever a command does with positions, it takes those of v3 only where it says so."""
     number = v3_named(intent)
     if number is not None and not command.takes_v3:
-        raise OnlyReadError(only_read(command.name, number, network))
+        raise OnlyReadError(
+            f"`{command.name}` is for v4 yet: {position_label(number)} is read and watched here. "
+            f"{carry_out(number, network)}"
+        )
 
 
-def only_read(verb: str, number: int, network: Network) -> str:
-    return (
-        f"{position_label(number)} is a Uniswap v3 position: it is read and watched here, and "
-        f"`{verb}` is for v4 yet. Use Uniswap's page: {page_of(number, network)}"
-    )
+def carry_out(number: int, network: Network) -> str:
+    """How every plan for a position of v3 ends, and every command that would move its money."""
+    return f"v3: carry it out in Uniswap's page: {page_of(number, network)}"
 
 
 def page_of(number: int, network: Network) -> str:

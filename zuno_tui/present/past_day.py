@@ -80,7 +80,6 @@ def day_samples(
         _Followed(position, daily[position.token_id].path[::-_STEPS_AN_HOUR])
         for position in overview.wallet.positions
         if position.liquidity
-        and not position.is_v3  # its past is not read: it counts as it is now
         and position.token_id in daily
         and _price(overview, position) is not None
     ]
@@ -123,9 +122,7 @@ def closed_hours(
     held = [
         _Followed(one, _closings(performance.hours[one.pool.pool_id], end))
         for one in overview.wallet.positions
-        if not one.is_v3
-        and _price(overview, one) is not None
-        and not performance.hours[one.pool.pool_id].unread
+        if _price(overview, one) is not None and not performance.hours[one.pool.pool_id].unread
     ]
     courses = _courses(network, held)
     each = courses.get(NATIVE, ()) if overview.portfolio.unit is WorthUnit.ETH else None

@@ -16,12 +16,14 @@ from agents.numbers.rules import JudgmentVerdict, PlanVerdict, Rule
 from agents.scorecard.track_record import TrackRecord, track_record
 from chain.base.units import UNKNOWN, hours, percent, times_words, usd
 from chain.contracts.networks import Network, UnknownNetworkError, network_named
+from chain.positions.reference import is_v3, position_label
 from chain.tokens import Token, ask_tokens, unlisted_token
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.argued_plan import ArguedPlan, silences_in
 from zuno_tui.present.charts import bar
 from zuno_tui.present.exit_codes import DONE, FAILED
+from zuno_tui.present.only_read import carry_out
 from zuno_tui.present.output import OutputColumn, table
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import (
@@ -171,7 +173,7 @@ def _why_leave(plan: Plan) -> Iterator[str]:
 
 def option_words(plan: Plan, one: Candidate, pools: Mapping[str, PlanPool]) -> str:
     """What an option does, and to which position."""
-    which = f"#{plan.position}"
+    which = "" if plan.position is None else position_label(plan.position)
     match one.kind:
         case "hold":
             return "Keep your tokens." if plan.position is None else f"Keep {which} as it is."
@@ -281,8 +283,15 @@ def plan_lines(
         *reasons(plan, pools, argued=argued.model is not None),
         *model_talk(argued),
         *record_words(argued),
+        *elsewhere_words(plan),
     ):
         yield wrapped(f"  {sentence}", indent=2)
+
+
+def elsewhere_words(plan: Plan) -> Iterator[str]:
+    """Where a plan for a position of v3 is carried out."""
+    if plan.position is not None and is_v3(plan.position):
+        yield carry_out(plan.position, network_named(str(plan.chain_id)))
 
 
 def edited_words(plan: Plan) -> str:
@@ -373,8 +382,13 @@ def model_talk(argued: ArguedPlan) -> Iterator[str]:
 
 
 def headline(plan: Plan) -> str:
-    what = f"position #{plan.position}" if plan.position is not None else "a new position"
-    return f"{what} · {circumstances(plan)}"
+    return f"{plan_subject(plan)} · {circumstances(plan)}"
+
+
+def plan_subject(plan: Plan) -> str:
+    return (
+        "a new position" if plan.position is None else f"position {position_label(plan.position)}"
+    )
 
 
 def circumstances(plan: Plan) -> str:

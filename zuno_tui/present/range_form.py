@@ -19,6 +19,7 @@ from agents.numbers.profiles import PROFILES
 from agents.numbers.rules import judge_move
 from chain.math.liquidity import LiquidityError
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick, usable_ticks
+from chain.positions.reference import position_label
 from zuno_tui.present.charts import liquidity_points, survival_bar
 from zuno_tui.present.plan_card import FIGURES, PlanPool
 from zuno_tui.present.views import ChartView, RangeFigure, RangePreview, Tone
@@ -70,7 +71,7 @@ class RangeForm(Struct, frozen=True, eq=False):
     @property
     def title(self) -> str:
         pool = self.evaluation.observed.pool
-        what = f"#{self.token_id}" if self.token_id is not None else "a new position"
+        what = "a new position" if self.token_id is None else position_label(self.token_id)
         paid = edge_figure(self.evaluation.market.edge_7d)
         return (
             f"Your range for {what} · {self.pair.name} {fee_text(pool.lp_fee)} · pool paid {paid}"

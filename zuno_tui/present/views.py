@@ -362,9 +362,12 @@ class RecordRow(Struct, frozen=True):
 class PoolRow(Struct, frozen=True):
     pool_id: str
     pair: str
+    protocol: str
     fee: str
     price: str
     liquidity: str
+    fees: str
+    """What liquidity over all prices was paid in seven days, a year of it."""
     pays: str
     """What it paid over its risk in seven days."""
     hook: str

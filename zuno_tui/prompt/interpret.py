@@ -240,7 +240,7 @@ def _held_only(
         return None
     for intent in intents:
         named = (getattr(intent, "token_id", None), *getattr(intent, "token_ids", ()))
-        # What is of v3 is not taken by these commands, and that is said in its own words.
+        # Which there are of v3 is for the chain to say: here they are known by number alone.
         numbers = [one for one in named if isinstance(one, int) and not is_v3(one)]
         unheld = [one for one in numbers if one not in context.positions]
         if unheld and commands.name_of(intent) not in _ANYBODYS:

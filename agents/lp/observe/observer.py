@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
@@ -35,13 +35,12 @@ from chain.base.store import StoreError
 from chain.contracts.abi import AbiError
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.pools.state import pool_state_slots, pool_states
-from chain.positions.batch_reader import BatchReader, read_positions
-from chain.positions.change_reader import ChangeMemory, ChangeReader
-from chain.positions.overview import Sources, currencies, tokens_at
+from chain.positions.batch_reader import BatchReader, read_of_both
+from chain.positions.overview import Sources, currencies, price_question, price_words, tokens_at
+from chain.positions.performance import read_accounts
 from chain.positions.profit import SinceEntry, worth
-from chain.positions.reference import is_v3
-from chain.prices.ladder import market_prices, price_book, with_ether
-from chain.prices.pool_prices import PoolPriceQuestion, ask_pool_prices
+from chain.positions.reference import is_v3, position_name, token_id_of
+from chain.prices.ladder import market_prices, price_book
 from chain.read.block_reader import OneBlock
 from chain.read.gas import GasCost, Weight, read_gas_cost
 from chain.rpc.errors import ErrorKind, RpcError
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from agents.numbers.profiles import RiskProfile
     from chain.contracts.pool_key import PoolKey
     from chain.math.liquidity import Amounts
+    from chain.positions.batch_reader import AlsoWords
     from chain.positions.identity import PositionIdentity
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import PriceBook
@@ -68,7 +68,8 @@ class NoSuchPositionError(ZunoError, ObservationError):
 
     def __init__(self, token_id: int, network: Network) -> None:
         super().__init__(
-            f"There is no position {token_id} on {network.title}: it was burned, or never minted."
+            f"There is no position {position_name(token_id)} on {network.title}: it was burned, or "
+            "never minted."
             " See which there are: zuno positions"
         )
 
@@ -124,14 +125,12 @@ _MOST_CHANGES = 20
 
 
 async def read_position_past(sources: Sources, token_id: int) -> PositionPast:
-    client, network = sources.client, sources.network
-    found = await read_positions(client, network, sources.memory, [token_id])
+    network = sources.network
+    found = await read_of_both(sources.client, network, sources.memory, [token_id])
     snapshot = found.get(token_id)
     if snapshot is None:
         raise NoSuchPositionError(token_id, network)
-    changes = ChangeMemory(sources.store, network, sources.clock)
-    reader = ChangeReader(client, network, sources.memory, changes)
-    account = (await reader.since_entry([snapshot]))[token_id]
+    account = (await read_accounts(sources, [snapshot]))[token_id]
     return past_facts(account, snapshot.block.timestamp, snapshot.pool.sqrt_price_x96)
 
 
@@ -239,7 +238,7 @@ class ChainObserver:
 
     async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
         """A position, its pool and its market at the newest block, still without a summary."""
-        if not 0 <= token_id <= _LARGEST_TOKEN_ID:
+        if token_id_of(token_id) > _LARGEST_TOKEN_ID:
             raise NoSuchPositionError(token_id, self._network)
         return await self._at_one_block(lambda: self._position(token_id, profile))
 
@@ -262,21 +261,17 @@ class ChainObserver:
 
     async def _position(self, token_id: int, profile: RiskProfile) -> MarketContext:
         sources, network = self._sources, self._network
-        if is_v3(token_id):
-            raise NoSuchPositionError(token_id, network)
         here = OneBlock(sources.client, network)
-        gathering = BatchReader(
-            here, network, sources.memory, lambda identities, _: self._words_of(identities)
-        )
+        gathering = BatchReader(here, network, sources.memory, _words_beside(network))
         await gathering.complete([token_id])
         snapshot = gathering.snapshots().get(token_id)
         if snapshot is None:
             raise NoSuchPositionError(token_id, network)
         block, words = here.block, gathering.words
-        (state,) = pool_states([snapshot.pool.key], words)
-        question = self._priced_by([snapshot.identity])
+        state = snapshot.pool.state
         seen = [SeenPool(state, snapshot.pool.hook)]
-        beside = pool_states(swap_pools([state.key]), words)
+        beside = () if is_v3(token_id) else pool_states(swap_pools([state.key]), words)
+        question = price_question(network, [snapshot.identity], (NATIVE,))
         readings, cost, tokens, market, pools = await asyncio.gather(
             read_pools(sources, block, seen, beside, self._watch),
             read_gas(sources.client, network, block),
@@ -295,7 +290,7 @@ class ChainObserver:
             profile=profile,
             gas=gas,
             sources={
-                "position": f"PoolManager storage and PositionManager, block {block.number}",
+                "position": f"{' and '.join(snapshot.contracts)}, block {block.number}",
                 **told.sources,
                 **gas_sources,
             },
@@ -361,21 +356,23 @@ class ChainObserver:
             surveyed_pools=tuple(survey.pool for survey in told),
         )
 
-    def _words_of(self, identities: Collection[PositionIdentity]) -> tuple[int, ...]:
-        """What prices these positions' tokens, and the pools that their swaps may go through."""
-        keys = swap_pools(identity.pool_key for identity in identities)
-        return (*self._priced_by(identities).slots, *pool_state_slots(keys))
-
-    def _priced_by(self, identities: Collection[PositionIdentity]) -> PoolPriceQuestion:
-        """What prices these positions' tokens and the coin that gas is paid in."""
-        wanted = with_ether(self._network, (*currencies(identities), NATIVE))
-        keys = dict.fromkeys(identity.pool_key for identity in identities)
-        return ask_pool_prices(self._network, wanted, keys)
-
     def _gas(self, cost: Known[GasCost], prices: PriceBook) -> tuple[GasFacts, dict[str, str]]:
         coin = usd_per_unit(self._network, NATIVE, COIN_DECIMALS, prices)
         told = {"gas": source_words(cost), "price of the coin": source_words(coin)}
         return gas_facts(cost.value, coin), told
+
+
+def _words_beside(network: Network) -> AlsoWords:
+    """What prices a position's tokens, and the pools that its swaps may go through."""
+    prices = price_words(network, (NATIVE,))
+
+    def words(
+        identities: Collection[PositionIdentity], tokens: Sequence[Address]
+    ) -> tuple[int, ...]:
+        keys = swap_pools(identity.pool_key for identity in identities)
+        return (*prices(identities, tokens), *pool_state_slots(keys))
+
+    return words
 
 
 def _position_facts(snapshot: PositionSnapshot) -> ObservedPositionFacts:

@@ -14,6 +14,7 @@ from agents.numbers.rounding import significant
 from agents.numbers.shapes import MAX_CENTER_OFFSET_TICKS, MAX_WIDTH_MULTIPLIER, MOST_BASE_SIGMAS
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import HOUR
+from chain.contracts.v3_pool import is_v3_pool
 from chain.history.hours import NOTHING_BEFORE, HourRow, PoolHours, PoolMoment, hour_of, paid_fees
 from chain.history.volatility import WEEK
 from chain.pools.depth import Depth
@@ -99,6 +100,8 @@ def pool_facts(depth: Depth, hook: HookPassport) -> ObservedPoolFacts:
     state = depth.state
     key = state.key
     near = nearest_changes(depth)
+    # In v3 the protocol's part is within the fee: what a swap costs is the fee alone.
+    within = is_v3_pool(state.pool_id)
     return ObservedPoolFacts(
         pool_id=state.pool_id,
         currency0=key.currency0,
@@ -109,8 +112,8 @@ def pool_facts(depth: Depth, hook: HookPassport) -> ObservedPoolFacts:
         sqrt_price_x96=state.sqrt_price_x96,
         tick=state.tick,
         liquidity=state.liquidity,
-        lp_fee=state.lp_fee,
-        protocol_fee=_packed(state.protocol_fee),
+        lp_fee=key.fee if within else state.lp_fee,
+        protocol_fee=0 if within else _packed(state.protocol_fee),
         changes=near.changes,
         lowest=near.lowest,
         highest=near.highest,

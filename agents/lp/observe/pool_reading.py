@@ -30,7 +30,8 @@ from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import DAY as DAY_SECONDS
 from chain.base.units import HOUR
 from chain.contracts.hooks import NO_HOOK, hook_passport
-from chain.history.events import FeeTerms, SwapFees, fees
+from chain.contracts.v3_pool import is_v3_pool
+from chain.history.events import SwapFees, fee_terms, fees
 from chain.history.fee_rate import daily_rates, hour_sums, last_day_rate
 from chain.history.hour_reader import HourMemory, read_given_hours
 from chain.history.volatility import (
@@ -49,6 +50,7 @@ from chain.history.volatility import (
 )
 from chain.pools.depth import Depth, read_depths
 from chain.pools.state import plain_pools
+from chain.positions.snapshot import STORAGE, V3_POOL
 from chain.prices.pair_series import market_closes
 from chain.read.block_reader import OneBlock
 
@@ -209,7 +211,7 @@ _UNPRICED = Unknown("a token's price is unknown")
 
 def earnings(hours: PoolHours, state: PoolState, prices: UnitPrices) -> Earnings:
     """By the swaps of the last day and the hours of the last week."""
-    terms = FeeTerms(state.key.fee, state.protocol_fee, state.key.tick_spacing)
+    terms = fee_terms(state)
     if hours.unread:
         unread = Unknown(hours.unread)
         return Earnings(unread, unread, unread, unread, unread, unread, fee_spread(()))
@@ -337,7 +339,7 @@ def observed_pool(
         week_low_factor=significant(earned.spread.week_low),
         week_high_factor=significant(earned.spread.week_high),
     )
-    terms = FeeTerms(key.fee, seen.state.protocol_fee, key.tick_spacing)
+    terms = fee_terms(seen.state)
     observed = ObservedPool(
         token0=token0.facts,
         token1=token1.facts,
@@ -348,8 +350,9 @@ def observed_pool(
         day_path=day_path(reading.hours, terms, seen.state.sqrt_price_x96, most_steps),
         week_path=week_path(reading.hours, seen.state.sqrt_price_x96),
     )
+    told_by = V3_POOL if is_v3_pool(seen.state.pool_id) else STORAGE
     told = {
-        "pool": f"PoolManager storage, block {block.number}",
+        "pool": f"{told_by}, block {block.number}",
         "hook": f"code at its address, block {block.number}" if seen.hook.present else "no hook",
         "price of token0": source_words(token0.usd_per_unit),
         "price of token1": source_words(token1.usd_per_unit),
@@ -378,10 +381,7 @@ async def _read_week(
     return await read_given_hours(
         sources.client,
         sources.network,
-        {
-            state.pool_id: FeeTerms(state.key.fee, state.protocol_fee, state.key.tick_spacing)
-            for state in states
-        },
+        {state.pool_id: fee_terms(state) for state in states},
         _READ_SECONDS,
         memory=HourMemory(sources.store, sources.network, sources.clock),
         head=block,

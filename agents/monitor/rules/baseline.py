@@ -11,12 +11,11 @@ from msgspec.structs import replace
 from chain.base.units import DAY
 from chain.contracts.networks import Address, Network  # noqa: TC001
 from chain.pools.depth import Depth, read_depths
-from chain.pools.state import PoolState
 from chain.read.block_reader import OneBlock
 
 if TYPE_CHECKING:
     from agents.monitor.rules.thresholds import Thresholds
-    from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
+    from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Block
 
@@ -262,7 +261,7 @@ async def read_reference_depths(
         )
         reach[suspect.pool.pool_id] = max(reach[suspect.pool.pool_id], away)
     here = OneBlock(client, network, head.hash)
-    states = [_state(pool) for pool in pools.values()]
+    states = [pool.state for pool in pools.values()]
     depths = await read_depths(here, network, states, reach=max(reach.values()))
     found: dict[int, int | None] = {}
     for suspect in suspects:
@@ -289,15 +288,3 @@ def _is_suspect(position: PositionSnapshot, references: Mapping[int, DepthRefere
         return False
     others = position.pool.liquidity - own_liquidity_at(position, position.pool.tick)
     return others <= reference.suspicious_under
-
-
-def _state(pool: PoolSnapshot) -> PoolState:
-    return PoolState(
-        key=pool.key,
-        pool_id=pool.pool_id,
-        sqrt_price_x96=pool.sqrt_price_x96,
-        tick=pool.tick,
-        lp_fee=pool.lp_fee,
-        protocol_fee=pool.protocol_fee,
-        liquidity=pool.liquidity,
-    )

@@ -480,8 +480,9 @@ class Situation(Struct, frozen=True):
         return f"{position_label(self.position.token_id)} {self.pair.name}"
 
     def command(self, verb: str) -> str:
-        """What to type about it; a position of v3 can be looked at, and no more."""
-        verb = "inspect" if is_v3(self.position.token_id) else verb
+        """What to type about it; a position of v3 can be looked at and argued about, no more."""
+        if is_v3(self.position.token_id) and verb != "recommend":
+            verb = "inspect"
         return f"zuno --network {self.network.name} {verb} {position_name(self.position.token_id)}"
 
 

@@ -251,11 +251,9 @@ class Floor:
 
     def paid(self, pool: DevnetPool) -> int:
         """Fees so far on what a full range is worth, in the squared milliticks of `risk`."""
-        slots, root = pool_slots(pool.key.pool_id), sqrt_price_at(pool.milliticks(OPENING))
-        # Fees come in both tokens alike, so the price they are valued at hardly matters.
-        growth = self._read(slots.fee_growth_global0) * root >> 96
-        growth += (self._read(slots.fee_growth_global1) << 96) // root
-        return growth * _SQUARED_MILLITICKS >> 129
+        slots = pool_slots(pool.key.pool_id)
+        growth0, growth1 = slots.fee_growth_global0, slots.fee_growth_global1
+        return growth_paid(pool, self._read(growth0), self._read(growth1))
 
     def by_gain(self, *, but: DevnetPool) -> list[DevnetPool]:
         return sorted((pool for pool in POOLS if pool is not but), key=self.gain, reverse=True)
@@ -276,6 +274,14 @@ class Floor:
             return []
         self._points[pool] = walk.end
         return [PlannedSwap(trader, pool, start, walk, self._deadline)]
+
+
+def growth_paid(pool: DevnetPool, growth0: int, growth1: int) -> int:
+    """What liquidity was paid, in the squared milliticks of `risk`."""
+    root = sqrt_price_at(pool.milliticks(OPENING))
+    # Fees come in both tokens alike, so the price they are valued at hardly matters.
+    growth = (growth0 * root >> 96) + (growth1 << 96) // root
+    return growth * _SQUARED_MILLITICKS >> 129
 
 
 def reader(state: Storage) -> ReadWord:

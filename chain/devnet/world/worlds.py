@@ -48,6 +48,8 @@ from chain.devnet.world.market import (
     market_closings,
 )
 from chain.devnet.world.price_path import Calendar, Draws, SeededPath, seeded_path
+from chain.devnet.world.v3 import place_v3, v3_codes
+from chain.devnet.world.v3_life import V3Life
 from chain.devnet.world.writing import (
     BASE_FEE_FLOOR,
     GAS_LIMIT,
@@ -93,6 +95,7 @@ class WorldMaking(Struct, frozen=True):
     size: Size
     chain_id: int
     progress: Progress = lambda _done, _total: None
+    v3: bool = False
 
 
 class World(Struct, frozen=True):
@@ -105,6 +108,8 @@ class World(Struct, frozen=True):
     node: NodeClient
     market: SimulatedMarket
     positions: Mapping[str, int]
+    v3: bool
+    """Whether its market trades in pools of v3, too."""
 
 
 @contextmanager
@@ -116,12 +121,15 @@ def opened_world(
     port: int = 0,
     environment: Mapping[str, str] = os.environ,
     progress: Progress = lambda _done, _total: None,
+    v3: bool = False,
 ) -> Iterator[World]:
     """The world on a node of its own, which mines what it is sent at once."""
     codes = contract_codes(environment)
     with _fresh_node(codes, chain_id, port, environment) as (anvil, node):
-        making = WorldMaking(codes, seed, size, chain_id, progress)
+        making = WorldMaking(codes, seed, size, chain_id, progress, v3)
         with _node_watched(anvil):
+            if v3:
+                place_v3(node, v3_codes(environment))
             saved = _written_world(making, node, cache_folder(environment) / "worlds")
             place_delegations(node, codes)
             node.ask("anvil_setBalance", WATCH_KEY.address, hex(_WATCH_KEY_WEI))
@@ -134,7 +142,7 @@ def opened_world(
         )
         draws = Draws(saved.path_seed)
         market = SimulatedMarket(SeededPath(draws, Calendar(draws)), _SIZES[size].sparse_seconds)
-        yield World(seed, size, chain_id, anvil, node, market, saved.positions)
+        yield World(seed, size, chain_id, anvil, node, market, saved.positions, v3)
 
 
 @contextmanager
@@ -182,7 +190,8 @@ def _node_watched(anvil: Anvil) -> Iterator[None]:
 def _written_world(making: WorldMaking, node: NodeClient, folder: Path) -> SavedWorld:
     """Write the saved world on this node; where there is none, make it up on it and save it."""
     other = "" if making.chain_id == CHAIN_ID else f"-chain-{making.chain_id}"
-    file = folder / f"{making.size}-{making.seed}-{making_digest()}{other}.world"
+    kind = f"{'-v3' if making.v3 else ''}{other}"
+    file = folder / f"{making.size}-{making.seed}-{making_digest()}{kind}.world"
     saved = _read(file)
     if saved is None:
         with locked(file.with_suffix(".lock")):
@@ -218,7 +227,7 @@ def make_world(making: WorldMaking, node: NodeClient) -> SavedWorld:
     writer = ChainWriter(node, making.chain_id, GENESIS_TIME)
     found(writer, making.codes, market)
     life = DemoLife(market)
-    moments = _moments(market, life, size)
+    moments = _moments(market, life, size, v3=making.v3)
     for done, (time, act) in enumerate(moments):
         making.progress(done, len(moments))
         with writer.block_at(time) as page:
@@ -232,12 +241,21 @@ def make_world(making: WorldMaking, node: NodeClient) -> SavedWorld:
     )
 
 
-def _moments(market: SimulatedMarket, life: DemoLife, size: HistorySize) -> list[Event]:
+def _moments(
+    market: SimulatedMarket, life: DemoLife, size: HistorySize, *, v3: bool
+) -> list[Event]:
     visits, closings = history_visits(size), market_closings(market)
     set_aside = sum(len(closing.pools) for closing in closings)
     trading = SwapBudget(market, size.most_swaps - set_aside, len(visits))
+    beside = V3Life(market, visits) if v3 else None
+
+    def visited(visit: MarketVisit, page: BlockDraft) -> None:
+        trading.visit(visit, page)
+        if beside is not None:
+            beside.visit(visit, page)
+
     moments: list[Event] = [
-        *((visit.time, partial(trading.visit, visit)) for visit in visits),
+        *((visit.time, partial(visited, visit)) for visit in visits),
         *((closing.time, partial(trading.close, closing)) for closing in closings),
         *life.events(),
     ]
@@ -280,6 +298,7 @@ DECIDING_MODULES = (
     "contracts/calldata",
     "contracts/pool_key",
     "contracts/storage",
+    "contracts/v3_pool",
     "devnet/anvil",
     "devnet/world/accounts",
     "devnet/world/demo_life",
@@ -290,6 +309,8 @@ DECIDING_MODULES = (
     "devnet/world/pools",
     "devnet/world/price_path",
     "devnet/world/providing",
+    "devnet/world/v3",
+    "devnet/world/v3_life",
     "devnet/world/worlds",
     "devnet/world/writing",
     "math/fees",

@@ -7,10 +7,10 @@ from functools import lru_cache
 from msgspec import Struct
 
 from chain.contracts import abi
-from chain.contracts.abi import AbiError
 from chain.contracts.networks import Address  # noqa: TC001
 from chain.contracts.v3_pool import v3_pool_address, v3_position_key
 from chain.math.fees import FeeGrowth
+from chain.pools.v3 import TICK_TYPES, pool_call, told_by
 from chain.rpc.multicall import Call, CallOutcome
 
 _CALLS_KEPT = 50_000
@@ -20,11 +20,6 @@ _POSITION = abi.selector("positions(uint256)")
 _POSITION_TYPES = (
     *("uint96", "address", "address", "address", "uint24", "int24", "int24"),
     *("uint128", "uint256", "uint256", "uint128", "uint128"),
-)
-_SLOT0_TYPES = ("uint160", "int24", "uint16", "uint16", "uint16", "uint8", "bool")
-_TICK_TYPES = (
-    *("uint128", "int128", "uint256", "uint256"),
-    *("int56", "uint160", "uint32", "bool"),
 )
 _IN_POOL_TYPES = ("uint128", "uint256", "uint256", "uint128", "uint128")
 
@@ -57,13 +52,6 @@ class PoolRecord(Struct, frozen=True):
     growth_last: FeeGrowth
     owed0: int
     owed1: int
-
-
-class V3Slot0(Struct, frozen=True):
-    sqrt_price_x96: int
-    tick: int
-    protocol_parts: tuple[int, int]
-    """One in so many units of a fee is the protocol's, for token0 and token1; 0 for none."""
 
 
 class PlaceCalls(Struct, frozen=True):
@@ -99,18 +87,15 @@ def place_calls(factory: Address, manager: Address, place: V3Place) -> PlaceCall
     pool = v3_pool_address(factory, place.token0, place.token1, place.fee)
     key = v3_position_key(manager, place.tick_lower, place.tick_upper)
 
-    def asked(signature: str, *values: object) -> Call:
-        return Call(pool, abi.encode_call(signature, *values))
-
     return PlaceCalls(
-        slot0=asked("slot0()"),
-        liquidity=asked("liquidity()"),
-        growth0=asked("feeGrowthGlobal0X128()"),
-        growth1=asked("feeGrowthGlobal1X128()"),
-        spacing=asked("tickSpacing()"),
-        lower=asked("ticks(int24)", place.tick_lower),
-        upper=asked("ticks(int24)", place.tick_upper),
-        in_pool=asked("positions(bytes32)", key),
+        slot0=pool_call(pool, "slot0()"),
+        liquidity=pool_call(pool, "liquidity()"),
+        growth0=pool_call(pool, "feeGrowthGlobal0X128()"),
+        growth1=pool_call(pool, "feeGrowthGlobal1X128()"),
+        spacing=pool_call(pool, "tickSpacing()"),
+        lower=pool_call(pool, "ticks(int24)", place.tick_lower),
+        upper=pool_call(pool, "ticks(int24)", place.tick_upper),
+        in_pool=pool_call(pool, "positions(bytes32)", key),
     )
 
 
@@ -129,22 +114,6 @@ def decode_in_pool(outcome: CallOutcome) -> PoolRecord:
     return PoolRecord(liquidity, FeeGrowth(last0, last1), owed0, owed1)
 
 
-def decode_slot0(outcome: CallOutcome) -> V3Slot0:
-    price, tick, _, _, _, protocol, _ = abi.decode(_SLOT0_TYPES, told_by(outcome))
-    return V3Slot0(price, tick, (protocol % 16, protocol >> 4))
-
-
 def decode_growth_outside(outcome: CallOutcome) -> FeeGrowth:
-    _, _, outside0, outside1, *_ = abi.decode(_TICK_TYPES, told_by(outcome))
+    _, _, outside0, outside1, *_ = abi.decode(TICK_TYPES, told_by(outcome))
     return FeeGrowth(outside0, outside1)
-
-
-def decode_number(kind: str, outcome: CallOutcome) -> int:
-    (number,) = abi.decode((kind,), told_by(outcome))
-    return int(number)
-
-
-def told_by(outcome: CallOutcome) -> bytes:
-    if not outcome.success:
-        raise AbiError("A contract of Uniswap v3 refused a question it answers for every position.")
-    return outcome.data

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.quantity import Known, Quantity, Unknown
@@ -40,16 +41,32 @@ _TOPICS = 2
 _IDS_AT_ONCE = 100
 
 
+class V3Account(Struct, frozen=True):
+    since_entry: SinceEntry
+    booked: tuple[LiquidityChange, ...] = ()
+    """As a ledger tells them: what was taken out of the range is, once it was collected."""
+    waiting: Amounts = NOTHING
+    """Taken out of the range and not collected yet."""
+
+
 async def v3_since_entry(
     client: RpcClient, network: Network, snapshots: Sequence[PositionSnapshot]
 ) -> dict[int, SinceEntry]:
-    """The accounts of positions at their snapshots' block, by number."""
+    """What became of positions up to their snapshots' block, by number."""
+    accounts = await v3_accounts(client, network, snapshots)
+    return {number: account.since_entry for number, account in accounts.items()}
+
+
+async def v3_accounts(
+    client: RpcClient, network: Network, snapshots: Sequence[PositionSnapshot]
+) -> dict[int, V3Account]:
+    """The same with what a ledger needs."""
     if network.v3 is None or not snapshots:
         return {}
     head = snapshots[0].block
     logs = await _read_logs(client, network.v3.position_manager, snapshots, head)
     if isinstance(logs, Unknown):
-        return {one.token_id: unknown_entry(one, logs) for one in snapshots}
+        return {one.token_id: V3Account(unknown_entry(one, logs)) for one in snapshots}
     places = [log for group in logs.values() for log in group]
     numbers = sorted({log.block_number for log in places})
     transactions = list(dict.fromkeys(log.transaction_hash for log in places))
@@ -110,12 +127,13 @@ def _account(
     times: Mapping[int, int],
     receipts: Mapping[Hash, Receipt | None],
     network: Network,
-) -> SinceEntry:
+) -> V3Account:
     changes: list[LiquidityChange] = []
-    owed, counted = NOTHING, set[str]()
+    booked: list[LiquidityChange] = []
+    owed, counted, taken_out = NOTHING, set[str](), 0
     for log in logs:
         liquidity, amounts = _told(log)
-        fees = NOTHING
+        fees = principal = NOTHING
         if log.topics[0] == COLLECTED:
             # What was taken out of the range is paid first; the rest were fees.
             principal = Amounts(*map(min, owed, amounts))
@@ -138,10 +156,18 @@ def _account(
             )
         )
         counted.add(log.transaction_hash)
+        if liquidity > 0:
+            booked.append(changes[-1])
+            continue
+        taken_out += liquidity
+        leaves = taken_out if any(principal) else 0
+        taken_out -= leaves
+        paid_out = Known(principal, _LOGS, log.block_number)
+        booked.append(replace(changes[-1], liquidity_delta=leaves, amounts=paid_out))
     unpaid = Amounts(snapshot.fees0, snapshot.fees1)
     fees_alone = _less(unpaid, Amounts(*map(min, owed, unpaid)))
     earning = replace(snapshot, fees0=fees_alone.amount0, fees1=fees_alone.amount1)
-    return since_entry(earning, tuple(changes))
+    return V3Account(since_entry(earning, tuple(changes)), tuple(booked), owed)
 
 
 def _told(log: Log) -> tuple[int, Amounts]:

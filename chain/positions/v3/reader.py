@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from chain.pools.v3 import decode_number
 from chain.positions import custody
 from chain.positions.custody import balance_call
 from chain.positions.reference import is_v3, token_id_of, v3_number
 from chain.positions.v3.answers import (
-    decode_number,
     decode_position,
     owned_call,
     place_calls,

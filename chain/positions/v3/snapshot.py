@@ -10,9 +10,10 @@ from msgspec import Struct
 from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import NATIVE
 from chain.contracts.v3_pool import v3_pool_key
-from chain.math.fees import FeeGrowth, ProtocolFee, fee_growth_inside, fees_owed
+from chain.math.fees import FeeGrowth, fee_growth_inside, fees_owed
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
+from chain.pools.v3 import decode_number, decode_slot0
 from chain.positions.custody import Custody
 from chain.positions.identity import PositionIdentity
 from chain.positions.reference import v3_number
@@ -23,8 +24,6 @@ from chain.positions.v3.answers import (
     PoolRecord,
     decode_growth_outside,
     decode_in_pool,
-    decode_number,
-    decode_slot0,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def v3_pool_snapshot(
     slot0 = decode_slot0(told[calls.slot0])
     spacing = decode_number("int24", told[calls.spacing])
     key = v3_pool_key(factory, place.token0, place.token1, place.fee, spacing)
-    protocol = ProtocolFee(*(place.fee // part if part else 0 for part in slot0.protocol_parts))
+    protocol = slot0.protocol_fee(place.fee)
     return PoolSnapshot(
         pool_id=key.pool_id,
         key=key,

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from chain.contracts.abi import encode_call, topic
-from chain.devnet.world.deployment import CONTRACTS
+from chain.devnet.world.accounts import MEDIUM_PROVIDER, WIDE_PROVIDER
+from chain.devnet.world.deployment import CONTRACTS, USDC, WETH
+from chain.devnet.world.v3_life import V3_POOLS
 from chain.devnet.world.worlds import opened_world
 from tests import node_rpc
 from tests.embedded_chain import embedded_chain
@@ -35,6 +37,7 @@ UNCOMPARED = {
     "uncollected",
     "orders",
     "protocol",
+    "feesAYear7d",
 }
 """A time of the machine and what another node makes differently, which were not recorded; a day,
 which is measured over closed hours since; and what is told besides by now."""
@@ -62,6 +65,27 @@ def test_blocks_transactions_and_logs_are_those_recorded(size: Size, seed: int) 
     assert transactions == expected["transactions"]
     assert logs == expected["logs"]
     assert len(logs) > 1_000
+
+
+@pytest.mark.parametrize(("size", "seed"), WORLDS)
+def test_v3_beside_it_changes_nothing_of_v4(size: Size, seed: int) -> None:
+    expected = recorded(f"{size}-{seed}")
+    with opened_world(seed, size, v3=True) as world:
+        blocks, transactions, logs = _written(world.node)
+    number_time_and_fee = slice(0, 3)
+    assert [row[number_time_and_fee] for row in blocks] == [
+        row[number_time_and_fee] for row in expected["blocks"]
+    ]
+    hashes = {row[1] for row in expected["transactions"]}
+    assert [row for row in transactions if row[1] in hashes] == expected["transactions"]
+    beside = [row for row in transactions if row[1] not in hashes]
+    assert {row[2] for row in beside} == {MEDIUM_PROVIDER.address, WIDE_PROVIDER.address}
+    assert all(row[4] == 1 for row in beside)
+    known = {(row[0], row[1]) for row in expected["logs"]}
+    assert [row for row in logs if (row[0], row[1]) in known] == expected["logs"]
+    tokens = {WETH.address, USDC.address}
+    of_v3 = {row[3] for row in logs if (row[0], row[1]) not in known} - tokens
+    assert len(of_v3) == len(("factory", "manager", *V3_POOLS))
 
 
 def _written(node: NodeClient) -> tuple[list[Any], list[Any], list[Any]]:

@@ -8,7 +8,8 @@ from chain.contracts import abi
 from chain.contracts.addresses import keccak
 from chain.contracts.v3_pool import _CREATION_HASH, v3_pool_address
 from chain.devnet.npm_packages import bundled_lock
-from chain.devnet.v3 import (
+from chain.devnet.world.accounts import DEPLOYER
+from chain.devnet.world.v3 import (
     FEE_TIERS,
     constructor_arguments,
     constructor_storage,
@@ -16,7 +17,6 @@ from chain.devnet.v3 import (
     v3_addresses,
     v3_codes,
 )
-from chain.devnet.world.accounts import DEPLOYER
 from tests.chain_view import bare_chain
 
 _SLOTS = range(20)

@@ -201,6 +201,7 @@ def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
         "chain.base.recursion_limit",
         "chain.contracts",
         "chain.contracts.delegation",
+        "chain.contracts.hooks",
         "chain.contracts.networks",
         "chain.devnet",
         "chain.devnet.defaults",

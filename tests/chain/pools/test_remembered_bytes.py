@@ -6,11 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from chain.base.quantity import Known
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
+from chain.contracts.v3_pool import v3_pool_key
 from chain.history.events import FeeTerms, LogPlace, ModifyLiquidityEvent
 from chain.history.fee_path import PaidPiece
 from chain.history.hour_reader import HourMemory
@@ -158,6 +160,10 @@ def test_surveyed_pools(store: Store) -> None:
     coverage = {"first": 1, "through": 9, "head": 12, "failure": "too slow"}
     assert kept(store, "pool survey") == {"keys": [KEY_ROW], **coverage}
     assert (memory.cursor(), memory.survey()) == (cursor, survey)
+    beside = replace(survey, v3=(v3_pool_key(ONE, ONE, TWO, 500, 10),))
+    memory.keep_survey(beside)
+    assert memory.survey() == beside
+    memory.keep_survey(survey)
     spoil(store, "initialised pools", HASH, "")
     spoil(store, "pool survey", "12", "true")
     assert memory.cursor() == SurveyCursor(9, "", (KEY,))

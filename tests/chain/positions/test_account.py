@@ -160,8 +160,8 @@ def test_range_status_is_that_of_the_tick() -> None:
 def test_share_and_fee_of_the_moment() -> None:
     inside = position(ENTRY, 2500, 3500, active=4 * LIQUIDITY, protocol_fee=ProtocolFee(1000, 500))
     assert inside.share * 4 == 1
-    assert inside.pool.swap_fee(zero_for_one=True) == 1000 + 3000 - 3
-    assert inside.pool.swap_fee(zero_for_one=False) == 500 + 3000 - 1
+    assert inside.pool.state.swap_fee(zero_for_one=True) == 1000 + 3000 - 3
+    assert inside.pool.state.swap_fee(zero_for_one=False) == 500 + 3000 - 1
     outside = position(4000, 2500, 3500, active=4 * LIQUIDITY)
     assert outside.share == 0
     assert replace(inside, pool=replace(inside.pool, liquidity=0)).share == 0

@@ -19,7 +19,7 @@ from chain.positions.performance import read_performance
 from chain.positions.profit import worth
 from chain.positions.reference import v3_number
 from chain.positions.snapshot import RangeStatus
-from chain.positions.v3.changes import NARROW
+from chain.positions.v3.changes import NARROW, V3Account, v3_accounts
 from chain.prices.price import WorthUnit
 from chain.rpc.client import RpcClient
 from chain.rpc.endpoint import KnownRange
@@ -286,3 +286,34 @@ async def test_an_endpoint_of_few_blocks_says_so(desk: Desk, v3: V3Moves) -> Non
     account = performance.accounts[one.token_id]
     assert account.changes == ()
     assert account.deposited == NARROW
+
+
+async def test_a_ledger_counts_what_was_taken_out_once_it_was_collected(
+    desk: Desk, v3: V3Moves
+) -> None:
+    here = MEDIUM_PROVIDER
+    token_id = v3.mint(here, PAIR, (-196_200, -193_800), (5 * 10**18, 20_000 * 10**6), here.address)
+    trade(v3)
+    whole = await one_of(desk, token_id)
+    v3.decrease(here, token_id, whole.liquidity // 3)
+    waits = await account_of(desk, token_id)
+    assert [change.liquidity_delta for change in waits.booked] == [whole.liquidity, 0]
+    assert all(waits.waiting)
+    taken = waits.since_entry.changes[-1]
+    assert isinstance(taken.amounts, Known)
+    assert taken.amounts.value == waits.waiting
+    v3.collect(here, token_id)
+    paid = await account_of(desk, token_id)
+    assert paid.waiting == Amounts(0, 0)
+    last = paid.booked[-1]
+    assert last.liquidity_delta == -(whole.liquidity // 3)
+    assert isinstance(last.amounts, Known)
+    assert last.amounts.value == waits.waiting
+    assert isinstance(last.fees, Known)
+    assert all(last.fees.value)
+
+
+async def account_of(desk: Desk, token_id: int) -> V3Account:
+    number = v3_number(token_id)
+    found = await v3_accounts(desk.client, desk.network, [await one_of(desk, token_id)])
+    return found[number]

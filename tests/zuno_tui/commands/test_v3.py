@@ -11,11 +11,11 @@ from chain.contracts.networks import network_named
 from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.command import Intent, flat
-from zuno_tui.catalog.intents import Inspect, Recommend
+from zuno_tui.catalog.intents import Approve, Inspect, Recommend
 from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.position_actions import ClosePosition
-from zuno_tui.desk.events import DetailReady, PositionsChanged, Said
-from zuno_tui.present.only_read import OnlyReadError, page_of, refuse_v3
+from zuno_tui.desk.events import DetailReady, PlanChanged, PositionsChanged, Said
+from zuno_tui.present.only_read import OnlyReadError, carry_out, refuse_v3
 from zuno_tui.prompt.context import PhraseContext, SpokenPosition
 from zuno_tui.prompt.interpret import interpret
 
@@ -28,8 +28,29 @@ if TYPE_CHECKING:
     from zuno_tui.catalog.command import Command
 
 FIGURES = ("liquidity", "amount0", "amount1", "fees0", "fees1", "tick", "sqrtPriceX96")
-ANSWER = {"inspect"}
-"""The commands that take a position of v3."""
+ARGUED = "--deterministic"
+READS: dict[str, tuple[str, ...]] = {
+    "inspect": (),
+    "history": (),
+    "range": ("2500", "3700"),
+    "recommend": (ARGUED,),
+    "move": ("2500", "3700"),
+}
+"""The commands that take a position of v3, with what else they are told."""
+MOVES: dict[str, tuple[str, ...]] = {
+    "close": (),
+    "collect": (),
+    "compound": (),
+    "decrease": ("25",),
+    "increase": ("1", "USDC"),
+    "hedge": (),
+    "unhedge": (),
+    "watch-ids": (),
+    "order close": ("below", "2500"),
+    "order collect": ("fees-over", "50"),
+    "order form": (),
+}
+"""Those that say where it is done instead."""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +79,7 @@ def test_one_list_one_sum_and_v4_as_it_is_without_v3(
     assert all(one["tokenId"].startswith("3:") for one in of["v3"])
     worth = sum(one["value"] + one["feesValue"] for one in mixed["positions"])
     assert mixed["total"] == pytest.approx(worth, abs=1e-4)
-    standing = [(one["inRange"], one["fees0"] != "0") for one in of["v3"]]
+    standing = [(one["inRange"], one["fees1"] != "0") for one in of["v3"]]
     assert standing == [(True, True), (False, True), (True, True), (True, True)]
 
 
@@ -76,29 +97,76 @@ def test_the_same_number_names_two_positions(zuno: CommandLine, there: tuple[str
     assert (three["tokenId"], three["protocol"]) == ("3:4", "v3")
     assert (four["tokenId"], four["protocol"]) == ("4", "v4")
     assert three["poolId"] != four["poolId"]
-    assert three["daily"]["unknown"] == ["the swaps of v3 pools are not read yet"]
     assert three["sinceEntry"]["unknown"] == []
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("close", "3:4"),
-        ("collect", "26", "3:4"),
-        ("decrease", "3:4", "25"),
-        ("recommend", "3:4"),
-        ("range", "3:4"),
-        ("history", "3:4"),
-    ],
-)
-def test_what_is_for_v4_says_so(
-    zuno: CommandLine, there: tuple[str, ...], words: tuple[str, ...]
+@pytest.mark.parametrize("command", MOVES)
+def test_what_moves_money_says_where_that_is_done(
+    zuno: CommandLine, there: tuple[str, ...], command: str
 ) -> None:
-    spoken = zuno(*words, *there)
-    assert spoken.code == 1
-    assert spoken.out == ""
-    assert spoken.words.startswith("3:4 is a Uniswap v3 position")
-    assert page_of(-4, network_named("devnet")) in spoken.words
+    """Position 4 of v4 is there, too, and is another's."""
+    verb, more = command.split(), MOVES[command]
+    spoken = zuno(*verb, "3:4", *more, *there)
+    assert (spoken.code, spoken.out) == (1, "")
+    assert spoken.words.startswith(f"`{verb[-1]}` is for v4 yet: 3:4 is read and watched here.")
+    assert carry_out(-4, network_named("devnet")) in spoken.words
+    other = zuno(*verb, "4", *more, *there)
+    assert "v3" not in other.words + other.out
+
+
+@pytest.mark.parametrize("command", READS)
+def test_what_reads_takes_both_and_never_one_for_the_other(
+    zuno: CommandLine, there: tuple[str, ...], command: str
+) -> None:
+    told = {name: zuno(command, name, *READS[command], *there, "--json") for name in ("3:4", "4")}
+    assert told["3:4"].code == 0, told["3:4"].words
+    named = {name: _about(one.data) for name, one in told.items()}
+    assert named["3:4"] == "3:4"
+    assert named["4"] in ("4", None)
+    spoken = zuno(command, "3:4", *READS[command], *there)
+    assert "#-" not in spoken.out + spoken.words
+    assert "-4" not in (spoken.out + spoken.words).split()
+
+
+def _about(document: dict[str, Any]) -> str | None:
+    """The position a document is about; None where it says that there is nothing to tell."""
+    if "stories" in document:
+        return next((name for one in document["stories"] for name in one["positions"]), None)
+    found: str = document["tokenId"] if "tokenId" in document else document["position"]
+    return found
+
+
+@pytest.mark.pure
+def test_both_tables_name_every_command_that_takes_a_position() -> None:
+    named = {name.split()[-1] for name in (*READS, *MOVES)}
+    assert {command.name for command in _with_positions()} | {"range"} == named
+
+
+def test_a_plan_ends_with_where_it_is_carried_out(
+    zuno: CommandLine, there: tuple[str, ...]
+) -> None:
+    plan = zuno("recommend", "3:3", ARGUED, *there)
+    ending = carry_out(-3, network_named("devnet"))
+    assert plan.out.splitlines()[-1].strip() == ending
+    for command in ("approve", "simulate"):
+        refused = zuno(command, *there)
+        assert (refused.code, refused.out, refused.words.strip()) == (1, "", ending)
+    shown = zuno("plan", *there, "--json").data
+    assert shown["position"] == "3:3"
+    assert shown["sources"]["pool"].startswith("the pool's contract, block")
+    assert shown["pools"][0]["edge7d"] > 0
+
+
+def test_history_and_its_csv_sum_to_what_is_owned(
+    zuno: CommandLine, there: tuple[str, ...]
+) -> None:
+    whole = zuno("history", *there, "--json").data
+    owned = zuno("portfolio", *there, "--json").data
+    assert sum(one["usd"] for one in whole["entries"]) == pytest.approx(owned["total"], abs=0.05)
+    assert {name for one in whole["stories"] for name in one["positions"]} >= {"3:3", "3:4"}
+    rows = zuno("history", "3:3", "--csv", *there).out.splitlines()
+    head, *told = [row.split(",") for row in rows]
+    assert {row[head.index("position")] for row in told} == {"3:3"}
 
 
 def test_sums_count_both(zuno: CommandLine, there: tuple[str, ...]) -> None:
@@ -109,7 +177,7 @@ def test_sums_count_both(zuno: CommandLine, there: tuple[str, ...]) -> None:
     moved = zuno("what-if", "ETH", "-10", *there, "--json").data
     assert len(moved["positions"]) == listed["found"]
     earned = zuno("earned", *there, "--json").data
-    assert {one.split()[0] for one in earned["missing"]} >= {"3:3", "3:4", "3:5", "3:6"}
+    assert not [one for one in earned["missing"] if one.startswith("3:")]
     drill = zuno("exit-drill", *there)
     assert "4 positions of v3 were not tried." in drill.words
 
@@ -126,7 +194,7 @@ def test_alerts_name_the_protocol_and_thresholds_find_it(
     alerts: list[dict[str, Any]] = zuno("alerts", *there, "--json").data["alerts"]
     mine = [one for one in alerts if one["positionId"] == "3:4"]
     assert [one["kind"] for one in mine] == ["out_of_range"]
-    assert all(one["nextCommand"].endswith("inspect 3:4") for one in mine)
+    assert all(one["nextCommand"].endswith("recommend 3:4") for one in mine)
     assert not [one for one in alerts if one["positionId"] == "4"]
     assert "The loss of" not in polled.words + polled.out
 
@@ -144,12 +212,12 @@ def _with_positions() -> list[Command]:
 @pytest.mark.pure
 def test_no_command_takes_a_position_of_v3_unless_it_says_so() -> None:
     network = network_named("base")
-    taking = {command.name for command in _with_positions() if command.takes_v3}
-    assert taking == ANSWER
+    taking = {command.name for command in registry().commands if command.takes_v3}
+    assert taking == {*READS}
     for command in _with_positions():
         names = {argument.value_name for argument in flat(command.intent.arguments)}
         asked = _OfSeveral() if "token_ids" in names else _OfOne()
-        if command.name in ANSWER:
+        if command.name in READS:
             refuse_v3(command, asked, network)
             continue
         with pytest.raises(
@@ -193,11 +261,20 @@ async def test_the_desk_shows_both_and_refuses_what_is_for_v4(
         await desk.ask(Inspect(-4))
         detail = await desk.until(DetailReady)
         assert detail.view.title.startswith("3:4 WETH/USDC 0.05%")
-        for intent in (ClosePosition((-4,)), Recommend(-4)):
-            place = len(desk.heard)
-            await desk.ask(intent)
-            said = await desk.until(Said, since=place)
-            assert said.words.startswith("3:4 is a Uniswap v3 position")
+        assert [told.view for told in desk.heard if isinstance(told, DetailReady)]
+        place = len(desk.heard)
+        await desk.ask(ClosePosition((-4,)))
+        said = await desk.until(Said, since=place)
+        assert said.words.startswith("`close` is for v4 yet: 3:4 is read and watched here.")
+        await desk.ask(Recommend(-4))
+        shown = await desk.until(PlanChanged, lambda told: told.view is not None)
+        assert shown.view is not None
+        assert shown.view.token_id == -4
+        assert shown.view.reasons[-1] == carry_out(-4, network_named("devnet"))
+        place = len(desk.heard)
+        await desk.ask(Approve())
+        said = await desk.until(Said, since=place)
+        assert said.words == carry_out(-4, network_named("devnet"))
 
 
 @pytest.mark.pure

@@ -167,6 +167,17 @@ POSITIONS = PositionsView(
     glance=GLANCE,
 )
 
+BOTH_PROTOCOLS = replace(
+    POSITIONS,
+    rows=(
+        *POSITIONS.rows,
+        position(-12, "WETH/USDC", "0.05%", progress=0.61, value="$7,400.30"),
+        position(-948_213, "WETH/USDC", "0.3%", "out of range", -0.2, "$1,204.00"),
+    ),
+    total="$102,725.18",
+    found="8 of 8 found",
+)
+
 ALERTS = AlertsView(
     rows=(
         AlertRow(

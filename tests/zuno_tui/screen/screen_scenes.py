@@ -12,6 +12,7 @@ from tests.zuno_tui.screen.scenes import (
     APPLIED,
     APPROVAL,
     APPROVED,
+    BOTH_PROTOCOLS,
     BUSY,
     DEBATE,
     MORNING,
@@ -92,6 +93,7 @@ SCENES: dict[str, tuple[tuple[Event, ...], tuple[str, ...]]] = {
     "first second": ((), ()),
     "morning": (MORNING, ()),
     "without a plan": (MORNING[:3], ()),
+    "both protocols": ((*MORNING[:3], PositionsChanged(BOTH_PROTOCOLS)), ("1", *"jjjjjj")),
     "cursor elsewhere": (MORNING, ("j",)),
     "alerts": (MORNING, ("2", "j")),
     "debate": (

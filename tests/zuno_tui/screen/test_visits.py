@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from textual.events import Key
 from textual.widgets import Input
 
@@ -60,6 +61,17 @@ async def test_a_position_leads_to_a_debate_or_to_the_prompt() -> None:
         await pilot.press("c")
         assert pilot.app.screen.query_one(PromptPane).value == "collect 7"
         assert link.intents == [Recommend(7)]
+
+
+async def test_a_position_of_v3_is_argued_about_and_nothing_else() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test(size=(120, 36)) as pilot:
+        await play(pilot, DetailReady(replace(DETAIL, token_id=-7)))
+        await pilot.press("c", "x", "p", "o")
+        assert len(pilot.app.screen_stack) == 2
+        await pilot.press("r")
+        assert link.intents == [Recommend(-7)]
+        assert pilot.app.screen.query_one(PromptPane).value == ""
 
 
 async def test_a_position_told_again_is_drawn_anew_and_opens_no_second_screen() -> None:

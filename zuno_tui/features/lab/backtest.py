@@ -21,9 +21,9 @@ from agents.numbers.profiles import RiskProfile
 from chain.base.quantity import Unknown
 from chain.base.table_file import TableError
 from chain.base.units import DAY
-from chain.history.events import FeeTerms
+from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
-from chain.survey.discovery import PoolSurvey, SurveyedPool, discover_pools
+from chain.survey.discovery import PoolSurvey, SurveyedPool, SurveyPlan, discover_pools
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.charts.drawing import ChartError
 from zuno_tui.present.answer import CommandAnswer
@@ -255,11 +255,12 @@ async def backtest_of_pool(
             sources.store,
             clock=sources.clock,
             coingecko=sources.coingecko,
+            plan=SurveyPlan(v3=True),
         )
         pool = _named_pool(survey, named)
         pair = pair_of(sources.network, pool.token0, pool.token1, pool.state.sqrt_price_x96)
         units = _units(survey, pair, options)
-        terms = FeeTerms(pool.key.fee, pool.state.protocol_fee, pool.key.tick_spacing)
+        terms = fee_terms(pool.state)
         hours = await read_hours(
             sources.client,
             sources.network,

@@ -12,7 +12,7 @@ from agents.numbers.edges import TickRange
 from agents.numbers.outlook import Stake
 from agents.scorecard.scoring import KeptOrClosed, kept_or_closed, price_course, price_of
 from chain.base.units import DAY, HOUR, time_text
-from chain.history.events import FeeTerms
+from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.overview import tokens_at
@@ -107,7 +107,7 @@ async def _judged(sources: Sources, number: int, closed: ClosedRange, head: Bloc
     states = pool_states([key], words)
     if not states:
         return None
-    terms = FeeTerms(key.fee, states[0].protocol_fee, key.tick_spacing)
+    terms = fee_terms(states[0])
     hours = await read_hours(
         sources.client,
         network,

@@ -235,6 +235,8 @@ def next_step(plan: PlanView) -> str:
             if signs
             else "approved, but nothing here can sign"
         )
+    if plan.token_id is not None and is_v3(plan.token_id):
+        return "v3: carry it out in Uniswap's page"
     if any(option.recommended and option.candidate is None for option in plan.options):
         return "keep it: nothing to sign"
     return "a: approve it" if plan.options else ""
@@ -375,7 +377,8 @@ class PlanPane(VerticalScroll, can_focus=True):
             case "option" | "about" | "whole":
                 return view is not None and bool(view.options)
             case "take":
-                return self.option is not None and view is not None and view.result is None
+                takes = view is not None and view.result is None and not is_v3(view.token_id or 0)
+                return self.option is not None and takes
             case _:
                 return super().check_action(action, parameters)
 
@@ -448,8 +451,6 @@ def elsewhere(plan: PlanView | None, selected: int | None) -> str:
     if plan.result is not None and plan.result.new_token_id == selected:
         return ""
     about = f"Plan for {position_label(plan.token_id)}."
-    if is_v3(selected):
-        return about
     return f"{about} You are on {position_label(selected)}: press r for its own plan."
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.content import Content
 from textual.message import Message
 
-from chain.positions.reference import is_v3, position_label
+from chain.positions.reference import position_label
 from zuno_tui.present.charts import WIDTH as GAUGE_WIDTH
 from zuno_tui.present.charts import range_gauge, sparkline
 from zuno_tui.present.views import GlanceView, PositionRow, PositionsView, Standing
@@ -224,7 +224,7 @@ def _row(row: PositionRow, gauge: int, *, stale: bool) -> Row:
         Cell(_known(row.fee_apr), "dim" if row.standing == "out of range" else "plain"),
         Cell(_known(row.against_holding), row.against_holding_tone),
         Cell(_known(row.net_a_day), _tone_of(row.net_a_day)),
-        Cell(_trend(row.chart.prices) if row.chart else _no_trend(row), "dim"),
+        Cell(_trend(row.chart.prices) if row.chart else "…", "dim"),
         Cell(row.price),
         Cell(f"{row.low} – {row.high}", "dim"),
         Cell(", ".join(row.notes), "warn"),
@@ -233,11 +233,6 @@ def _row(row: PositionRow, gauge: int, *, stale: bool) -> Row:
 
 
 @lru_cache(maxsize=1024)
-def _no_trend(row: PositionRow) -> str:
-    """Not read yet, or never: the swaps of v3 pools are not."""
-    return "–" if is_v3(row.token_id) else "…"
-
-
 def _trend(prices: tuple[float, ...]) -> str:
     """Many positions are of one pool, whose past stays the same from read to read."""
     return sparkline(prices, _TREND) or "…"

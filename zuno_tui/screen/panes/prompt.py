@@ -14,7 +14,7 @@ from textual.widgets.input import Selection
 
 from chain.base.clean_text import DROP
 from chain.base.redaction import looks_secret
-from chain.positions.reference import is_v3
+from chain.positions.reference import position_name
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
 from zuno_tui.screen.keys import PROMPT
@@ -93,8 +93,8 @@ class PromptPane(Input):
         """While nothing is typed, an example that would work: with a position that is there."""
         self.placeholder = (
             _PLACEHOLDER
-            if token_id is None or is_v3(token_id)
-            else _WITH_EXAMPLE.format(token_id=token_id)
+            if token_id is None
+            else _WITH_EXAMPLE.format(token_id=position_name(token_id))
         )
 
     def offer(self, phrase: str) -> None:

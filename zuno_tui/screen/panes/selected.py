@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.containers import VerticalScroll
 from textual.content import Content
 
-from chain.positions.reference import is_v3, position_label
+from chain.positions.reference import position_label
 from zuno_tui.present.charts import book_chart, price_chart, wide_gauge
 from zuno_tui.screen.panes.frame import frame, heading, literal, pane_title
 from zuno_tui.screen.panes.text import PlainText, drawn
@@ -72,12 +72,6 @@ class SelectedPane(VerticalScroll, can_focus=False):
         words.update(Content("\n").join(selected_lines(row, size, self._by_hour)))
 
 
-def _next(row: PositionRow) -> str:
-    """Nobody gives advice on what is of v3."""
-    words = _NEXT[row.standing]
-    return words.replace(f" {_ADVICE}", "") if is_v3(row.token_id) else words
-
-
 def selected_lines(
     row: PositionRow, size: Size, by_hour: Sequence[tuple[float, float, float]] = ()
 ) -> Iterator[Content]:
@@ -91,7 +85,7 @@ def selected_lines(
         Content.assemble(("price now ", "$quiet"), literal(row.price, "bold")),
         Content(""),
         *_facts(row, size.width),
-        literal(_next(row), "$quiet"),
+        literal(_NEXT[row.standing], "$quiet"),
     ]
     yield from above
     height = size.height - len(above) - 1

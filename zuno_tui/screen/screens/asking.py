@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 from textual.screen import Screen
 from textual.widgets import Input
 
-from chain.positions.reference import position_name
+from chain.positions.reference import is_v3, position_name
 from zuno_tui.desk.events import PhraseProposed, Said
 from zuno_tui.prompt.phrase_error import Misunderstood
 from zuno_tui.screen.panes.alerts import AlertsPane
@@ -302,10 +302,13 @@ class Asking(Screen[None]):
         match action:
             case "prompt":
                 possible = not isinstance(self.focused, Input)
-            case "recommend" | "collect" | "range":
+            case "recommend" | "range":
                 possible = self.context.selected is not None
+            case "collect":
+                possible = self.context.selected is not None and not is_v3(self.context.selected)
             case "approve":
-                options = () if plan is None or plan.result is not None else plan.options
+                done = plan is None or plan.result is not None or is_v3(plan.token_id or 0)
+                options = () if plan is None or done else plan.options
                 possible = any(one.recommended and one.candidate is not None for one in options)
             case "market":
                 possible = self.told.status.market is not None

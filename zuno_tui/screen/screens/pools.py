@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     TableColumn("POOL", 0, 24),
-    TableColumn("FEE", 1, 13, right=True),
-    TableColumn("PRICE", 2, 14, right=True),
-    TableColumn("LIQUIDITY", 3, 16, right=True),
-    TableColumn("PAYS 7 D", 4, 12, right=True),
-    TableColumn("HOOK", 5, 40, grows=True),
-    TableColumn("ID", 6, 12),
+    TableColumn("", 1, 2),
+    TableColumn("FEE", 2, 13, right=True),
+    TableColumn("PRICE", 3, 14, right=True),
+    TableColumn("LIQUIDITY", 4, 16, right=True),
+    TableColumn("FEES 7 D", 7, 14, right=True),
+    TableColumn("PAYS 7 D", 5, 12, right=True),
+    TableColumn("HOOK", 6, 40, grows=True),
+    TableColumn("ID", 8, 12),
 )
 _ID_CELLS = 12
 
@@ -99,7 +101,7 @@ class PoolsScreen(SubScreen):
 
 
 def _searched(pool: PoolRow) -> str:
-    return f"{pool.pair} {pool.fee} {pool.hook} {pool.pool_id}".lower()
+    return f"{pool.pair} {pool.protocol} {pool.fee} {pool.hook} {pool.pool_id}".lower()
 
 
 def _row(pool: PoolRow) -> Row:
@@ -107,9 +109,11 @@ def _row(pool: PoolRow) -> Row:
         pool.pool_id,
         (
             Cell(pool.pair, "strong"),
+            Cell(pool.protocol, "dim"),
             Cell(pool.fee),
             Cell(pool.price),
             Cell(pool.liquidity),
+            Cell(pool.fees),
             Cell(pool.pays),
             Cell(pool.hook, "warn" if pool.hook else "dim"),
             Cell(pool.pool_id[:_ID_CELLS], "dim"),

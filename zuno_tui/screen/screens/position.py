@@ -10,7 +10,7 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 
 from chain.base.units import DAY
-from chain.positions.reference import position_name
+from chain.positions.reference import is_v3, position_name
 from zuno_tui.catalog.intents import ChooseRange, Recommend
 from zuno_tui.desk.events import DetailReady, Event
 from zuno_tui.present.charts import (
@@ -98,8 +98,10 @@ class PositionScreen(SubScreen):
                 return False
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Of somebody else's position there is nothing to do."""
+        """Of somebody else's position there is nothing to do, of v3 nothing to sign."""
         if self._view.owned_by and action in ("recommend", "range", "offer"):
+            return False
+        if action == "offer" and is_v3(self._view.token_id):
             return False
         return super().check_action(action, parameters)
 

@@ -1,0 +1,91 @@
+"""What the contract of a Uniswap v3 pool is asked, and what it answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.contracts import abi
+from chain.contracts.abi import AbiError
+from chain.math.fees import ProtocolFee
+from chain.pools.state import PoolState
+from chain.rpc.multicall import Call, CallOutcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chain.contracts.networks import Address
+    from chain.contracts.v3_pool import V3PoolKey
+
+_SLOT0_TYPES = ("uint160", "int24", "uint16", "uint16", "uint16", "uint8", "bool")
+TICK_TYPES = (
+    *("uint128", "int128", "uint256", "uint256"),
+    *("int56", "uint160", "uint32", "bool"),
+)
+
+
+class V3Slot0(Struct, frozen=True):
+    sqrt_price_x96: int
+    tick: int
+    protocol_parts: tuple[int, int]
+    """One in so many units of a fee is the protocol's, for token0 and token1; 0 for none."""
+
+    def protocol_fee(self, fee: int) -> ProtocolFee:
+        """In pips of the input, where in v3 it is a part of the fee."""
+        return ProtocolFee(*(fee // part if part else 0 for part in self.protocol_parts))
+
+
+def pool_call(pool: Address, signature: str, *values: object) -> Call:
+    return Call(pool, abi.encode_call(signature, *values))
+
+
+def mark_calls(pool: Address) -> tuple[Call, ...]:
+    """The price and what all liquidity was ever paid."""
+    asked = ("slot0()", "feeGrowthGlobal0X128()", "feeGrowthGlobal1X128()")
+    return tuple(pool_call(pool, signature) for signature in asked)
+
+
+def state_calls(pool: Address) -> tuple[Call, Call]:
+    return pool_call(pool, "slot0()"), pool_call(pool, "liquidity()")
+
+
+def v3_state(key: V3PoolKey, outcomes: Sequence[CallOutcome]) -> PoolState | None:
+    """By the outcomes of `state_calls`; None where there is no such pool, or nobody opened it."""
+    if not is_there(outcomes[0]):
+        return None
+    slot0, liquidity = decode_slot0(outcomes[0]), decode_number("uint128", outcomes[1])
+    if not slot0.sqrt_price_x96:
+        return None
+    protocol = slot0.protocol_fee(key.fee)
+    providers = key.fee - max(protocol)
+    return PoolState(
+        key, key.pool_id, slot0.sqrt_price_x96, slot0.tick, providers, protocol, liquidity
+    )
+
+
+def is_there(outcome: CallOutcome) -> bool:
+    """Whether a contract answered: a call to an address without code says nothing, and succeeds."""
+    return not outcome.success or bool(outcome.data)
+
+
+def decode_slot0(outcome: CallOutcome) -> V3Slot0:
+    price, tick, _, _, _, protocol, _ = abi.decode(_SLOT0_TYPES, told_by(outcome))
+    return V3Slot0(price, tick, (protocol % 16, protocol >> 4))
+
+
+def decode_tick_net(outcome: CallOutcome) -> int:
+    """The liquidity that a tick adds when it is crossed upwards."""
+    _, net, *_ = abi.decode(TICK_TYPES, told_by(outcome))
+    return int(net)
+
+
+def decode_number(kind: str, outcome: CallOutcome) -> int:
+    (number,) = abi.decode((kind,), told_by(outcome))
+    return int(number)
+
+
+def told_by(outcome: CallOutcome) -> bytes:
+    if not outcome.success:
+        raise AbiError("A contract of Uniswap v3 refused a question it answers for every position.")
+    return outcome.data
