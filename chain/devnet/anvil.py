@@ -37,7 +37,9 @@ _START_SECONDS = 30.0
 _STOP_SECONDS = 5.0
 _SAID_MOST = 60
 """Lines of the node's own words that are kept, to explain why it ended."""
-_END_WITH_US = 'read _; kill -9 "$1"'
+_END_WITH_US = 'read _; kill -9 "$1"; rm -rf "$2"'
+_MOST_STATES = 4_000
+"""Of past blocks, beyond those in memory: about 170 KB each, for as long as the node runs."""
 _QEMU = "qemu-x86_64-static"
 _QEMU_LIBRARIES = "/usr/x86_64-linux-gnu"
 
@@ -151,15 +153,26 @@ def running_anvil(
     """A node on loopback for as long as the block lasts, at this port or at a free one."""
     program = find_anvil(environment)
     command = [*program.command, "--host", HOST, "--port", str(port), "--hardfork", HARDFORK]
+    with tempfile.TemporaryDirectory(prefix="zuno-anvil-", ignore_cleanup_errors=True) as states:
+        # Left to itself it writes the states of past blocks below the home, and leaves them there.
+        command += ["--cache-path", states, "--max-persisted-states", str(_MOST_STATES)]
+        with _started([*command, *arguments], program, Path(states), start_seconds) as anvil:
+            yield anvil
+
+
+@contextmanager
+def _started(
+    command: Sequence[str], program: AnvilProgram, states: Path, start_seconds: float
+) -> Iterator[Anvil]:
     try:
         process = Popen(  # noqa: S603 - our own program and arguments
-            [*command, *arguments], stdin=DEVNULL, stdout=PIPE, stderr=STDOUT
+            command, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT
         )
     except OSError as error:
         raise AnvilError(
             f"Anvil ({program.origin}) cannot be started: {error.strerror}."
         ) from error
-    with _ends_with_us(process.pid), process:
+    with _ends_with_us(process.pid, states), process:
         try:
             said: list[str] = []
             found = _heard_port(process, said, start_seconds)
@@ -173,9 +186,9 @@ def running_anvil(
 
 
 @contextmanager
-def _ends_with_us(pid: int) -> Iterator[None]:
+def _ends_with_us(pid: int, states: Path) -> Iterator[None]:
     """A shell that kills the node when our end of its pipe closes, as it does when we die."""
-    shell = ["/bin/sh", "-c", _END_WITH_US, "sh", str(pid)]
+    shell = ["/bin/sh", "-c", _END_WITH_US, "sh", str(pid), str(states)]
     with Popen(shell, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True) as guard:  # noqa: S603
         try:
             yield

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import tempfile
 import threading
 from typing import TYPE_CHECKING
 
@@ -149,6 +150,26 @@ def test_a_node_answers_in_order_and_says_why_it_refuses() -> None:
         assert node.has_ended_within(10)
         with pytest.raises(NodeError, match="does not answer"):
             client.ask("eth_chainId")
+
+
+def test_states_of_past_blocks_go_with_the_node_and_never_below_the_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, scratch = tmp_path / "home", tmp_path / "scratch"
+    for folder in (home, scratch):
+        folder.mkdir()
+    found = str(find_anvil(os.environ).command[-1])
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    with (
+        running_anvil(("--accounts", "0"), environment={"ZUNO_ANVIL": found}) as node,
+        NodeClient(node.url) as client,
+    ):
+        client.ask_all([("evm_mine", ())] * 600)
+        assert list(scratch.glob("zuno-anvil-*/*/*.json"))
+        assert client.ask_number("eth_getBalance", "0x" + "11" * 20, "0x1") == 0
+    assert list(scratch.iterdir()) == []
+    assert list(home.rglob("*.json")) == []
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,12 @@ def wait_until_gone(pids: Iterable[int]) -> None:
         time.sleep(0.01)
 
 
+def _states_folder(pid: int) -> Path:
+    """Where the node keeps the states of past blocks."""
+    words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    return Path(words[words.index(b"--cache-path") + 1].decode())
+
+
 @contextmanager
 def driver(folder: Path, *, cache: Path | None = None) -> Iterator[Driver]:
     arguments = devnet_arguments(seed=SEED, world="small")
@@ -106,9 +112,12 @@ def test_a_killed_driver_takes_the_node_along(tmp_path: Path, times: int) -> Non
             children = chain.children()
             assert set(children) == {"anvil", "sh"}
             assert int(node_rpc.ask(url, "eth_chainId"), 16) == 31337
+            states = _states_folder(children["anvil"])
+            assert states.is_dir()
             chain.process.kill()
             assert chain.process.ended(PATIENCE) == -signal.SIGKILL
             wait_until_gone(children.values())
+            assert not states.exists()
 
 
 @pytest.mark.parametrize("times", [A_FEW, pytest.param(MANY, marks=pytest.mark.soak)])
