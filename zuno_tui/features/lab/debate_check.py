@@ -134,7 +134,7 @@ def report_lines(
     debates = max(1, check.debates)
     yield (
         f"{check.debates} debates with the model: {check.tokens:,} tokens, "
-        f"{_money(check.nano_usd)}, {check.seconds:.1f} s; each {check.tokens / debates:,.0f} "
+        f"{money(check.nano_usd)}, {check.seconds:.1f} s; each {check.tokens / debates:,.0f} "
         f"tokens and {check.seconds / debates:.1f} s"
     )
     yield f"{check.situations} by the rules: no tokens, {check.rules_seconds:.1f} s"
@@ -194,7 +194,7 @@ def _row(one: CheckedSituation, store: Store) -> tuple[str, ...]:
         ", ".join(sides) or "–",
         f"{sum(run.tokens for run in one.runs):,}",
         f"{sum(run.seconds for run in one.runs):.1f}",
-        _money(None if None in costs else sum(cost or 0 for cost in costs)),
+        money(None if None in costs else sum(cost or 0 for cost in costs)),
     )
 
 
@@ -245,7 +245,7 @@ def _share_json(share: CountedShare) -> Json:
     return {"count": share.count, "of": share.of, "part": share.part}
 
 
-def _money(nano_usd: int | None) -> str:
+def money(nano_usd: int | None) -> str:
     return "cost unknown" if nano_usd is None else f"${nano_usd / NANO:.4f}"
 
 
@@ -267,17 +267,22 @@ class DebateCheckOptions(Struct, frozen=True):
     """A folder instead of the home's."""
 
 
-class _Usable(Struct, frozen=True):
+class UsableRecord(Struct, frozen=True):
     path: Path
     record: Record
     chain_id: int
 
 
-async def checked_debates(session: Session, asked: DebateCheckOptions) -> CommandAnswer:
+async def model_settings(session: Session) -> DebateSettings:
+    """With the keys of the models; an error where none is set."""
     settings = chosen_settings(session)
     if settings.model is None:
         raise SettingsError(_NO_MODEL)
-    settings = replace(settings, model=await with_keys(settings.model))
+    return replace(settings, model=await with_keys(settings.model))
+
+
+async def checked_debates(session: Session, asked: DebateCheckOptions) -> CommandAnswer:
+    settings = await model_settings(session)
     usable, skipped = _chosen(session, asked)
     if not usable:
         folder = asked.records or session.home.records
@@ -298,14 +303,13 @@ async def checked_debates(session: Session, asked: DebateCheckOptions) -> Comman
 
 def _chosen(
     session: Session, asked: DebateCheckOptions
-) -> tuple[list[_Usable], tuple[SkippedRecord, ...]]:
+) -> tuple[list[UsableRecord], tuple[SkippedRecord, ...]]:
     """The latest records that can be argued about, and why others cannot."""
-    usable: list[_Usable] = []
+    usable: list[UsableRecord] = []
     skipped: list[SkippedRecord] = []
-    for path in _paths(session, asked):
+    for found in usable_records(session, asked):
         if len(usable) == asked.situations:
             break
-        found = _usable(path)
         if isinstance(found, SkippedRecord):
             skipped.append(found)
         else:
@@ -313,9 +317,17 @@ def _chosen(
     return usable, tuple(skipped)
 
 
+def usable_records(
+    session: Session, asked: DebateCheckOptions
+) -> Iterator[UsableRecord | SkippedRecord]:
+    """Each record that was asked for, the newest first, or why it cannot be argued about."""
+    return (_usable(path) for path in _paths(session, asked))
+
+
 def _paths(session: Session, asked: DebateCheckOptions) -> Iterator[Path]:
     if asked.record is not None:
-        yield record_path(session, asked.record)
+        here = None if asked.records is None else asked.records / f"{asked.record}.jsonl"
+        yield here if here and here.is_file() else record_path(session, asked.record)
         return
     folder = asked.records or session.home.records
     if asked.records is not None and not folder.is_dir():
@@ -324,7 +336,7 @@ def _paths(session: Session, asked: DebateCheckOptions) -> Iterator[Path]:
     yield from sorted(found, key=lambda path: (path.stat().st_mtime, path.name), reverse=True)
 
 
-def _usable(path: Path) -> _Usable | SkippedRecord:
+def _usable(path: Path) -> UsableRecord | SkippedRecord:
     try:
         record = read_record(path)
         seen = recorded_context(record)
@@ -337,11 +349,11 @@ def _usable(path: Path) -> _Usable | SkippedRecord:
         return SkippedRecord(path.name, "it is of another flow")
     if seen is None:
         return SkippedRecord(path.name, "it ended before anything was observed")
-    return _Usable(path, record, seen.chain_id)
+    return UsableRecord(path, record, seen.chain_id)
 
 
 async def _checked(
-    session: Session, settings: DebateSettings, store: Store, one: _Usable, times: int
+    session: Session, settings: DebateSettings, store: Store, one: UsableRecord, times: int
 ) -> CheckedSituation:
     record = one.record
     recorded = _recorded_plan(record)
