@@ -10,7 +10,7 @@ from msgspec import Struct
 from agents.numbers.advice import WIDE_HALF_WIDTH
 from agents.numbers.edges import TICK_LOG, TickRange
 from agents.numbers.fees import diluted
-from agents.numbers.outlook import Stake, share_of_way
+from agents.numbers.outlook import Stake, loss_along, share_of_way
 from agents.numbers.shapes import Shape, snapped_range
 from agents.scorecard.score import (
     AdviceKind,
@@ -170,16 +170,9 @@ def earned_fees(course: PriceCourse, stake: Stake | None, in_pool: Stake | None)
 
 def lost_to_arbitrage(course: PriceCourse, stake: Stake | None) -> float:
     """In units of currency1, hour by hour: what holding the hour's tokens would have kept."""
-    if stake is None:
+    if stake is None or not course.hours:
         return 0.0
-    lower, upper = _roots(stake.ticks)
-    lost = 0.0
-    for hour in course.hours:
-        begin, end = (min(max(root, lower), upper) for root in (hour.start, hour.close))
-        held0 = 1 / begin - 1 / upper
-        kept = held0 * hour.close**2 + begin - lower
-        lost += kept - (1 / end - 1 / upper) * hour.close**2 - (end - lower)
-    return lost * stake.liquidity
+    return loss_along([course.hours[0].start, *(hour.close for hour in course.hours)], stake)
 
 
 def worth_at_end(course: PriceCourse, option: PlanOption, in_pool: Stake | None) -> float | None:
