@@ -1,19 +1,23 @@
-"""`zuno pools`: the pools between the network's known tokens, the most valuable first."""
+"""`zuno pools`: the pools between the network's known tokens, those that paid the most first."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.lp.advice_words import edge_figure
-from agents.numbers.advice import week_edge
+from agents.numbers.advice import edge_of
 from agents.numbers.rounding import significant
+from agents.scorecard.pool_days import PoolDayStore, PoolWindow, RankKey, days_of
 from chain.base.quantity import Quantity, Unknown
 from chain.base.units import DAY
 from chain.contracts.hooks import Danger
 from chain.history.events import FeeTerms
+from chain.history.fee_rate import HourSums, hour_sums
 from chain.history.hour_reader import HourMemory, read_hours
+from chain.history.volatility import WEEK
 from chain.prices.price import WorthUnit
 from chain.rpc.errors import RpcError
 from chain.survey.discovery import PoolSurvey, SurveyedPool, SurveyPlan, discover_pools
@@ -21,7 +25,7 @@ from chain.tokens.pair import pair_of
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.position import price_fields
-from zuno_tui.present.words import UNKNOWN, fee_text, number, worth
+from zuno_tui.present.words import UNKNOWN, fee_text, number, percent, worth
 
 if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolId
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from chain.positions.overview import Sources
     from chain.positions.snapshot import PoolSnapshot
     from zuno_tui.app.session import Session
+    from zuno_tui.catalog.intents import ListPools
 
 
 READ_SECONDS = 8 * DAY
@@ -36,12 +41,17 @@ READ_SECONDS = 8 * DAY
 UNREAD = Unknown("its swaps of the week were not read yet")
 
 
-async def read_edges(
-    sources: Sources, states: Iterable[PoolState | PoolSnapshot], *, unread: bool
-) -> dict[PoolId, Quantity[float]]:
+async def read_weeks(
+    sources: Sources,
+    states: Iterable[PoolState | PoolSnapshot],
+    *,
+    unread: bool,
+    depths: Mapping[PoolId, float] = MappingProxyType({}),
+) -> dict[PoolId, Quantity[HourSums]]:
     """By pool; those whose swaps nobody has read so far only where `unread` asks for them.
 
-    A busy pool's first week is long to read, so a list of pools does not begin it unasked.
+    A busy pool's first week is long to read, so a list of pools does not begin it unasked. The
+    whole days of what was read are kept, for rankings to be scored by.
     """
     memory = HourMemory(sources.store, sources.network, sources.clock)
     terms = {
@@ -57,7 +67,17 @@ async def read_edges(
         )
     except RpcError as error:
         return dict.fromkeys(terms, Unknown(error.sentence))
-    return {pool: week_edge(read[pool]) if pool in read else UNREAD for pool in terms}
+    kept = PoolDayStore(sources.store, sources.network.chain_id, sources.clock)
+    for pool, hours in read.items():
+        kept.keep(pool, days_of(hours, depths.get(pool)))
+    return {pool: hour_sums(read[pool], WEEK) if pool in read else UNREAD for pool in terms}
+
+
+async def read_edges(
+    sources: Sources, states: Iterable[PoolState | PoolSnapshot], *, unread: bool
+) -> dict[PoolId, Quantity[float]]:
+    weeks = await read_weeks(sources, states, unread=unread)
+    return {pool: edge_of(week) for pool, week in weeks.items()}
 
 
 _COLUMNS = (
@@ -66,15 +86,15 @@ _COLUMNS = (
     OutputColumn("PRICE", "right"),
     OutputColumn("DEPTH ±2%", "right"),
     OutputColumn("PAYS 7 D", "right"),
+    OutputColumn("FEES 7 D", "right"),
+    OutputColumn("VOLATILITY 7 D", "right"),
     OutputColumn("HOOK"),
     OutputColumn("POOL ID"),
 )
 
 
-async def surveyed_pools(
-    session: Session, token: str | None, *, refresh: bool, pays: bool
-) -> CommandAnswer:
-    plan = SurveyPlan(most_age=0.0) if refresh else SurveyPlan()
+async def surveyed_pools(session: Session, asked: ListPools) -> CommandAnswer:
+    plan = SurveyPlan(most_age=0.0) if asked.refresh else SurveyPlan()
     async with session.sources() as sources:
         survey = await discover_pools(
             sources.client,
@@ -84,16 +104,77 @@ async def surveyed_pools(
             coingecko=sources.coingecko,
             plan=plan,
         )
-        pools = [pool for pool in survey.pools if _holds(pool, token)]
-        edges = await read_edges(sources, (pool.state for pool in pools), unread=pays)
-    rows = [(*pool_words(survey, pool, edges), f"{pool.state.pool_id[:10]}…") for pool in pools]
-    unread = UNREAD in edges.values()
+        pools = [pool for pool in survey.pools if _holds(pool, asked.token)]
+        depths = {
+            pool.state.pool_id: depth
+            for pool in pools
+            if (depth := number(pool.depth_usd)) is not None
+        }
+        states = [pool.state for pool in pools]
+        weeks = await read_weeks(sources, states, unread=asked.pays, depths=depths)
+    pools = ranked_pools(pools, weeks, RankKey(asked.by))
+    edges = {pool: edge_of(week) for pool, week in weeks.items()}
+    rows = [
+        (
+            *told[:-1],
+            *_week_words(weeks[pool.state.pool_id]),
+            told.hook,
+            f"{pool.state.pool_id[:10]}…",
+        )
+        for pool in pools
+        for told in (pool_words(survey, pool, edges),)
+    ]
+    unread = UNREAD in weeks.values()
+    known = sum(not isinstance(week, Unknown) for week in weeks.values())
     return CommandAnswer(
-        heading=_headline(survey, len(pools)),
+        heading=(*_headline(survey, len(pools)), *_order_words(RankKey(asked.by), known)),
         lines=tuple(table(_COLUMNS, rows)) if rows else (),
         remarks=(_UNREAD_WORDS,) if unread else (),
-        document=_document(survey, pools, edges),
+        document=_document(survey, pools, weeks),
     )
+
+
+def ranked_pools(
+    pools: Sequence[SurveyedPool], weeks: Mapping[PoolId, Quantity[HourSums]], key: RankKey
+) -> list[SurveyedPool]:
+    """By this figure of the last seven days; those of which it is unknown by depth, behind."""
+
+    def place(pool: SurveyedPool) -> tuple[bool, float]:
+        week, depth = weeks[pool.state.pool_id], number(pool.depth_usd)
+        value = depth if key is RankKey.DEPTH else None
+        if not isinstance(week, Unknown):
+            value = key.of(_window(week.value, depth))
+        return value is None, 0.0 if value is None else -value
+
+    return sorted(pools, key=place)
+
+
+def _window(week: HourSums, depth: float | None = None) -> PoolWindow:
+    days = max(1, round(week.seconds / DAY))
+    return PoolWindow(week.fee_rate, week.squared_returns, days, depth)
+
+
+def _order_words(key: RankKey, known: int) -> tuple[str, ...]:
+    if key is RankKey.DEPTH or not known:
+        return ()
+    return (
+        f"Ranked by {_KEY_WORDS[key]}, where known; how well that foretold the days that followed: "
+        "zuno scorecard",
+    )
+
+
+_KEY_WORDS = {
+    RankKey.PAYS: "what they paid over their risk in the last 7 days",
+    RankKey.FEES: "fees for each dollar of full-range worth in the last 7 days",
+    RankKey.CALM: "the lowest volatility of the last 7 days",
+}
+
+
+def _week_words(week: Quantity[HourSums]) -> tuple[str, str]:
+    if isinstance(week, Unknown):
+        return (_NOT_READ if week is UNREAD else UNKNOWN,) * 2
+    told = _window(week.value)
+    return percent(told.fee_rate), percent(told.volatility)
 
 
 def _holds(pool: SurveyedPool, symbol: str | None) -> bool:
@@ -149,16 +230,17 @@ def pool_words(
 def _pays(edge: Quantity[float]) -> str:
     """What it paid over its risk in seven days."""
     if isinstance(edge, Unknown):
-        return "–" if edge is UNREAD else UNKNOWN
+        return _NOT_READ if edge is UNREAD else UNKNOWN
     return edge_figure(edge.value)
 
 
+_NOT_READ = "–"
 _UNREAD_WORDS = "What a pool pays is known once its swaps were read: zuno pools --pays"
 _HOOK_WORDS = {Danger.NONE: "harmless", Danger.CAUTION: "caution", Danger.DANGEROUS: "dangerous"}
 
 
 def _document(
-    survey: PoolSurvey, pools: list[SurveyedPool], edges: Mapping[PoolId, Quantity[float]]
+    survey: PoolSurvey, pools: list[SurveyedPool], weeks: Mapping[PoolId, Quantity[HourSums]]
 ) -> Json:
     return {
         "network": survey.network.name,
@@ -167,12 +249,13 @@ def _document(
         "found": survey.found,
         "listedAt": survey.listed_at,
         "complete": survey.coverage.complete,
-        "pools": [_pool_document(survey, pool, edges[pool.state.pool_id]) for pool in pools],
+        "pools": [_pool_document(survey, pool, weeks[pool.state.pool_id]) for pool in pools],
     }
 
 
-def _pool_document(survey: PoolSurvey, pool: SurveyedPool, edge: Quantity[float]) -> Json:
-    state = pool.state
+def _pool_document(survey: PoolSurvey, pool: SurveyedPool, week: Quantity[HourSums]) -> Json:
+    state, edge = pool.state, edge_of(week)
+    told = None if isinstance(week, Unknown) else _window(week.value)
     pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
     return {
         "poolId": state.pool_id,
@@ -196,4 +279,6 @@ def _pool_document(survey: PoolSurvey, pool: SurveyedPool, edge: Quantity[float]
         **price_fields(pair, state.sqrt_price_x96),
         "depthUsd": number(pool.depth_usd),
         "edge7d": None if isinstance(edge, Unknown) else significant(edge.value),
+        "feeRate7d": None if told is None else significant(told.fee_rate),
+        "volatility7d": None if told is None else significant(told.volatility),
     }

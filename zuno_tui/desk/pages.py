@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Literal
 from msgspec.structs import replace
 
 from agents.lp.payloads import summarise
+from agents.numbers.advice import edge_of
+from agents.scorecard.pool_days import RankKey
 from chain.base.home import write_atomically
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.resume import ResumeChoice, StepSituation
 from chain.survey.discovery import SurveyedPool, discover_pools
 from zuno_tui.app.outbox import resolve_half_done
-from zuno_tui.app.pools import PoolWords, pool_words, read_edges
+from zuno_tui.app.pools import PoolWords, pool_words, ranked_pools, read_weeks
 from zuno_tui.app.replay import record_path, replayed
 from zuno_tui.desk.cleaning import clean_line
 from zuno_tui.desk.debates import turn_view
@@ -111,8 +113,10 @@ class Pools:
             clock=sources.clock,
             coingecko=sources.coingecko,
         )
-        edges = await read_edges(sources, (pool.state for pool in survey.pools), unread=False)
-        rows = tuple(_row(pool, pool_words(survey, pool, edges)) for pool in survey.pools)
+        weeks = await read_weeks(sources, (pool.state for pool in survey.pools), unread=False)
+        edges = {pool: edge_of(week) for pool, week in weeks.items()}
+        pools = ranked_pools(survey.pools, weeks, RankKey.PAYS)
+        rows = tuple(_row(pool, pool_words(survey, pool, edges)) for pool in pools)
         self._desk_context.tell(PoolsReady(rows))
 
 
