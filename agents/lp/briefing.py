@@ -44,6 +44,7 @@ from agents.numbers.shapes import (
     no_swap_shape,
 )
 from chain.base.units import GWEI
+from chain.contracts.hooks import hook_passport
 from chain.math.ticks import sqrt_price_at_tick
 
 if TYPE_CHECKING:
@@ -232,6 +233,14 @@ def describe_memory(brief: Brief, context: Context, memory: DeskMemory) -> None:
         brief.say(f"Advised {brief.number(ago, Unit.HOURS)} ago: {advice.choice}, {done}.")
     for record in memory.advice_records:
         brief.say(_record(brief, record))
+    if memory.headlines:
+        brief.say("What feeds wrote of late that names a token of the pool; nobody checked it:")
+    for headline in memory.headlines:
+        brief.say(f"  {brief.quote(headline)}")
+    if memory.hook_code:
+        brief.say("Parts of the source of the pool's hook, with its numbers struck:")
+    for part in memory.hook_code:
+        brief.say(f"  {brief.quote(part)}")
 
 
 def _left(brief: Brief, context: MarketContext) -> str:
@@ -498,6 +507,10 @@ def _pool(brief: Brief, observed: ObservedPool) -> None:
         f"fee {brief.number(pool.lp_fee / 1_000_000, Unit.FRACTION)}; "
         f"hook danger {pool.hook_danger}."
     )
+    # By its address alone, in words of ours: what a pool's facts say of it may be anybody's.
+    passport = hook_passport(pool.hooks, pool.fee)
+    if passport.present:
+        brief.say(f"By its address the hook may do this: {' '.join(passport.sentences)}")
     brief.say(
         f"Regime {observed.regime.value}. Volatility a day "
         f"{brief.number(market.sigma, Unit.FRACTION)}"
