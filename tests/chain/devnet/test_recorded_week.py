@@ -35,6 +35,8 @@ UNCOMPARED = {
     "uncollected",
     "orders",
     "protocol",
+    "feeRate7d",
+    "volatility7d",
 }
 """A time of the machine and what another node makes differently, which were not recorded; a day,
 which is measured over closed hours since; and what is told besides by now."""
