@@ -7,13 +7,10 @@ from functools import lru_cache
 from math import sqrt
 from statistics import fmean, stdev
 
-import numpy as np
 from msgspec import Struct
 
-from agents.backtest.report import DRAWS, SEED, DollarInterval
 from agents.lp.propose import candidates_of, shapes_by_rules
 from agents.scorecard.arms import (
-    FEWEST_WEEKS,
     Arm,
     ArmAnswer,
     ChosenForm,
@@ -25,6 +22,7 @@ from agents.scorecard.arms import (
     taken_of,
 )
 from agents.scorecard.debate_check import CountedShare
+from agents.scorecard.weeks import FEWEST_WEEKS, WeekInterval, by_week
 
 _OTHERS = 8
 """Other situations whose choice is tried in one."""
@@ -36,10 +34,10 @@ class ArmScore(Struct, frozen=True):
     """How one arm did over the situations that every arm finished; None is unknown."""
 
     arm: Arm
-    over_rules: DollarInterval | None
-    skill: DollarInterval | None
-    as_said: DollarInterval | None
-    brier: DollarInterval | None
+    over_rules: WeekInterval | None
+    skill: WeekInterval | None
+    as_said: WeekInterval | None
+    brier: WeekInterval | None
     flips: CountedShare
     false_numbers: CountedShare
     calls: int
@@ -96,25 +94,6 @@ def smallest_effect(situations: Sequence[Situation]) -> float | None:
     if len(differences) < FEWEST_WEEKS:
         return None
     return _FOUR_TIMES_IN_FIVE * stdev(differences) / sqrt(len(differences))
-
-
-def by_week(values: Sequence[float | None], weeks: Sequence[int]) -> DollarInterval | None:
-    """The mean and its interval, weeks drawn whole; None where nothing is known."""
-    known = [(week, value) for week, value in zip(weeks, values, strict=True) if value is not None]
-    if not known:
-        return None
-    mean = fmean(value for _, value in known)
-    groups: dict[int, list[float]] = {}
-    for week, value in known:
-        groups.setdefault(week, []).append(value)
-    if len(groups) < FEWEST_WEEKS:
-        return DollarInterval(mean, None, None)
-    sums = np.array([sum(several) for several in groups.values()])
-    counts = np.array([len(several) for several in groups.values()])
-    drawn = np.random.default_rng(SEED).integers(0, len(groups), (DRAWS, len(groups)))
-    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
-    low, high = np.percentile(means, (2.5, 97.5))
-    return DollarInterval(mean, float(low), float(high))
 
 
 _Answered = tuple[Situation, list[ArmAnswer]]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agents.backtest.report import DRAWS, SEED, TOLD_PER
+from agents.backtest.report import TOLD_PER
 from agents.lp.advice_words import option_letter
 from agents.lp.briefing import ALONE, AloneReply, brief_of
 from agents.lp.conclude import eligible, rules_alone
@@ -35,6 +35,7 @@ from agents.numbers.edges import TickRange, price_tick
 from agents.numbers.outlook import Stake
 from agents.numbers.shapes import MAX_CENTER_OFFSET_TICKS, bounded_multiplier
 from agents.scorecard.scoring import PriceCourse, earned_fees, lost_to_arbitrage, price_course
+from agents.scorecard.weeks import DRAWS, FEWEST_WEEKS, SEED
 from chain.base.units import DAY
 from chain.math.liquidity import LiquidityError
 
@@ -54,8 +55,6 @@ if TYPE_CHECKING:
     Context = MarketContext | CreateContext
 
 _WEEK = 7 * DAY
-FEWEST_WEEKS = 4
-"""Situations of one week share one market: with fewer of them no interval is given."""
 _MOST_CALLS = 9
 _ITS_OWN_FAULT = frozenset(
     (Unavailability.MALFORMED, Unavailability.INVALID, Unavailability.REFUSED)

@@ -91,21 +91,16 @@ class PoolDayStore:
         self._clock = clock
 
     def keep(self, pool_id: PoolId, days: Sequence[PoolDay]) -> None:
-        if not days:
+        """What is new of these; a day's depth is that of the first look after it."""
+        key = f"{self._chain_id}/{pool_id}"
+        if _merged(self._store.get(_NAMESPACE, key), days) is None:
             return
 
-        def merged(stored: object | None) -> object:
-            kept = read_as(_KeptDays, stored)
-            if stored is not None and (kept is None or kept.version != VERSION):
-                return stored
-            by_day = {one.day: one for one in (kept.days if kept else ())}
-            for one in days:
-                before = by_day.get(one.day)
-                by_day[one.day] = one if one.depth_usd is not None or before is None else before
-            latest = tuple(by_day[day] for day in sorted(by_day)[-_MOST_DAYS:])
-            return to_builtins(_KeptDays(VERSION, latest))
+        def made(stored: object | None) -> object:
+            merged = _merged(stored, days)
+            return stored if merged is None else to_builtins(merged)
 
-        self._store.change(_NAMESPACE, f"{self._chain_id}/{pool_id}", merged, now=self._clock())
+        self._store.change(_NAMESPACE, key, made, now=self._clock())
 
     def days(self) -> dict[PoolId, tuple[PoolDay, ...]]:
         found = {}
@@ -115,6 +110,22 @@ class PoolDayStore:
             if chain == str(self._chain_id) and kept is not None and kept.version == VERSION:
                 found[pool_id] = kept.days
         return found
+
+
+def _merged(stored: object | None, days: Sequence[PoolDay]) -> _KeptDays | None:
+    """What is to be kept from now on; None where that is what is kept already."""
+    kept = read_as(_KeptDays, stored)
+    if stored is not None and (kept is None or kept.version != VERSION):
+        return None
+    by_day = {one.day: one for one in (kept.days if kept else ())}
+    news = [one for one in days if _is_news(by_day.get(one.day), one)]
+    by_day |= {one.day: one for one in news}
+    latest = tuple(by_day[day] for day in sorted(by_day)[-_MOST_DAYS:])
+    return _KeptDays(VERSION, latest) if news else None
+
+
+def _is_news(before: PoolDay | None, one: PoolDay) -> bool:
+    return before is None or (before.depth_usd is None and one.depth_usd is not None)
 
 
 def days_of(hours: PoolHours, depth_usd: float | None = None) -> tuple[PoolDay, ...]:

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.scorecard.arm_scores import by_week
-from agents.scorecard.arms import FEWEST_WEEKS
 from agents.scorecard.pool_days import PoolDay, RankKey, window
+from agents.scorecard.weeks import FEWEST_WEEKS, WeekInterval, by_week
 from chain.base.units import DAY
 
 if TYPE_CHECKING:
-    from agents.backtest.report import DollarInterval
     from chain.contracts.pool_key import PoolId
 
 RANKED_BY_DAYS = 7
@@ -33,7 +31,7 @@ class RankingScore(Struct, frozen=True):
     """Of which no two look at the same days."""
     pools: tuple[int, int]
     """In the smallest and the largest of them."""
-    correlation: DollarInterval | None
+    correlation: WeekInterval | None
     """Of ranks: 1 is the same order, −1 the opposite; None with too few rankings for a claim."""
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from msgspec.structs import replace
 
-from agents.backtest.report import DollarInterval
 from agents.bus.record import MemorySink, RecordWriter, running_versions
 from agents.bus.transport import Ambient
 from agents.lp.briefing import AloneReply, CriticReply, ScoutReply, StrategistReply
@@ -19,7 +18,7 @@ from agents.model.budget import Spent
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.numbers.edges import TickRange
 from agents.numbers.outlook import Stake
-from agents.scorecard.arm_scores import arms_report, by_week, smallest_effect
+from agents.scorecard.arm_scores import arms_report, smallest_effect
 from agents.scorecard.arms import (
     Arm,
     ArmAnswer,
@@ -37,6 +36,7 @@ from agents.scorecard.arms import (
     taken_of,
 )
 from agents.scorecard.scoring import amounts_of, lost_to_arbitrage, worth1
+from agents.scorecard.weeks import WeekInterval, by_week
 from chain.base.redaction import Redactor
 from chain.base.units import DAY, HOUR
 from chain.history.hours import HourRow
@@ -164,7 +164,7 @@ def writer(one: Situation) -> RecordWriter:
 
 
 TERMS = DebateTerms(writer, Ambient(lambda: 0.0, lambda: "id"))
-SITUATIONS = [situation(number) for number in range(20)]
+SITUATIONS = [situation(number) for number in range(14)]
 
 
 async def asked(
@@ -189,7 +189,7 @@ async def test_a_fake_of_known_skill_is_found_and_one_without_is_not() -> None:
     found = arms_report(SITUATIONS, ARMS, 1, await asked(SITUATIONS, ARMS, open_with(1.0)))
     rules, *skilled = found.scores
     assert (found.situations, found.weeks) == (len(SITUATIONS),) * 2
-    assert rules.skill == rules.over_rules == DollarInterval(0, 0, 0)
+    assert rules.skill == rules.over_rules == WeekInterval(0, 0, 0)
     effect = smallest_effect(SITUATIONS)
     assert effect is not None
     for score in skilled:

@@ -56,6 +56,9 @@ def test_looking_again_fills_gaps_and_forgets_nothing() -> None:
         kept.keep("0xa", [first])
         kept.keep("0xa", [PoolDay(MIDNIGHT, 1.0, 2.0), PoolDay(MIDNIGHT + 2 * DAY, 4.0, 5.0)])
         kept.keep("0xb", [])
+        later = PoolDayStore(store, 1, lambda: 9.0)
+        later.keep("0xa", [PoolDay(MIDNIGHT, 1.0, 2.0, 7.0)])
+        assert store.written_at("pool days", "1/0xa") == 0.0
         assert kept.days() == {"0xa": (first, PoolDay(MIDNIGHT + 2 * DAY, 4.0, 5.0))}
         assert PoolDayStore(store, 2, lambda: 0.0).days() == {}
 

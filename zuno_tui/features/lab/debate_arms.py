@@ -65,11 +65,11 @@ from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
-    from agents.backtest.report import DollarInterval
     from agents.lp.facts import CreateContext, ObservedPool
     from agents.model.budget import Spent
     from agents.model.interface import Model
     from agents.scorecard.debate_check import CountedShare
+    from agents.scorecard.weeks import WeekInterval
     from chain.base.store import Store
     from chain.history.hours import HourRow
     from chain.positions.overview import Sources
@@ -387,7 +387,7 @@ def _row(score: ArmScore) -> list[str]:
     ]
 
 
-def _dollars(found: DollarInterval | None) -> str:
+def _dollars(found: WeekInterval | None) -> str:
     if found is None:
         return UNKNOWN
     if found.low is None or found.high is None:
@@ -400,7 +400,7 @@ def _share(share: CountedShare) -> str:
 
 
 def _score_document(score: ArmScore) -> Json:
-    def interval(found: DollarInterval | None) -> Json:
+    def interval(found: WeekInterval | None) -> Json:
         return None if found is None else {"mean": found.mean, "low": found.low, "high": found.high}
 
     return {
