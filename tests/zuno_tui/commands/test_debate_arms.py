@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
+from agents.scorecard.arms import Arm, ArmAnswer, ChosenForm, TakenRange
 from chain.base.strict_json import canonical, digest
 from chain.base.units import DAY
 from chain.devnet.world.pools import POOLS
@@ -18,6 +19,7 @@ from tests.chain.moves import Moves
 from tests.fakes.model_endpoint import says
 from tests.fakes.model_in_a_thread import model_in_a_thread
 from zuno_tui.cli import main
+from zuno_tui.features.lab.debate_arms import ArmsOptions, over_budget
 from zuno_tui.present.exit_codes import DONE, FAILED, USAGE
 
 if TYPE_CHECKING:
@@ -117,3 +119,29 @@ def test_arms_nobody_knows_are_refused(zuno: Zuno) -> None:
         with pytest.raises(SystemExit) as ended:
             zuno("debate-check", "--arms", wrong)
         assert ended.value.code == USAGE
+
+
+def answered_for(tokens: int, nano_usd: int | None) -> ArmAnswer:
+    taken = TakenRange("hold", "0xpool", None, None, "0", 0.0)
+    form = ChosenForm("hold")
+    return ArmAnswer("req", Arm.ONE, 0, taken, taken, form, None, tokens=tokens, nano_usd=nano_usd)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "nano_usd", "answers", "words"),
+    [
+        (1_000, None, [], ""),
+        (1_000, None, [(300, 5), (400, 5)], "700 of 1,000 tokens are used"),
+        (1_200, None, [(300, 5), (400, 5)], ""),
+        (10**6, 14, [(300, 5), (400, 5)], "$0.0000 of $0.0000 are spent"),
+        (10**6, 15, [(300, 5), (400, 5)], ""),
+        (10**6, 15, [(300, None)], "price is unknown"),
+    ],
+)
+def test_a_run_stops_before_the_next_answer_could_pass_its_budget(
+    tokens: int, nano_usd: int | None, answers: list[tuple[int, int | None]], words: str
+) -> None:
+    options = ArmsOptions((Arm.RULES, Arm.ONE), 1, 7, tokens, nano_usd)
+    stop = over_budget([answered_for(*one) for one in answers], options)
+    assert bool(stop) is bool(words)
+    assert words in stop

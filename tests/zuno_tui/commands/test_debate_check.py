@@ -170,6 +170,15 @@ def test_where_the_rule_decides_first_no_model_is_asked_and_none_is_called_silen
     assert (told["settled"]["count"], told["silent"]["of"], told["tokens"]) == (1, 0, 0)
 
 
+def test_a_record_is_looked_for_in_the_folder_that_is_named(zuno: Zuno, tmp_path: Path) -> None:
+    recorded(tmp_path / "elsewhere", "theirs", market_context("outside"))
+    with model_in_a_thread(says(honest, size=SIZE)) as environment:
+        place = ("--records", str(tmp_path / "elsewhere"))
+        code, told, words = zuno("theirs", *place, "--times", "1", **environment)
+    assert code == DONE, words
+    assert [one["requestId"] for one in told["situations"]] == ["theirs"]
+
+
 def test_a_model_that_never_answers_decides_nothing(zuno: Zuno, home: Home) -> None:
     recorded(home.records, "first", market_context("outside"))
 
