@@ -30,7 +30,7 @@ _FOUR_TIMES_IN_FIVE = 2.8
 """An effect of so many standard errors is found with 80 % probability at the 5 % level."""
 
 
-class ArmScore(Struct, frozen=True):
+class ArmScore(Struct, frozen=True, rename="camel"):
     """How one arm did over the situations that every arm finished; None is unknown."""
 
     arm: Arm
@@ -40,7 +40,7 @@ class ArmScore(Struct, frozen=True):
     brier: WeekInterval | None
     flips: CountedShare
     false_numbers: CountedShare
-    calls: int
+    questions: int
     silences: int
     tokens: int
     nano_usd: int | None
@@ -121,7 +121,7 @@ def _scored(arm: Arm, pairs: Sequence[_Answered]) -> ArmScore:
         false_numbers=CountedShare(
             sum(answer.false_numbers for answer in each), sum(answer.numbers for answer in each)
         ),
-        calls=sum(answer.calls for answer in each),
+        questions=sum(answer.calls for answer in each),
         silences=sum(answer.silences for answer in each),
         tokens=sum(answer.tokens for answer in each),
         nano_usd=None if None in costs else sum(cost or 0 for cost in costs),

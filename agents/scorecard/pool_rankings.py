@@ -22,11 +22,11 @@ FEWEST_RANKINGS = FEWEST_WEEKS
 _FEWEST_POOLS = 3
 
 
-class RankingScore(Struct, frozen=True):
+class RankingScore(Struct, frozen=True, rename="camel"):
     """How rankings by one figure of 7 days went with what pools paid over the next days."""
 
-    key: RankKey
-    days: int
+    by: RankKey
+    next_days: int
     rankings: int
     """Of which no two look at the same days."""
     pools: tuple[int, int]

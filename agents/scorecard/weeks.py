@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import fmean
-from typing import NamedTuple
+
+from msgspec import Struct
 
 FEWEST_WEEKS = 4
 """With fewer of them no interval is given."""
@@ -12,7 +13,7 @@ DRAWS = 1000
 SEED = 0
 
 
-class WeekInterval(NamedTuple):
+class WeekInterval(Struct, frozen=True):
     mean: float
     low: float | None
     high: float | None

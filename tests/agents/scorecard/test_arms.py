@@ -269,10 +269,10 @@ def test_any_range_can_be_judged_and_told_by_its_form() -> None:
 
 def test_weeks_are_drawn_whole_and_a_few_of_them_give_no_interval() -> None:
     few = by_week([1.0, 2.0, None, 3.0], [1, 1, 2, 3])
-    assert few == (2.0, None, None)
+    assert few == WeekInterval(2.0, None, None)
     assert by_week([None], [1]) is None
     alike = by_week([5.0] * 8, range(8))
-    assert alike == (5.0, 5.0, 5.0)
+    assert alike == WeekInterval(5.0, 5.0, 5.0)
     # Eight values of one week are one piece of evidence, however often it is counted.
     many = by_week([9.0] * 8 + [-1.0] * 5, [0] * 8 + [1, 2, 3, 4, 5])
     assert many is not None

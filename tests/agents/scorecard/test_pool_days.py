@@ -90,7 +90,7 @@ def made_days(pools: int, days: int, lasting: float, seed: int = 1) -> dict[str,
 
 
 def scored(days: dict[str, list[PoolDay]], key: RankKey, after: int) -> float | None:
-    score = next(one for one in ranking_scores(days) if (one.key, one.days) == (key, after))
+    score = next(one for one in ranking_scores(days) if (one.by, one.next_days) == (key, after))
     return None if score.correlation is None else score.correlation.mean
 
 
@@ -101,7 +101,7 @@ def test_a_ranking_that_lasts_is_found_and_one_that_does_not_is_near_nothing() -
     # All were as calm and as deep: such a ranking orders nothing.
     assert scored(lasting, RankKey.CALM, 7) is None
     passing = ranking_scores(made_days(8, 700, 0.0))[0]
-    assert (passing.key, passing.days, passing.pools) == (RankKey.PAYS, 7, (8, 8))
+    assert (passing.by, passing.next_days, passing.pools) == (RankKey.PAYS, 7, (8, 8))
     assert passing.correlation is not None
     assert passing.correlation.low is not None
     assert passing.correlation.high is not None

@@ -354,7 +354,7 @@ def arm_document(report: ArmsReport, run: ArmsRun) -> Json:
         "situations": report.situations,
         "weeks": report.weeks,
         "smallestEffectUsd": run.protocol["smallestEffectUsd"],
-        "arms": {score.arm.value: _score_document(score) for score in report.scores},
+        "arms": {score.arm.value: to_builtins(score) for score in report.scores},
     }
 
 
@@ -381,7 +381,7 @@ def _row(score: ArmScore) -> list[str]:
         UNKNOWN if brier is None else f"{brier.mean:.3f}",
         _share(score.flips),
         _share(score.false_numbers),
-        f"{score.calls:,}",
+        f"{score.questions:,}",
         f"{score.tokens:,}",
         money(score.nano_usd),
     ]
@@ -397,21 +397,3 @@ def _dollars(found: WeekInterval | None) -> str:
 
 def _share(share: CountedShare) -> str:
     return "–" if share.part is None else f"{percent(share.part)} of {share.of}"
-
-
-def _score_document(score: ArmScore) -> Json:
-    def interval(found: WeekInterval | None) -> Json:
-        return None if found is None else {"mean": found.mean, "low": found.low, "high": found.high}
-
-    return {
-        "overRules": interval(score.over_rules),
-        "skill": interval(score.skill),
-        "asSaid": interval(score.as_said),
-        "brier": interval(score.brier),
-        "flips": {"count": score.flips.count, "of": score.flips.of},
-        "falseNumbers": {"count": score.false_numbers.count, "of": score.false_numbers.of},
-        "questions": score.calls,
-        "silences": score.silences,
-        "tokens": score.tokens,
-        "nanoUsd": score.nano_usd,
-    }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import to_builtins
+
 from agents.bus.plan_store import PlanStore
 from agents.scorecard.judging import (
     Judged,
@@ -338,7 +340,7 @@ def ranking_lines(scores: Sequence[RankingScore], days: int) -> Iterator[str]:
         return
     yield ""
     for days_after in NEXT_DAYS:
-        alike = [score for score in scores if score.days == days_after]
+        alike = [score for score in scores if score.next_days == days_after]
         told = [score for score in alike if score.correlation is not None]
         for score in told:
             yield _ranking_line(score)
@@ -356,29 +358,10 @@ def _ranking_line(score: RankingScore) -> str:
     ends = "" if found.low is None else f" [{found.low:+.2f}, {found.high:+.2f}]"
     many = str(most) if fewest == most else f"{fewest} to {most}"
     return (
-        f"pools ranked by {score.key.value} of 7 days against what they paid over the next "
-        f"{score.days}: rank correlation {found.mean:+.2f}{ends}, {score.rankings} rankings of "
-        f"{many} pools"
+        f"pools ranked by {score.by.value} of 7 days against what they paid over the next "
+        f"{score.next_days}: rank correlation {found.mean:+.2f}{ends}, "
+        f"{score.rankings} rankings of {many} pools"
     )
-
-
-def _rankings_document(scores: Sequence[RankingScore]) -> Json:
-    return [
-        {
-            "by": score.key.value,
-            "nextDays": score.days,
-            "rankings": score.rankings,
-            "pools": list(score.pools),
-            "correlation": None
-            if score.correlation is None
-            else {
-                "mean": score.correlation.mean,
-                "low": score.correlation.low,
-                "high": score.correlation.high,
-            },
-        }
-        for score in scores
-    ]
 
 
 _NO_PLAN = "No plan was made here yet, so there is nothing to judge. Ask for one: zuno recommend ID"
@@ -391,7 +374,7 @@ async def scored_plans(session: Session) -> CommandAnswer:
     rankings = ranking_scores(by_pool)
     days = max(map(len, by_pool.values()), default=0)
     ranked = tuple(ranking_lines(rankings, days))
-    more = {"poolDays": days, "poolRankings": _rankings_document(rankings)}
+    more = {"poolDays": days, "poolRankings": to_builtins(rankings)}
     if (
         not past.plans
         and not past.skipped
@@ -401,7 +384,8 @@ async def scored_plans(session: Session) -> CommandAnswer:
         empty = ScoredPlans(
             session.network.name, session.network.chain_id, _nothing(), (), frozenset()
         )
-        return CommandAnswer(lines=(_NO_PLAN, *ranked), document=scorecard_document(empty) | more)
+        document = scorecard_document(empty) | more
+        return CommandAnswer(lines=(_NO_PLAN, *ranked), document=document)
     async with session.sources() as sources:
         judged, failure = await _judged(session, sources, past)
         besides = [] if failure else [await score(session, sources) for score in beside]
@@ -419,7 +403,7 @@ async def scored_plans(session: Session) -> CommandAnswer:
     return CommandAnswer(
         heading=(f"{session.network.title} · what became of the plans made here",),
         lines=(*scorecard_lines(scored), *(line for one in besides for line in one.lines), *ranked),
-        document=scorecard_document(scored) | {one.name: one.document for one in besides} | more,
+        document=scorecard_document(scored) | more | {one.name: one.document for one in besides},
         remarks=remarks,
         code=DONE if failure is None else NETWORK,
     )
