@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from agents.bus.record import MemorySink, RecordWriter, running_versions
 from agents.bus.transport import Ambient
 from agents.lp.briefing import AloneReply, CriticReply, ScoutReply, StrategistReply
-from agents.lp.payloads import FlowStart
+from agents.lp.payloads import CRITIC, FlowStart
 from agents.model.budget import Spent
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.numbers.edges import TickRange
@@ -29,6 +29,7 @@ from agents.scorecard.arms import (
     DebateTerms,
     Situation,
     TakenRange,
+    alone_brief,
     answered,
     form_of,
     guarded,
@@ -216,6 +217,69 @@ async def test_vote_and_self_use_no_more_than_the_debate_and_noise_asks_as_often
         assert answers[arm].calls >= 2
         assert answers[arm].tokens <= debate.tokens
     assert answers[Arm.RULES].calls == answers[Arm.RULES].tokens == 0
+
+
+class Scripted(Foreseer):
+    """Says what it is given, one reply after the other, and remembers what it was asked."""
+
+    def __init__(self, replies: Sequence[tuple[str, float, float]]) -> None:
+        super().__init__(SITUATIONS[0], 0.0, "")
+        self.asked: list[tuple[Role, str]] = []
+        self._replies = iter(replies)
+
+    async def ask(
+        self, role: Role, prompt: ModelPrompt, schema: type[Reply], on_prose: Callable[[str], None]
+    ) -> Answer[Reply]:
+        self.asked.append((role, prompt.user))
+        if schema is not AloneReply:
+            return await super().ask(role, prompt, schema, on_prose)
+        self.tokens += 100
+        choice, width, chance = next(self._replies)
+        words = f"I choose to {choice} and say why at some length."
+        body = {"rationale": words, "choice": choice, "widthMultiplier": width, "staysDay": chance}
+        value = schema.model_validate(body)
+        usage = Usage(1, 1, estimated=False)
+        return Answer(value, usage, value.model_dump_json(by_alias=True), "fake")
+
+    def open(self) -> OpenModel:
+        @asynccontextmanager
+        async def opened(_: Situation) -> AsyncIterator[tuple[Model, Callable[[], Spent]]]:
+            yield self, lambda: Spent(self.tokens, 0, 0)
+
+        return opened
+
+
+async def test_most_voices_win_and_the_last_thought_of_one_who_looks_again() -> None:
+    replies = [("move", 1.0, 0.2), ("hold", 1.0, 0.9), ("move", 3.0, 0.1), ("move", 2.0, 0.4)]
+    one = SITUATIONS[0]
+    vote, again = Scripted(replies), Scripted(replies)
+    question = ArmQuestion(Arm.VOTE, 0, one, SITUATIONS[1], 400)
+    voted = await answered(question, vote.open(), TERMS)
+    assert voted.form == ChosenForm("move", 2.0)
+    assert voted.chance == pytest.approx(0.4)
+    assert (voted.calls, voted.tokens, voted.nano_usd) == (4, 400, 0)
+    looked = await answered(question._replace(arm=Arm.SELF), again.open(), TERMS)
+    assert looked.form == ChosenForm("move", 2.0)
+    assert looked.chance == pytest.approx(0.4)
+    assert [prompt.count("You answered before") for _, prompt in again.asked] == [0, 1, 1, 1]
+    assert "«I choose to hold and say why" in again.asked[2][1]
+
+
+async def test_noise_asks_the_critic_alone_about_another_situation() -> None:
+    one, other = SITUATIONS[0], SITUATIONS[1]
+    heard = {}
+    for arm in (Arm.DEBATE, Arm.NOISE):
+        model = Scripted(())
+        await answered(ArmQuestion(arm, 0, one, other, 0), model.open(), TERMS)
+        heard[arm] = model.asked
+    own = alone_brief(one.context).lines
+    unrelated = next(line for line in alone_brief(other.context).lines if line not in own)
+    for (role, debate), (same, noise) in zip(heard[Arm.DEBATE], heard[Arm.NOISE], strict=False):
+        assert role == same
+        assert (debate == noise) is (role != CRITIC)
+        if role == CRITIC:
+            assert unrelated in noise
+            break
 
 
 async def test_an_unreached_model_is_no_answer_and_a_bad_reply_is_the_rules() -> None:
