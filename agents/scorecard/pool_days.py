@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 VERSION = 1
 _MOST_DAYS = 800
 _NAMESPACE = "pool days"
+_LOOKS = "pool days look"
 
 
 class PoolDay(Struct, frozen=True, array_like=True):
@@ -102,6 +103,11 @@ class PoolDayStore:
 
         self._store.change(_NAMESPACE, key, made, now=self._clock())
 
+    def looked(self) -> None:
+        """Pools were looked at now, whoever did."""
+        now = self._clock()
+        self._store.put(_LOOKS, str(self._chain_id), now, now=now)
+
     def days(self) -> dict[PoolId, tuple[PoolDay, ...]]:
         found = {}
         for key, value in self._store.items(_NAMESPACE).items():
@@ -110,6 +116,16 @@ class PoolDayStore:
             if chain == str(self._chain_id) and kept is not None and kept.version == VERSION:
                 found[pool_id] = kept.days
         return found
+
+
+def chains_to_look_at(store: Store, now: float) -> tuple[int, ...]:
+    """Networks whose pools somebody has looked at, and nobody for a day."""
+    looks = store.items(_LOOKS).items()
+    return tuple(
+        int(chain)
+        for chain, time in looks
+        if isinstance(time, int | float) and abs(now - time) > DAY and chain.isdigit()
+    )
 
 
 def _merged(stored: object | None, days: Sequence[PoolDay]) -> _KeptDays | None:

@@ -70,7 +70,19 @@ async def read_weeks(
     kept = PoolDayStore(sources.store, sources.network.chain_id, sources.clock)
     for pool, hours in read.items():
         kept.keep(pool, days_of(hours, depths.get(pool)))
+    if read:
+        kept.looked()
     return {pool: hour_sums(read[pool], WEEK) if pool in read else UNREAD for pool in terms}
+
+
+async def read_surveyed(
+    sources: Sources, pools: Sequence[SurveyedPool], *, unread: bool
+) -> dict[PoolId, Quantity[HourSums]]:
+    """The weeks of these pools, their depth kept beside them."""
+    found = {pool.state.pool_id: number(pool.depth_usd) for pool in pools}
+    depths = {pool: depth for pool, depth in found.items() if depth is not None}
+    states = [pool.state for pool in pools]
+    return await read_weeks(sources, states, unread=unread, depths=depths)
 
 
 async def read_edges(
@@ -105,13 +117,7 @@ async def surveyed_pools(session: Session, asked: ListPools) -> CommandAnswer:
             plan=plan,
         )
         pools = [pool for pool in survey.pools if _holds(pool, asked.token)]
-        depths = {
-            pool.state.pool_id: depth
-            for pool in pools
-            if (depth := number(pool.depth_usd)) is not None
-        }
-        states = [pool.state for pool in pools]
-        weeks = await read_weeks(sources, states, unread=asked.pays, depths=depths)
+        weeks = await read_surveyed(sources, pools, unread=asked.pays)
     pools = ranked_pools(pools, weeks, RankKey(asked.by))
     edges = {pool: edge_of(week) for pool, week in weeks.items()}
     rows = [

@@ -18,7 +18,7 @@ from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.resume import ResumeChoice, StepSituation
 from chain.survey.discovery import SurveyedPool, discover_pools
 from zuno_tui.app.outbox import resolve_half_done
-from zuno_tui.app.pools import PoolWords, pool_words, ranked_pools, read_weeks
+from zuno_tui.app.pools import PoolWords, pool_words, ranked_pools, read_surveyed
 from zuno_tui.app.replay import record_path, replayed
 from zuno_tui.desk.cleaning import clean_line
 from zuno_tui.desk.debates import turn_view
@@ -113,7 +113,7 @@ class Pools:
             clock=sources.clock,
             coingecko=sources.coingecko,
         )
-        weeks = await read_weeks(sources, (pool.state for pool in survey.pools), unread=False)
+        weeks = await read_surveyed(sources, survey.pools, unread=False)
         edges = {pool: edge_of(week) for pool, week in weeks.items()}
         pools = ranked_pools(survey.pools, weeks, RankKey.PAYS)
         rows = tuple(_row(pool, pool_words(survey, pool, edges)) for pool in pools)
