@@ -17,21 +17,18 @@ from agents.bus.replay import Record, RecordBrokenError, read_record
 from agents.bus.run import Listener
 from agents.bus.transport import Ambient
 from agents.lp.debate import LP_FLOW, debate_start, hold_debate
-from agents.lp.payloads import PlanReady, summarise
+from agents.lp.payloads import summarise
 from agents.lp.services import RecordedEyes, recorded_context
 from agents.model.budget import NANO
 from agents.model.speaking import SILENCE
 from agents.scorecard.debate_check import (
-    BetterSide,
     CheckedSituation,
     CountedShare,
     DebateCheck,
     DebateRun,
     PlanDecision,
-    better_side,
     debate_check,
 )
-from agents.scorecard.score import ScoreStore
 from chain.base.errors import error_kind
 from chain.base.redaction import Redactor
 from chain.base.units import UNKNOWN, percent
@@ -96,7 +93,7 @@ def _replies(lines: Sequence[bytes]) -> list[bool]:
     ]
 
 
-_COLUMNS = ("record", "about", "the rules", "with the model", "right", "tokens", "seconds", "cost")
+_COLUMNS = ("record", "about", "the rules", "with the model", "tokens", "seconds", "cost")
 
 
 class SkippedRecord(NamedTuple):
@@ -126,10 +123,6 @@ def report_lines(
     yield (
         f"flips, asked again about the same facts: {_share(check.flipped)}; "
         f"to another range: {_share(check.flipped_range)}{again}"
-    )
-    yield (
-        f"who was right where they differ: model {check.better[BetterSide.MODEL]}, rules "
-        f"{check.better[BetterSide.RULES]}, not known {check.better[BetterSide.UNKNOWN]}"
     )
     debates = max(1, check.debates)
     yield (
@@ -172,7 +165,6 @@ def check_document(
         "flipsOfTheRange": _share_json(check.flipped_range),
         "settled": _share_json(check.settled),
         "silent": _share_json(check.silent),
-        "right": dict(check.better),
         "debates": check.debates,
         "tokens": check.tokens,
         "usd": _usd(check.nano_usd),
@@ -184,14 +176,12 @@ def check_document(
 
 def _row(one: CheckedSituation, store: Store) -> tuple[str, ...]:
     decided = dict.fromkeys(decision_words(run.plan, store) for run in one.spoken)
-    sides = dict.fromkeys(better_side(one, run).value for run in one.spoken)
     costs = [run.nano_usd for run in one.runs]
     return (
         one.request_id,
         one.subject,
         decision_words(one.rules.plan, store),
         "; ".join(decided) or ("no answer" if any(run.questions for run in one.runs) else "–"),
-        ", ".join(sides) or "–",
         f"{sum(run.tokens for run in one.runs):,}",
         f"{sum(run.seconds for run in one.runs):.1f}",
         money(None if None in costs else sum(cost or 0 for cost in costs)),
@@ -203,8 +193,6 @@ def _situation(one: CheckedSituation) -> Json:
         "requestId": one.request_id,
         "about": one.subject,
         "rules": _decision(one.rules.decision),
-        "recordedPlan": None if one.recorded is None else one.recorded.plan_id,
-        "judgedAfterDays": None if one.score is None else one.score.days,
         "runs": [_run(one, run) for run in one.runs],
     }
 
@@ -213,7 +201,6 @@ def _run(one: CheckedSituation, run: DebateRun) -> Json:
     return {
         "decision": _decision(run.decision),
         "agrees": run.decision == one.rules.decision if run.answers else None,
-        "right": better_side(one, run).value if run.answers else None,
         "questions": run.questions,
         "answers": run.answers,
         "silences": list(run.silences),
@@ -356,7 +343,6 @@ async def _checked(
     session: Session, settings: DebateSettings, store: Store, one: UsableRecord, times: int
 ) -> CheckedSituation:
     record = one.record
-    recorded = _recorded_plan(record)
     rules = await argue_again(record, settings, None, None)
     runs = []
     for number in range(1, times + 1):
@@ -367,23 +353,4 @@ async def _checked(
             f"{record.request_id}, {number} of {times}: {decision_words(run.plan, store)}; "
             f"the rules: {decision_words(rules.plan, store)}"
         )
-    scores = ScoreStore(store, one.chain_id, time.time).scores()
-    judged = [score for score in scores if recorded and score.plan_id == recorded.plan_id]
-    return CheckedSituation(
-        record.request_id,
-        summarise(one.path).subject,
-        recorded,
-        rules,
-        tuple(runs),
-        max(judged, key=lambda score: score.days, default=None),
-    )
-
-
-def _recorded_plan(record: Record) -> Plan | None:
-    for body in reversed(record.messages()):
-        if body.get("kind") == "plan_ready":
-            try:
-                return PlanReady.model_validate(body.get("payload"), strict=False).plan
-            except ValidationError:
-                return None
-    return None
+    return CheckedSituation(record.request_id, summarise(one.path).subject, rules, tuple(runs))
