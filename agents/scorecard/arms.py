@@ -24,7 +24,7 @@ from agents.lp.critic import with_judgment
 from agents.lp.debate import hold_debate
 from agents.lp.evaluation import evaluate, exit_candidate, hold_candidate
 from agents.lp.evaluation_context import evaluation_of
-from agents.lp.facts import MarketContext
+from agents.lp.facts import NO_MEMORY, DeskMemory, MarketContext
 from agents.lp.judge import judged_round
 from agents.lp.payloads import CRITIC, STRATEGIST, DebateRound, Proposal, context_hash
 from agents.lp.plan import ShapeChoice
@@ -292,7 +292,8 @@ async def _alone(
         used = spent().tokens
         if number and used + used // number > question.allowance:
             break
-        brief = alone_brief(context, replies[-1] if replies and arm is Arm.SELF else None)
+        before = replies[-1] if replies and arm is Arm.SELF else None
+        brief = alone_brief(context, question.situation.start.memory, before)
         try:
             reply = (await model.ask(STRATEGIST, brief.prompt, AloneReply, lambda _: None)).value
         except ModelUnavailable:
@@ -331,10 +332,11 @@ def _voted(replies: Sequence[AloneReply]) -> ChosenForm:
     )
 
 
-def alone_brief(context: Context, before: AloneReply | None = None) -> Brief:
+def alone_brief(
+    context: Context, memory: DeskMemory = NO_MEMORY, before: AloneReply | None = None
+) -> Brief:
     """What everybody is told, in one question."""
-    debate = _judged_by_rules(context)
-    brief = brief_of(ALONE, context, debate.memory, debate)
+    brief = brief_of(ALONE, context, memory, _judged_by_rules(context))
     named = reference(context)
     letter = option_letter(named.index or 0)
     about = "the range that is held" if named.kind == "hold" else f"the range of candidate {letter}"
@@ -433,8 +435,9 @@ class _CountedModel:
 
 
 def unrelated_prompt(question: ArmQuestion) -> ModelPrompt:
-    debate = _judged_by_rules(question.other.context)
-    return brief_of(CRITIC, debate.context, debate.memory, debate).prompt
+    other = question.other
+    debate = _judged_by_rules(other.context)
+    return brief_of(CRITIC, other.context, other.start.memory, debate).prompt
 
 
 def _judged_by_rules(context: Context) -> Critique:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from agents.bus.record import MemorySink, RecordWriter, running_versions
 from agents.bus.transport import Ambient
 from agents.lp.briefing import AloneReply, CriticReply, ScoutReply, StrategistReply
+from agents.lp.facts import DeskMemory
 from agents.lp.payloads import CRITIC, FlowStart
 from agents.model.budget import Spent
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
@@ -251,7 +252,9 @@ class Scripted(Foreseer):
 
 async def test_most_voices_win_and_the_last_thought_of_one_who_looks_again() -> None:
     replies = [("move", 1.0, 0.2), ("hold", 1.0, 0.9), ("move", 3.0, 0.1), ("move", 2.0, 0.4)]
-    one = SITUATIONS[0]
+    told = DeskMemory(headlines=("Ether staking queue grows",))
+    start = SITUATIONS[0].start.model_copy(update={"memory": told})
+    one = replace(SITUATIONS[0], start=start)
     vote, again = Scripted(replies), Scripted(replies)
     question = ArmQuestion(Arm.VOTE, 0, one, SITUATIONS[1], 400)
     voted = await answered(question, vote.open(), TERMS)
@@ -263,6 +266,7 @@ async def test_most_voices_win_and_the_last_thought_of_one_who_looks_again() -> 
     assert looked.chance == pytest.approx(0.4)
     assert [prompt.count("You answered before") for _, prompt in again.asked] == [0, 1, 1, 1]
     assert "«I choose to hold and say why" in again.asked[2][1]
+    assert all("«Ether staking queue grows»" in prompt for _, prompt in again.asked)
 
 
 async def test_noise_asks_the_critic_alone_about_another_situation() -> None:
