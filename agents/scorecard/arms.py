@@ -28,7 +28,7 @@ from agents.lp.facts import NO_MEMORY, DeskMemory, MarketContext
 from agents.lp.judge import judged_round
 from agents.lp.payloads import CRITIC, STRATEGIST, DebateRound, Proposal, context_hash
 from agents.lp.plan import ShapeChoice
-from agents.lp.propose import FULL_RANGE, candidates_of, may_win, shapes_by_rules
+from agents.lp.propose import FULL_RANGE, candidates_of, shapes_by_rules
 from agents.model.interface import ModelUnavailable, Unavailability
 from agents.model.numerals import Unit
 from agents.numbers.edges import TickRange, price_tick
@@ -191,11 +191,6 @@ class DebateTerms(NamedTuple):
     limits: BusLimits | None = None
 
 
-def has_room(context: Context) -> bool:
-    """Whether a model's answer can change anything."""
-    return may_win(context)
-
-
 class ArmQuestion(NamedTuple):
     arm: Arm
     attempt: int
@@ -221,7 +216,7 @@ async def answered(question: ArmQuestion, open_model: OpenModel, terms: DebateTe
     if arm is Arm.RULES:
         return _answer(question, _as_rules(situation))
     async with open_model(situation) as (model, spent):
-        asked = _CountedModel(model, unrelated_prompt(question) if arm is Arm.NOISE else None)
+        asked = _CountedModel(model, _unrelated_prompt(question) if arm is Arm.NOISE else None)
         if arm in (Arm.DEBATE, Arm.NOISE):
             choice = await _argued(situation, asked, terms)
         else:
@@ -434,7 +429,7 @@ class _CountedModel:
             raise
 
 
-def unrelated_prompt(question: ArmQuestion) -> ModelPrompt:
+def _unrelated_prompt(question: ArmQuestion) -> ModelPrompt:
     other = question.other
     debate = _judged_by_rules(other.context)
     return brief_of(CRITIC, other.context, other.start.memory, debate).prompt

@@ -20,6 +20,7 @@ from agents.bus.transport import Ambient
 from agents.lp.debate import LP_FLOW, debate_start
 from agents.lp.facts import MarketContext
 from agents.lp.payloads import context_hash
+from agents.lp.propose import may_win
 from agents.lp.services import RecordedEyes, recorded_context
 from agents.scorecard.arm_scores import (
     ArmScore,
@@ -38,7 +39,6 @@ from agents.scorecard.arms import (
     DebateTerms,
     Situation,
     answered,
-    has_room,
 )
 from agents.scorecard.judging import block_hashes
 from agents.scorecard.scoring import judged_hours
@@ -318,7 +318,7 @@ async def _left_out(
         return "a person named the range"
     if judged_hours(context.time, days).end > now:
         return f"its {days} days are not over"
-    if not has_room(context):
+    if not may_win(context):
         return "the rule lets no range win, so nothing can be decided otherwise"
     hashes = await block_hashes(sources, [context.block])
     return (
