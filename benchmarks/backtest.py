@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from agents.backtest.deciders import advisor_of, by_advice
-from agents.backtest.hours import PoolBars
+from agents.backtest.hours import PoolBars, read_bars
+from agents.backtest.report import backtest
 from agents.backtest.walking import BacktestTerms, make_track, moment_at, snapped, walk
 from agents.numbers.profiles import RiskProfile
+from benchmarks.bar_files import BarRow, write_bars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,12 +23,24 @@ if TYPE_CHECKING:
 
 ROUNDS = 5
 HOUR = 3600.0
-HOLDING_ASKED, RULE_ASKED = 5e6, 1e6
+HOLDING_ASKED, RULE_ASKED, READ_ASKED = 5e6, 1e6, 1e6
 
 
 def run() -> Iterator[str]:
     for name, step, years in (("minutes", 60.0, 2), ("hours", HOUR, 10)):
         yield from _compared(name, make_track(_bars(step, years), BacktestTerms()))
+    yield from _read_and_walked(_bars(60.0, 1))
+
+
+def _read_and_walked(bars: PoolBars) -> Iterator[str]:
+    """A year of minutes from a file, as `zuno backtest --bars` reads and walks it."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "minutes.csv"
+        write_bars(path, (BarRow(*row) for row in np.column_stack(bars).tolist()))
+        advisor = advisor_of(RiskProfile.BALANCED)
+        seconds = _seconds(lambda: backtest(read_bars(path), BacktestTerms(), advisor))
+    count = len(bars.times)
+    yield _line(f"{count:,} minutes of a file, all policies", count / seconds, READ_ASKED)
 
 
 def _compared(name: str, track: Track) -> Iterator[str]:

@@ -44,10 +44,10 @@ from agents.numbers.shapes import (
     no_swap_shape,
 )
 from chain.base.units import GWEI
+from chain.contracts.hooks import hook_passport
 from chain.math.ticks import sqrt_price_at_tick
 
 if TYPE_CHECKING:
-    from agents.bus.envelope import Role
     from agents.bus.worker import HandlerContext
     from agents.lp.plan import Candidate, RuleFinding
     from agents.lp.services import DebateServices
@@ -233,6 +233,14 @@ def describe_memory(brief: Brief, context: Context, memory: DeskMemory) -> None:
         brief.say(f"Advised {brief.number(ago, Unit.HOURS)} ago: {advice.choice}, {done}.")
     for record in memory.advice_records:
         brief.say(_record(brief, record))
+    if memory.headlines:
+        brief.say("What feeds wrote of late that names a token of the pool; nobody checked it:")
+    for headline in memory.headlines:
+        brief.say(f"  {brief.quote(headline)}")
+    if memory.hook_code:
+        brief.say("Parts of the source of the pool's hook, with its numbers struck:")
+    for part in memory.hook_code:
+        brief.say(f"  {brief.quote(part)}")
 
 
 def _left(brief: Brief, context: MarketContext) -> str:
@@ -275,6 +283,8 @@ def _record(brief: Brief, record: AdviceRecord) -> str:
     )
 
 
+ALONE = "alone"
+"""Who is told everything and decides without the others, where a debate is compared with that."""
 AXES = {
     Tiebreak.STRESSED_BUFFER: "the largest buffer at twice the volatility",
     Tiebreak.BUFFER_AND_YIELD: "the largest buffer × fees (buffer capped at twice the floor)",
@@ -299,14 +309,19 @@ def briefed(
     """What the agent's model is told; nothing is written where there is none to read it."""
     if asked_model(context, facts) is None:
         return Brief("")
-    brief = Brief(_system(context.role))
+    return brief_of(context.role, facts, memory, debate)
+
+
+def brief_of(role: str, facts: Context, memory: DeskMemory, debate: Debate | None = None) -> Brief:
+    """What a role is told of these facts, and of what was said so far."""
+    brief = Brief(_system(role))
     describe_market(brief, facts)
     describe_memory(brief, facts, memory)
-    if context.role == STRATEGIST:
+    if role in (STRATEGIST, ALONE):
         describe_bounds(brief, facts)
     if debate is not None:
         describe_table(brief, debate)
-        if context.role == CRITIC:
+        if role in (CRITIC, ALONE):
             describe_replays(brief, debate)
         describe_speeches(brief, debate)
     return brief
@@ -492,6 +507,10 @@ def _pool(brief: Brief, observed: ObservedPool) -> None:
         f"fee {brief.number(pool.lp_fee / 1_000_000, Unit.FRACTION)}; "
         f"hook danger {pool.hook_danger}."
     )
+    # By its address alone, in words of ours: what a pool's facts say of it may be anybody's.
+    passport = hook_passport(pool.hooks, pool.fee)
+    if passport.present:
+        brief.say(f"By its address the hook may do this: {' '.join(passport.sentences)}")
     brief.say(
         f"Regime {observed.regime.value}. Volatility a day "
         f"{brief.number(market.sigma, Unit.FRACTION)}"
@@ -547,7 +566,7 @@ def _kind(kind: str) -> str:
 
 
 @cache
-def _system(role: Role) -> str:
+def _system(role: str) -> str:
     return files("agents.lp.prompts").joinpath(f"{role}.txt").read_text("utf-8")
 
 
@@ -586,6 +605,17 @@ class CandidateOpinion(StructuredReply):
 class CriticReply(StructuredReply):
     rationale: str = Field(min_length=20, max_length=_PROSE)
     judgments: list[CandidateOpinion] = Field(min_length=1, max_length=MAX_CANDIDATES)
+
+
+class AloneReply(StructuredReply):
+    rationale: str = Field(min_length=20, max_length=_PROSE)
+    choice: Literal["hold", "exit", "move"]
+    width_multiplier: float = Field(default=1.0, ge=MIN_WIDTH_MULTIPLIER, le=MAX_WIDTH_MULTIPLIER)
+    center_offset_ticks: int = Field(
+        default=0, ge=-MAX_CENTER_OFFSET_TICKS, le=MAX_CENTER_OFFSET_TICKS
+    )
+    pool_index: int = Field(default=0, ge=0, lt=MAX_SURVEYED_POOLS)
+    stays_day: float = Field(ge=0, le=1)
 
 
 class ArbiterReply(StructuredReply):

@@ -99,6 +99,10 @@ class DeskMemory(Payload):
     """For the same position, the newest first."""
     advice_records: tuple[AdviceRecord, ...] = ()
     """What became of such plans before; empty until one was judged."""
+    headlines: tuple[str, ...] = Field(default=(), exclude_if=lambda told: not told)
+    """Of the feeds that the person has set, about the tokens: strangers' words, cleaned and cut."""
+    hook_code: tuple[str, ...] = Field(default=(), exclude_if=lambda told: not told)
+    """Of the hook's source, from where the person has it read: strangers' words, too."""
 
 
 NO_MEMORY = DeskMemory()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
@@ -13,7 +13,7 @@ from agents.lp.evaluation_context import EvaluationContext, evaluation_of
 from agents.lp.facts import CreateContext, MarketContext, PricePathFacts, path_steps
 from agents.lp.payloads import Debate, Objection, context_hash
 from agents.lp.plan import Candidate, MoveJudgment, ReplayedRange, RuleFinding, ShapeChoice
-from agents.numbers.outlook import PathStep, RangeReplay, Stake, replay_range
+from agents.numbers.outlook import PathStep, RangeReplay, Stake, hourly_roots, replay_range
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rounding import writable
 from agents.numbers.rules import (
@@ -45,11 +45,16 @@ _SECONDS_PER_HOUR = 3_600
 _LOST_TO_ROUNDING = 0.001
 
 
+class WalkedPath(NamedTuple):
+    steps: tuple[PathStep, ...]
+    hourly: tuple[float, ...]
+
+
 class WalkedPaths(Struct, frozen=True, eq=False):
     """The ways of one pool's price, ready to take ranges along."""
 
-    day: tuple[PathStep, ...] | None
-    week: tuple[PathStep, ...] | None
+    day: WalkedPath | None
+    week: WalkedPath | None
 
 
 class ReplayOpinion(Struct, frozen=True):
@@ -62,8 +67,11 @@ class ReplayOpinion(Struct, frozen=True):
 def walked_paths(evaluation: EvaluationContext) -> WalkedPaths:
     observed = evaluation.observed
 
-    def walked(path: PricePathFacts | None) -> tuple[PathStep, ...] | None:
-        return None if path is None else path_steps(path, observed.pool.sqrt_price_x96)
+    def walked(path: PricePathFacts | None) -> WalkedPath | None:
+        if path is None:
+            return None
+        steps = path_steps(path, observed.pool.sqrt_price_x96)
+        return WalkedPath(steps, hourly_roots(steps))
 
     return WalkedPaths(walked(observed.day_path), walked(observed.week_path))
 
@@ -86,8 +94,8 @@ def _taken_along(
 ) -> tuple[RangeReplay | None, RangeReplay | None]:
     """The day's replay and the week's."""
     day, week = (
-        None if steps is None else replay_range(steps, stake, held)
-        for steps in (paths.day, paths.week)
+        None if path is None else replay_range(path.steps, stake, held, path.hourly)
+        for path in (paths.day, paths.week)
     )
     return day, week
 

@@ -138,7 +138,7 @@ async def _read(
                 chunk = await anext(stream, None)
         except Exception:
             # After the last word only the bill is missing: what fails there spoils nothing.
-            if reply.finish is None:
+            if reply.finish is None and not reply.refused:
                 raise
             break
         if chunk is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.model.interface import ModelUnavailable, Unavailability
+from agents.model.interface import ModelUnavailable, Unavailability, Usage
 from chain.base.errors import error_kind
 from chain.base.http import seconds_asked
 
@@ -231,6 +231,7 @@ class ModelFaults:
         return ModelUnavailable(
             Unavailability.MALFORMED,
             f"{self._settings.host} answered with a web page. Is its URL right? See: zuno model",
+            usage=Usage(0, 0, estimated=False),
         )
 
     @staticmethod

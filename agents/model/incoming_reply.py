@@ -242,16 +242,12 @@ class IncomingReply:
         self._thoughts: list[str] = []
         self._size = 0
         self.finish: str | None = None
+        self.refused = False
 
     def take(self, delta: Delta) -> bool:
         """Whether it was a sign of life: a word, or a thought."""
         self.finish = delta.finish or self.finish
-        if delta.refused or self.finish == "content_filter":
-            raise ModelUnavailable(
-                Unavailability.REFUSED,
-                "The model declined to answer.",
-                written="".join((*self._pieces, *self._thoughts)),
-            )
+        self.refused = self.refused or delta.refused or self.finish == "content_filter"
         text = self._filter.feed(delta.text)
         called = "".join(piece.name + piece.arguments for piece in delta.calls)
         self._size += len((text + called).encode("utf-8", "surrogatepass"))
@@ -270,6 +266,13 @@ class IncomingReply:
         return bool(delta.text or delta.thought or called)
 
     def completion(self, usage: Usage | None) -> ModelCompletion:
+        if self.refused:
+            raise ModelUnavailable(
+                Unavailability.REFUSED,
+                "The model declined to answer.",
+                written="".join((*self._pieces, *self._thoughts)),
+                usage=usage,
+            )
         text = after_thinking(whole_text([*self._pieces, self._filter.close()]))
         thought = "".join(self._thoughts) or ("…" if self._filter.thinks else "")
         calls = tuple(_whole_call(call, place) for place, call in enumerate(self._calls))

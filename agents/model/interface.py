@@ -79,12 +79,19 @@ class ModelUnavailable(Exception):  # noqa: N818 - a state of the world that ste
     """No usable answer: the step takes its deterministic path and says so."""
 
     def __init__(
-        self, reason: Unavailability, sentence: str, *, written: str | None = None
+        self,
+        reason: Unavailability,
+        sentence: str,
+        *,
+        written: str | None = None,
+        usage: Usage | None = None,
     ) -> None:
         super().__init__(sentence)
         self.reason = reason
         self.written = written
         """What was generated before it ended, where that is known: no more is paid for."""
+        self.usage = usage
+        """What it took, where the endpoint said so."""
 
 
 class Model(Protocol):

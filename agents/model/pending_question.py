@@ -208,6 +208,8 @@ class PendingQuestion:
             except ModelUnavailable as error:
                 if error.reason in _FREE:
                     reservation.release()
+                elif error.usage is not None:
+                    reservation.settle(error.usage)
                 elif error.written is not None:
                     written = estimated_tokens(error.written)
                     reservation.settle(Usage(question.estimated_tokens(), written, estimated=True))

@@ -1,20 +1,17 @@
 """What a model adds to a debate: the same situations decided with it, again with it, and without.
 
-Nothing is modelled: who was right is said only where the plan of the record was judged later, and
-what was decided is one of the options that were judged.
+Who was right is another question, which `arms` answers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from agents.lp.plan import Candidate, Choice, Plan
-    from agents.scorecard.score import HorizonScore
+    from agents.lp.plan import Plan
 
 
 class PlanDecision(NamedTuple):
@@ -24,14 +21,6 @@ class PlanDecision(NamedTuple):
     pool_id: str = ""
     tick_lower: int | None = None
     tick_upper: int | None = None
-
-
-class BetterSide(StrEnum):
-    MODEL = "model"
-    RULES = "rules"
-    SAME = "same"
-    """Both decided alike, or it came to the same."""
-    UNKNOWN = "unknown"
 
 
 class DebateRun(Struct, frozen=True):
@@ -57,13 +46,9 @@ class DebateRun(Struct, frozen=True):
 class CheckedSituation(Struct, frozen=True):
     request_id: str
     subject: str
-    recorded: Plan | None
-    """What the record came to; None where that was no plan, or none this version can read."""
     rules: DebateRun
     runs: tuple[DebateRun, ...]
     """With the model."""
-    score: HorizonScore | None
-    """Of the recorded plan, over the longest horizon that is over."""
 
     @property
     def spoken(self) -> tuple[DebateRun, ...]:
@@ -100,7 +85,6 @@ class DebateCheck(Struct, frozen=True):
     """Debates that the rule had decided before a model would have been asked."""
     silent: CountedShare
     """Debates in which no model answered anything that it was asked."""
-    better: dict[str, int]
     tokens: int
     nano_usd: int | None
     seconds: float
@@ -110,22 +94,10 @@ class DebateCheck(Struct, frozen=True):
 
 
 def decision_of(plan: Plan) -> PlanDecision:
-    return _decided(plan.choice, plan.recommended)
-
-
-def better_side(situation: CheckedSituation, run: DebateRun) -> BetterSide:
-    """Whether the model's decision or the rules' came to be worth more."""
-    if run.decision is None or situation.rules.decision is None:
-        return BetterSide.UNKNOWN
-    if run.decision == situation.rules.decision:
-        return BetterSide.SAME
-    with_model = _worth(situation, run.decision)
-    by_rules = _worth(situation, situation.rules.decision)
-    if with_model is None or by_rules is None:
-        return BetterSide.UNKNOWN
-    if with_model == by_rules:
-        return BetterSide.SAME
-    return BetterSide.MODEL if with_model > by_rules else BetterSide.RULES
+    move = plan.recommended
+    if plan.choice.kind != "move":
+        return PlanDecision(plan.choice.kind)
+    return PlanDecision(plan.choice.kind, move.pool_id, move.tick_lower, move.tick_upper)
 
 
 def debate_check(situations: Sequence[CheckedSituation]) -> DebateCheck:
@@ -135,7 +107,6 @@ def debate_check(situations: Sequence[CheckedSituation]) -> DebateCheck:
     repeated = [
         (situation.spoken[0], run) for situation in situations for run in situation.spoken[1:]
     ]
-    sides = [better_side(one, run) for one, run in spoken]
     costs = [run.nano_usd for run in runs]
     return DebateCheck(
         situations=len(situations),
@@ -145,7 +116,6 @@ def debate_check(situations: Sequence[CheckedSituation]) -> DebateCheck:
         flipped_range=_same(repeated, exactly=True).rest,
         settled=CountedShare(len(runs) - len(asked), len(runs)),
         silent=CountedShare(len(asked) - len(spoken), len(asked)),
-        better={side.value: sides.count(side) for side in BetterSide},
         tokens=sum(run.tokens for run in runs),
         nano_usd=None if None in costs else sum(cost or 0 for cost in costs),
         seconds=sum(run.seconds for run in runs),
@@ -162,22 +132,3 @@ def _same(pairs: Sequence[tuple[DebateRun, DebateRun]], *, exactly: bool) -> Cou
         return decision if exactly or decision is None else decision.kind
 
     return CountedShare(sum(decided(one) == decided(other) for one, other in pairs), len(pairs))
-
-
-def _worth(situation: CheckedSituation, decision: PlanDecision) -> float | None:
-    """What this came to be worth, where it is one of the options that were judged."""
-    plan, score = situation.recorded, situation.score
-    if plan is None or score is None:
-        return None
-    worths = score.worths
-    if decision == decision_of(plan):
-        return worths.choice
-    if decision == _decided(plan.rules_alone, plan.rules_move):
-        return worths.rules
-    return {"hold": worths.hold, "exit": worths.exit}.get(decision.kind)
-
-
-def _decided(choice: Choice, move: Candidate | None) -> PlanDecision:
-    if choice.kind != "move" or move is None:
-        return PlanDecision(choice.kind)
-    return PlanDecision(choice.kind, move.pool_id, move.tick_lower, move.tick_upper)

@@ -158,14 +158,14 @@ def _over_at(due: _Due) -> int:
 async def _confirmed(sources: Sources, store: ScoreStore) -> list[HorizonScore]:
     """What was kept, without what was read at blocks that were replaced since."""
     kept = store.scores()
-    hashes = await _hashes(sources, {score.read_at.number for score in kept})
+    hashes = await block_hashes(sources, {score.read_at.number for score in kept})
     gone = [score for score in kept if hashes.get(score.read_at.number) != score.read_at.hash]
     store.forget(gone)
     return [score for score in kept if score not in gone]
 
 
 async def _on_chain(sources: Sources, due: Sequence[_Due]) -> list[_Due]:
-    hashes = await _hashes(sources, {horizon.decided.plan.block for horizon in due})
+    hashes = await block_hashes(sources, {horizon.decided.plan.block for horizon in due})
     return [
         horizon
         for horizon in due
@@ -173,7 +173,7 @@ async def _on_chain(sources: Sources, due: Sequence[_Due]) -> list[_Due]:
     ]
 
 
-async def _hashes(sources: Sources, numbers: Iterable[int]) -> dict[int, str]:
+async def block_hashes(sources: Sources, numbers: Iterable[int]) -> dict[int, str]:
     """Of those blocks the chain has."""
     wanted = sorted(numbers)
     found = {}

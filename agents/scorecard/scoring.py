@@ -10,7 +10,7 @@ from msgspec import Struct
 from agents.numbers.advice import WIDE_HALF_WIDTH
 from agents.numbers.edges import TICK_LOG, TickRange
 from agents.numbers.fees import diluted
-from agents.numbers.outlook import Stake, share_of_way
+from agents.numbers.outlook import Stake, loss_along, share_of_way
 from agents.numbers.shapes import Shape, snapped_range
 from agents.scorecard.score import (
     AdviceKind,
@@ -53,6 +53,9 @@ class CourseHour(NamedTuple):
     """What a unit of liquidity earned wherever the price went; so is `growth0`."""
     active: float
     """The liquidity the hour's fees were paid to."""
+    start: float
+    close: float
+    """From where to where the price went."""
 
 
 class PriceCourse(NamedTuple):
@@ -108,6 +111,8 @@ def _course_hour(row: HourRow, start: int) -> CourseHour:
         growth0=row.growth0,
         growth1=row.growth1,
         active=paid / growth if growth > 0 else 0.0,
+        start=start / ROOT_ONE,
+        close=root,
     )
 
 
@@ -161,6 +166,13 @@ def earned_fees(course: PriceCourse, stake: Stake | None, in_pool: Stake | None)
         fees0 += hour.growth0 * part
         fees1 += hour.growth1 * part
     return EarnedFees(fees0, fees1)
+
+
+def lost_to_arbitrage(course: PriceCourse, stake: Stake | None) -> float:
+    """In units of currency1, hour by hour: what holding the hour's tokens would have kept."""
+    if stake is None or not course.hours:
+        return 0.0
+    return loss_along([course.hours[0].start, *(hour.close for hour in course.hours)], stake)
 
 
 def worth_at_end(course: PriceCourse, option: PlanOption, in_pool: Stake | None) -> float | None:

@@ -116,6 +116,11 @@ class Home(Struct, frozen=True):
         return self.root / "reports"
 
     @property
+    def checks(self) -> Path:
+        """Comparisons of ways to decide: the protocol and the answers of each."""
+        return self.root / "checks"
+
+    @property
     def keystore(self) -> Path:
         return self.root / "keystore"
 

@@ -35,6 +35,7 @@ from agents.model.settings import ModelSettings, RoleModels
 from chain.base.redaction import Redactor
 from zuno_tui.app.agents_elsewhere import AgentPlaces, Gathering, SecondCritic, gathered_agents
 from zuno_tui.app.desk_knowledge import with_desk_knowledge
+from zuno_tui.app.outside_words import with_outside_words
 from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.app.retention import let_go_when_due
 from zuno_tui.settings import SettingsError
@@ -189,6 +190,8 @@ async def debate(
 ) -> Debated:
     """Argue on the record and keep the plan that comes of it."""
     start = await with_desk_knowledge(debating.session, sources, start)
+    if debating.settings.model is not None:
+        start = await with_outside_words(debating.session, sources, start)
     choice = debating.settings.transport
     async with gathered_agents(debating.session, choice) as gathering:
         debating.on_places(gathering.places)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from agents.lp.advice_words import edge_sentence
+from agents.numbers.advice import edge_of
 from agents.numbers.rounding import significant
 from chain.base.errors import ZunoError
 from chain.base.quantity import Quantity, Unknown
@@ -20,7 +21,7 @@ from chain.positions.performance import (
 )
 from chain.positions.reference import position_label
 from chain.tokens.pair import Pair, pair_of
-from zuno_tui.app.pools import read_week_pay
+from zuno_tui.app.pools import read_weeks
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import range_gauge
 from zuno_tui.present.only_read import page_of
@@ -71,7 +72,7 @@ async def position_answer(session: Session, token_id: int) -> CommandAnswer:
             )
         performance = await read_performance(sources, [one.snapshot])
         pool = one.snapshot.pool
-        edge = (await read_week_pay(sources, [pool], unread=True))[pool.pool_id].edge
+        edge = edge_of((await read_weeks(sources, [pool], unread=True))[pool.pool_id])
     pays = "pays", edge_sentence(edge)
     lines = (*PositionPage(session, one, performance).lines(), pays)
     return CommandAnswer(

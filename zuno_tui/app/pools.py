@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.lp.advice_words import edge_figure
 from agents.numbers.advice import edge_of
 from agents.numbers.fees import apr
 from agents.numbers.rounding import significant
+from agents.scorecard.pool_days import PoolDayStore, PoolWindow, RankKey, days_of
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import DAY
 from chain.contracts.hooks import Danger
 from chain.history.events import fee_terms
-from chain.history.fee_rate import hour_sums
+from chain.history.fee_rate import HourSums, hour_sums
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.history.volatility import WEEK
 from chain.prices.price import WorthUnit
@@ -29,11 +31,11 @@ from zuno_tui.present.words import UNKNOWN, fee_text, number, percent, worth
 if TYPE_CHECKING:
     from chain.contracts.networks import Network
     from chain.contracts.pool_key import PoolId
-    from chain.history.hours import PoolHours
     from chain.pools.state import PoolState
     from chain.positions.overview import Sources
     from chain.positions.snapshot import PoolSnapshot
     from zuno_tui.app.session import Session
+    from zuno_tui.catalog.intents import ListPools
 
 
 READ_SECONDS = 8 * DAY
@@ -41,21 +43,17 @@ READ_SECONDS = 8 * DAY
 UNREAD = Unknown("its swaps of the week were not read yet")
 
 
-class WeekPay(NamedTuple):
-    """What a pool paid in seven days."""
-
-    edge: Quantity[float]
-    """Over its risk."""
-    fees: Quantity[float]
-    """For a year of liquidity over all prices, as a part of its worth."""
-
-
-async def read_week_pay(
-    sources: Sources, states: Iterable[PoolState | PoolSnapshot], *, unread: bool
-) -> dict[PoolId, WeekPay]:
+async def read_weeks(
+    sources: Sources,
+    states: Iterable[PoolState | PoolSnapshot],
+    *,
+    unread: bool,
+    depths: Mapping[PoolId, float] = MappingProxyType({}),
+) -> dict[PoolId, Quantity[HourSums]]:
     """By pool; those whose swaps nobody has read so far only where `unread` asks for them.
 
-    A busy pool's first week is long to read, so a list of pools does not begin it unasked.
+    A busy pool's first week is long to read, so a list of pools does not begin it unasked. The
+    whole days of what was read are kept, for rankings to be scored by.
     """
     memory = HourMemory(sources.store, sources.network, sources.clock)
     terms = {state.pool_id: fee_terms(state) for state in states}
@@ -67,16 +65,23 @@ async def read_week_pay(
             sources.client, sources.network, wanted, READ_SECONDS, memory=memory
         )
     except RpcError as error:
-        untold = Unknown(error.sentence)
-        return dict.fromkeys(terms, WeekPay(untold, untold))
-    unknown = WeekPay(UNREAD, UNREAD)
-    return {pool: _week_pay(read[pool]) if pool in read else unknown for pool in terms}
+        return dict.fromkeys(terms, Unknown(error.sentence))
+    kept = PoolDayStore(sources.store, sources.network.chain_id, sources.clock)
+    for pool, hours in read.items():
+        kept.keep(pool, days_of(hours, depths.get(pool)))
+    if read:
+        kept.looked()
+    return {pool: hour_sums(read[pool], WEEK) if pool in read else UNREAD for pool in terms}
 
 
-def _week_pay(hours: PoolHours) -> WeekPay:
-    week = hour_sums(hours, WEEK)
-    yearly = week.map(lambda sums: apr(sums.fee_rate * DAY / sums.seconds, 1))
-    return WeekPay(edge_of(week), yearly)
+async def read_surveyed(
+    sources: Sources, pools: Sequence[SurveyedPool], *, unread: bool
+) -> dict[PoolId, Quantity[HourSums]]:
+    """The weeks of these pools, their depth kept beside them."""
+    found = {pool.state.pool_id: number(pool.depth_usd) for pool in pools}
+    depths = {pool: depth for pool, depth in found.items() if depth is not None}
+    states = [pool.state for pool in pools]
+    return await read_weeks(sources, states, unread=unread, depths=depths)
 
 
 _COLUMNS = (
@@ -87,15 +92,14 @@ _COLUMNS = (
     OutputColumn("DEPTH ±2%", "right"),
     OutputColumn("FEES 7 D", "right"),
     OutputColumn("PAYS 7 D", "right"),
+    OutputColumn("VOLATILITY 7 D", "right"),
     OutputColumn("HOOK"),
     OutputColumn("POOL ID"),
 )
 
 
-async def surveyed_pools(
-    session: Session, token: str | None, *, refresh: bool, pays: bool
-) -> CommandAnswer:
-    plan = SurveyPlan(v3=True, most_age=0.0 if refresh else MOST_AGE)
+async def surveyed_pools(session: Session, asked: ListPools) -> CommandAnswer:
+    plan = SurveyPlan(v3=True, most_age=0.0 if asked.refresh else MOST_AGE)
     async with session.sources() as sources:
         survey = await discover_pools(
             sources.client,
@@ -105,29 +109,32 @@ async def surveyed_pools(
             coingecko=sources.coingecko,
             plan=plan,
         )
-        pools = [pool for pool in survey.pools if _holds(survey.network, pool, token)]
-        paid = await read_week_pay(sources, (pool.state for pool in pools), unread=pays)
-    rows = [(*pool_words(survey, pool, paid), f"{pool.state.pool_id[:10]}…") for pool in pools]
-    unread = any(one.edge is UNREAD for one in paid.values())
+        pools = [pool for pool in survey.pools if _holds(survey.network, pool, asked.token)]
+        weeks = await read_surveyed(sources, pools, unread=asked.pays)
+    pools = ranked_pools(pools, weeks, RankKey(asked.by))
+    rows = [(*pool_words(survey, pool, weeks), f"{pool.state.pool_id[:10]}…") for pool in pools]
+    known = sum(not isinstance(week, Unknown) for week in weeks.values())
     return CommandAnswer(
-        heading=_headline(survey, len(pools)),
+        heading=(*_headline(survey, len(pools)), *_order_words(RankKey(asked.by), known)),
         lines=tuple(table(_COLUMNS, rows)) if rows else (),
         remarks=(
             _FULL_RANGE_WORDS,
-            *_better_in_v4(survey, pools, paid),
-            *((_UNREAD_WORDS,) if unread else ()),
+            *_better_in_v4(survey, pools, weeks),
+            *((_UNREAD_WORDS,) if UNREAD in weeks.values() else ()),
         ),
-        document=_document(survey, pools, paid),
+        document=_document(survey, pools, weeks),
     )
 
 
 def _better_in_v4(
-    survey: PoolSurvey, pools: Sequence[SurveyedPool], paid: Mapping[PoolId, WeekPay]
+    survey: PoolSurvey,
+    pools: Sequence[SurveyedPool],
+    weeks: Mapping[PoolId, Quantity[HourSums]],
 ) -> Iterator[str]:
     """By pair, the pool of v4 that paid more over its risk than every one of v3."""
     best: dict[tuple[str, str], tuple[float, PoolWords]] = {}
     for pool in pools:
-        edge, words = paid[pool.state.pool_id].edge, pool_words(survey, pool, paid)
+        edge, words = edge_of(weeks[pool.state.pool_id]), pool_words(survey, pool, weeks)
         if isinstance(edge, Known) and pool.hook.danger is Danger.NONE:
             place = words.pair, words.protocol
             best[place] = max(best.get(place, (0.0, words)), (edge.value, words))
@@ -138,6 +145,42 @@ def _better_in_v4(
                 f"{pair}: v4 {of_v4.fee} paid {of_v4.pays}, v3 {of_v3.fee} {of_v3.pays}. "
                 f'Open it there: zuno create "1 {pair} {of_v4.fee}"'
             )
+
+
+def ranked_pools(
+    pools: Sequence[SurveyedPool], weeks: Mapping[PoolId, Quantity[HourSums]], key: RankKey
+) -> list[SurveyedPool]:
+    """By this figure of the last seven days; those of which it is unknown by depth, behind."""
+
+    def place(pool: SurveyedPool) -> tuple[bool, float]:
+        week, depth = weeks[pool.state.pool_id], number(pool.depth_usd)
+        value = depth if key is RankKey.DEPTH else None
+        if not isinstance(week, Unknown):
+            value = key.of(_window(week.value, depth))
+        return value is None, 0.0 if value is None else -value
+
+    return sorted(pools, key=place)
+
+
+def _window(week: HourSums, depth: float | None = None) -> PoolWindow:
+    days = max(1, round(week.seconds / DAY))
+    return PoolWindow(week.fee_rate, week.squared_returns, days, depth)
+
+
+def _order_words(key: RankKey, known: int) -> tuple[str, ...]:
+    if key is RankKey.DEPTH or not known:
+        return ()
+    return (
+        f"Ranked by {_KEY_WORDS[key]}, where known; how well that foretold the days that followed: "
+        "zuno scorecard",
+    )
+
+
+_KEY_WORDS = {
+    RankKey.PAYS: "what they paid over their risk in the last 7 days",
+    RankKey.FEES: "fees for each dollar of full-range worth in the last 7 days",
+    RankKey.CALM: "the lowest volatility of the last 7 days",
+}
 
 
 def _holds(network: Network, pool: SurveyedPool, symbol: str | None) -> bool:
@@ -175,11 +218,14 @@ class PoolWords(NamedTuple):
     depth: str
     fees: str
     pays: str
+    volatility: str
     hook: str
 
 
-def pool_words(survey: PoolSurvey, pool: SurveyedPool, paid: Mapping[PoolId, WeekPay]) -> PoolWords:
-    state = pool.state
+def pool_words(
+    survey: PoolSurvey, pool: SurveyedPool, weeks: Mapping[PoolId, Quantity[HourSums]]
+) -> PoolWords:
+    state, week = pool.state, weeks[pool.state.pool_id]
     pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
     dynamic = " dynamic" if pool.key.has_dynamic_fee else ""
     hook = "" if not pool.hook.present else _HOOK_WORDS[pool.hook.danger]
@@ -190,16 +236,26 @@ def pool_words(survey: PoolSurvey, pool: SurveyedPool, paid: Mapping[PoolId, Wee
         f"{fee_text(tier)}{dynamic}",
         pair.price_text(state.sqrt_price_x96),
         worth(pool.depth_usd, WorthUnit.USD),
-        _paid(paid[state.pool_id].fees, lambda part: f"{percent(part)} a year"),
-        _paid(paid[state.pool_id].edge, edge_figure),
+        _told(week.map(_fees_a_year), lambda part: f"{percent(part)} a year"),
+        _told(edge_of(week), edge_figure),
+        _told(week.map(_daily_volatility), lambda part: f"{percent(part)} a day"),
         hook,
     )
 
 
-def _paid(value: Quantity[float], words: Callable[[float], str]) -> str:
+def _told(value: Quantity[float], words: Callable[[float], str]) -> str:
     if isinstance(value, Unknown):
         return "–" if value is UNREAD else UNKNOWN
     return words(value.value)
+
+
+def _fees_a_year(week: HourSums) -> float:
+    """Of liquidity over all prices, as a part of its worth."""
+    return apr(week.fee_rate * DAY / week.seconds, 1)
+
+
+def _daily_volatility(week: HourSums) -> float:
+    return _window(week).volatility
 
 
 _FULL_RANGE_WORDS = "FEES 7 D is what liquidity over all prices was paid; create opens in v4."
@@ -208,7 +264,7 @@ _HOOK_WORDS = {Danger.NONE: "harmless", Danger.CAUTION: "caution", Danger.DANGER
 
 
 def _document(
-    survey: PoolSurvey, pools: list[SurveyedPool], paid: Mapping[PoolId, WeekPay]
+    survey: PoolSurvey, pools: list[SurveyedPool], weeks: Mapping[PoolId, Quantity[HourSums]]
 ) -> Json:
     return {
         "network": survey.network.name,
@@ -217,11 +273,11 @@ def _document(
         "found": survey.found,
         "listedAt": survey.listed_at,
         "complete": survey.coverage.complete,
-        "pools": [_pool_document(survey, pool, paid[pool.state.pool_id]) for pool in pools],
+        "pools": [_pool_document(survey, pool, weeks[pool.state.pool_id]) for pool in pools],
     }
 
 
-def _pool_document(survey: PoolSurvey, pool: SurveyedPool, paid: WeekPay) -> Json:
+def _pool_document(survey: PoolSurvey, pool: SurveyedPool, week: Quantity[HourSums]) -> Json:
     state = pool.state
     pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
     return {
@@ -246,6 +302,11 @@ def _pool_document(survey: PoolSurvey, pool: SurveyedPool, paid: WeekPay) -> Jso
         "liquidity": str(state.liquidity),
         **price_fields(pair, state.sqrt_price_x96),
         "depthUsd": number(pool.depth_usd),
-        "feesAYear7d": None if isinstance(paid.fees, Unknown) else significant(paid.fees.value),
-        "edge7d": None if isinstance(paid.edge, Unknown) else significant(paid.edge.value),
+        "feesAYear7d": _figure(week.map(_fees_a_year)),
+        "edge7d": _figure(edge_of(week)),
+        "volatility7d": _figure(week.map(_daily_volatility)),
     }
+
+
+def _figure(value: Quantity[float]) -> float | None:
+    return None if isinstance(value, Unknown) else significant(value.value)

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from agents.lp.facts import CreateContext, MarketContext, ObservedPool, ObservedPoolFacts
     from agents.lp.plan import Candidate
     from agents.numbers.edges import TickRange
+    from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.records import Block
+    from chain.tokens.token import Token
     from zuno_tui.app.session import Session
     from zuno_tui.present.views import RangeFigure
 
@@ -54,6 +56,14 @@ async def own_range_of(sources: Sources, token_id: int, prices: tuple[str, str])
 
 async def pair_of_position(sources: Sources, token_id: int) -> tuple[Pair, Block]:
     """As `zuno inspect` writes it, and the block at which it was read."""
+    snapshot, (token0, token1) = await pool_of_position(sources, token_id)
+    price = snapshot.pool.sqrt_price_x96
+    return pair_of(sources.network, token0, token1, price), snapshot.block
+
+
+async def pool_of_position(
+    sources: Sources, token_id: int
+) -> tuple[PositionSnapshot, tuple[Token, Token]]:
     network = sources.network
     found = await read_of_both(sources.client, network, sources.memory, [token_id])
     snapshot = found.get(token_id)
@@ -65,8 +75,7 @@ async def pair_of_position(sources: Sources, token_id: int) -> tuple[Pair, Block
         )
     key = snapshot.pool.key
     tokens = await tokens_at(sources, (key.currency0, key.currency1), snapshot.block.hash)
-    token0, token1 = tokens[key.currency0], tokens[key.currency1]
-    return pair_of(network, token0, token1, snapshot.pool.sqrt_price_x96), snapshot.block
+    return snapshot, (tokens[key.currency0], tokens[key.currency1])
 
 
 def range_of_pair(pair: Pair, prices: tuple[str, str]) -> OwnRange:

@@ -135,6 +135,8 @@ class Feature(Struct, frozen=True, kw_only=True):
     """What the monitor asks about hedges."""
     news: Callable[[Home, Network], Sequence[FeatureNews]] | None = None
     """What the monitor tells of it."""
+    headlines: Callable[[Session], Awaitable[tuple[str, ...]]] | None = None
+    """What feeds wrote in the last hours, newest first, cleaned; nothing where none is set."""
     obeys: Callable[[Home, str], str] | None = None
     """What words out of the chat that alerts go to do at once, and the answer; empty where these
     words do nothing. They may only hold this machine back."""

@@ -314,11 +314,19 @@ class ListPools(Intent, frozen=True):
         Argument("--token", "only pools that hold this token", metavar="SYMBOL"),
         Argument("--refresh", "ask the chain, not the memory", switch=True, default=False),
         Argument("--pays", "read what each pool paid over its risk", switch=True, default=False),
+        Argument(
+            "--by",
+            "rank by this figure of 7 days",
+            metavar="FIGURE",
+            choices=("pays", "fees", "calm", "depth"),
+            default="pays",
+        ),
     )
 
     token: str | None = None
     refresh: bool = False
     pays: bool = False
+    by: str = "pays"
 
 
 class ShowPortfolio(Intent, frozen=True):

@@ -49,6 +49,7 @@ def _places(home: Home) -> CommandAnswer:
         "plans": home.plans,
         "records": home.records,
         "reports": home.reports,
+        "checks": home.checks,
         "keystore": home.keystore,
         "history": home.history,
         "log": home.log,

@@ -1,4 +1,4 @@
-"""`zuno pools`: the pools between the network's known tokens, the most valuable first."""
+"""`zuno pools`: the pools between the network's known tokens, those that paid the most first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 async def _answer(session: Session, intent: ListPools) -> CommandAnswer:
     from zuno_tui.app.pools import surveyed_pools
 
-    return await surveyed_pools(session, intent.token, refresh=intent.refresh, pays=intent.pays)
+    return await surveyed_pools(session, intent)
 
 
 def _read(said: Remaining) -> ListPools:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Literal
 from msgspec.structs import replace
 
 from agents.lp.payloads import summarise
+from agents.scorecard.pool_days import RankKey
 from chain.base.home import write_atomically
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.resume import ResumeChoice, StepSituation
 from chain.survey.discovery import SurveyedPool, SurveyPlan, discover_pools
 from zuno_tui.app.outbox import resolve_half_done
-from zuno_tui.app.pools import PoolWords, pool_words, read_week_pay
+from zuno_tui.app.pools import PoolWords, pool_words, ranked_pools, read_surveyed
 from zuno_tui.app.replay import record_path, replayed
 from zuno_tui.desk.cleaning import clean_line
 from zuno_tui.desk.debates import turn_view
@@ -112,8 +113,9 @@ class Pools:
             coingecko=sources.coingecko,
             plan=SurveyPlan(v3=True),
         )
-        paid = await read_week_pay(sources, (pool.state for pool in survey.pools), unread=False)
-        rows = tuple(_row(pool, pool_words(survey, pool, paid)) for pool in survey.pools)
+        weeks = await read_surveyed(sources, survey.pools, unread=False)
+        pools = ranked_pools(survey.pools, weeks, RankKey.PAYS)
+        rows = tuple(_row(pool, pool_words(survey, pool, weeks)) for pool in pools)
         self._desk_context.tell(PoolsReady(rows))
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FILE, DEFAULT, THIS_RUN = "settings.toml", "default", "this run"
 WALLET = "wallet"
 _UNSEEN = ("telegram.token", "webhook.secret")
-_MASKED = ("rpc.", "send.", "model.base_url", "model.key", "webhook.url")
+_MASKED = ("rpc.", "send.", "model.base_url", "model.key", "webhook.url", "debate.hook_sources")
 _MEANS = {
     "network": "the network the desk reads",
     WALLET: "whose positions are meant",
@@ -50,6 +50,7 @@ _MEANS = {
     "debate.deterministic": "the rules alone, and no model",
     "debate.transport": "where the agents run",
     "debate.reading_seconds": "how long the chain is read before a debate, in seconds",
+    "debate.hook_sources": "where a hook's source is read for models, by {{chain}} and {{address}}",
     "limits.max_fee_gwei": "the most a unit of gas may cost, in gwei",
     "limits.value_usd": "the most {coin} that one step may send along, in dollars",
     "limits.value_eth": "the most {coin} that one step may send along; better in dollars",
@@ -272,6 +273,7 @@ def _defaults(sources: _Sources) -> dict[str, str]:
         "debate.rounds": str(DEFAULT_ROUNDS),
         "debate.transport": TransportChoice.AUTO,
         "debate.reading_seconds": _plain(READING_SECONDS),
+        "debate.hook_sources": "not set",
         "limits.max_fee_gwei": _plain(limits.policy.max_fee_per_gas / GWEI),
         "limits.value_usd": _plain(limits.value_usd),
         "limits.value_eth": "no limit",

@@ -167,6 +167,8 @@ class DebateTable(SettingsTable, frozen=True):
     transport: Transport | None = None
     reading_seconds: Seconds | None = None
     """For what the chain is read before anybody argues."""
+    hook_sources: Url | None = None
+    """Where the source of a pool's hook is read for models, {chain} and {address} in its place."""
 
 
 class BudgetTable(SettingsTable, frozen=True):

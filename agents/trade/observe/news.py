@@ -168,6 +168,24 @@ class NewsReader:
 
     async def read(self, _coin: str) -> ContextSection:
         now = self._clock()
+        feeds, failed = await self._feeds()
+        recent = self._recent(feeds, now)[:_MOST_HEADLINES]
+        return section(
+            SectionName.NEWS,
+            ", ".join(_host(url) for url in self._urls),
+            "\n".join(item.title for item in recent),
+            {"headlines": len(recent), "feeds": len(feeds), "failed": failed},
+            as_of=now,
+            now=now,
+        )
+
+    async def recent(self) -> list[Headline]:
+        """Every headline of the last hours, the newest first."""
+        feeds, _ = await self._feeds()
+        return self._recent(feeds, self._clock())
+
+    async def _feeds(self) -> tuple[list[tuple[Headline, ...]], int]:
+        """What those that answered have, and how many did not."""
         read = await asyncio.gather(*map(self._feed, self._urls), return_exceptions=True)
         feeds = [answer for answer in read if isinstance(answer, tuple)]
         if not feeds:
@@ -175,22 +193,13 @@ class NewsReader:
                 (answer for answer in read if isinstance(answer, MarketError)),
                 MarketError("no feed is set"),
             )
-        recent = sorted(
-            {
-                item
-                for feed in feeds
-                for item in feed
-                if now - self._window < item.time <= now + _AHEAD
-            },
+        return feeds, len(read) - len(feeds)
+
+    def _recent(self, feeds: Sequence[Sequence[Headline]], now: float) -> list[Headline]:
+        found = {item for feed in feeds for item in feed}
+        return sorted(
+            (item for item in found if now - self._window < item.time <= now + _AHEAD),
             reverse=True,
-        )[:_MOST_HEADLINES]
-        return section(
-            SectionName.NEWS,
-            ", ".join(_host(url) for url in self._urls),
-            "\n".join(item.title for item in recent),
-            {"headlines": len(recent), "feeds": len(feeds), "failed": len(read) - len(feeds)},
-            as_of=now,
-            now=now,
         )
 
     async def _feed(self, url: str) -> tuple[Headline, ...]:

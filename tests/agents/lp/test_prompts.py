@@ -10,7 +10,7 @@ import pytest
 
 from agents.bus.record import MemorySink, RecordWriter
 from agents.bus.transport import Ambient
-from agents.lp.briefing import ArbiterReply, CriticReply, ScoutReply, StrategistReply
+from agents.lp.briefing import ALONE, ArbiterReply, CriticReply, ScoutReply, StrategistReply
 from agents.lp.debate import HANDLERS, hold_debate
 from agents.lp.facts import MarketContext
 from agents.lp.payloads import STRATEGIST
@@ -208,7 +208,7 @@ def test_what_an_agent_is_told_it_is_has_no_number_and_the_rules_of_citing(name:
 
 
 def test_each_agent_has_a_prompt() -> None:
-    assert [f"{role}.txt" for role in sorted(HANDLERS)] == PROMPTS
+    assert [f"{role}.txt" for role in sorted((ALONE, *HANDLERS))] == PROMPTS
 
 
 def test_what_others_may_quote_holds_no_id_and_no_number_that_was_not_given() -> None:

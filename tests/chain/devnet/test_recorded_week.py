@@ -38,6 +38,7 @@ UNCOMPARED = {
     "orders",
     "protocol",
     "feesAYear7d",
+    "volatility7d",
 }
 """A time of the machine and what another node makes differently, which were not recorded; a day,
 which is measured over closed hours since; and what is told besides by now."""

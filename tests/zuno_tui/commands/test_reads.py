@@ -132,6 +132,27 @@ def test_pools_show_hooked_and_dynamic_ones_by_worth(
     assert 0 < len(only) < len(pools)
 
 
+def test_pools_are_ranked_by_a_week_whose_days_are_kept_and_nothing_is_claimed_of_it_yet(
+    zuno: CommandLine, on_devnet: tuple[str, ...]
+) -> None:
+    pools = zuno("pools", *on_devnet, "--pays", "--json").data["pools"]
+    for figure, by in (("edge7d", "pays"), ("feesAYear7d", "fees"), ("depthUsd", "depth")):
+        ranked = zuno("pools", *on_devnet, "--by", by, "--json").data["pools"]
+        known = [pool[figure] for pool in ranked if pool[figure] is not None]
+        assert len(known) > 3
+        assert known == sorted(known, reverse=True)
+        assert all(pool[figure] is None for pool in ranked[len(known) :])
+    assert [pool["poolId"] for pool in pools] != [pool["poolId"] for pool in ranked]
+    told = zuno("pools", *on_devnet)
+    assert "in the last 7 days" in told.words
+    assert "PAYS 7 D" in told.out
+
+    scorecard = zuno("scorecard", *on_devnet, "--json").data
+    assert scorecard["poolDays"] >= 6
+    assert all(one["correlation"] is None for one in scorecard["poolRankings"])
+    assert "0 of the 4 rankings that a claim needs" in zuno("scorecard", *on_devnet).out
+
+
 def test_balances_are_priced_in_dollars_or_in_ether(
     zuno: CommandLine, on_devnet: tuple[str, ...]
 ) -> None:

@@ -17,21 +17,18 @@ from agents.bus.replay import Record, RecordBrokenError, read_record
 from agents.bus.run import Listener
 from agents.bus.transport import Ambient
 from agents.lp.debate import LP_FLOW, debate_start, hold_debate
-from agents.lp.payloads import PlanReady, summarise
+from agents.lp.payloads import summarise
 from agents.lp.services import RecordedEyes, recorded_context
 from agents.model.budget import NANO
 from agents.model.speaking import SILENCE
 from agents.scorecard.debate_check import (
-    BetterSide,
     CheckedSituation,
     CountedShare,
     DebateCheck,
     DebateRun,
     PlanDecision,
-    better_side,
     debate_check,
 )
-from agents.scorecard.score import ScoreStore
 from chain.base.errors import error_kind
 from chain.base.redaction import Redactor
 from chain.base.units import UNKNOWN, percent
@@ -96,7 +93,7 @@ def _replies(lines: Sequence[bytes]) -> list[bool]:
     ]
 
 
-_COLUMNS = ("record", "about", "the rules", "with the model", "right", "tokens", "seconds", "cost")
+_COLUMNS = ("record", "about", "the rules", "with the model", "tokens", "seconds", "cost")
 
 
 class SkippedRecord(NamedTuple):
@@ -127,14 +124,10 @@ def report_lines(
         f"flips, asked again about the same facts: {_share(check.flipped)}; "
         f"to another range: {_share(check.flipped_range)}{again}"
     )
-    yield (
-        f"who was right where they differ: model {check.better[BetterSide.MODEL]}, rules "
-        f"{check.better[BetterSide.RULES]}, not known {check.better[BetterSide.UNKNOWN]}"
-    )
     debates = max(1, check.debates)
     yield (
         f"{check.debates} debates with the model: {check.tokens:,} tokens, "
-        f"{_money(check.nano_usd)}, {check.seconds:.1f} s; each {check.tokens / debates:,.0f} "
+        f"{money(check.nano_usd)}, {check.seconds:.1f} s; each {check.tokens / debates:,.0f} "
         f"tokens and {check.seconds / debates:.1f} s"
     )
     yield f"{check.situations} by the rules: no tokens, {check.rules_seconds:.1f} s"
@@ -172,7 +165,6 @@ def check_document(
         "flipsOfTheRange": _share_json(check.flipped_range),
         "settled": _share_json(check.settled),
         "silent": _share_json(check.silent),
-        "right": dict(check.better),
         "debates": check.debates,
         "tokens": check.tokens,
         "usd": _usd(check.nano_usd),
@@ -184,17 +176,15 @@ def check_document(
 
 def _row(one: CheckedSituation, store: Store) -> tuple[str, ...]:
     decided = dict.fromkeys(decision_words(run.plan, store) for run in one.spoken)
-    sides = dict.fromkeys(better_side(one, run).value for run in one.spoken)
     costs = [run.nano_usd for run in one.runs]
     return (
         one.request_id,
         one.subject,
         decision_words(one.rules.plan, store),
         "; ".join(decided) or ("no answer" if any(run.questions for run in one.runs) else "–"),
-        ", ".join(sides) or "–",
         f"{sum(run.tokens for run in one.runs):,}",
         f"{sum(run.seconds for run in one.runs):.1f}",
-        _money(None if None in costs else sum(cost or 0 for cost in costs)),
+        money(None if None in costs else sum(cost or 0 for cost in costs)),
     )
 
 
@@ -203,8 +193,6 @@ def _situation(one: CheckedSituation) -> Json:
         "requestId": one.request_id,
         "about": one.subject,
         "rules": _decision(one.rules.decision),
-        "recordedPlan": None if one.recorded is None else one.recorded.plan_id,
-        "judgedAfterDays": None if one.score is None else one.score.days,
         "runs": [_run(one, run) for run in one.runs],
     }
 
@@ -213,7 +201,6 @@ def _run(one: CheckedSituation, run: DebateRun) -> Json:
     return {
         "decision": _decision(run.decision),
         "agrees": run.decision == one.rules.decision if run.answers else None,
-        "right": better_side(one, run).value if run.answers else None,
         "questions": run.questions,
         "answers": run.answers,
         "silences": list(run.silences),
@@ -245,7 +232,7 @@ def _share_json(share: CountedShare) -> Json:
     return {"count": share.count, "of": share.of, "part": share.part}
 
 
-def _money(nano_usd: int | None) -> str:
+def money(nano_usd: int | None) -> str:
     return "cost unknown" if nano_usd is None else f"${nano_usd / NANO:.4f}"
 
 
@@ -267,17 +254,22 @@ class DebateCheckOptions(Struct, frozen=True):
     """A folder instead of the home's."""
 
 
-class _Usable(Struct, frozen=True):
+class UsableRecord(Struct, frozen=True):
     path: Path
     record: Record
     chain_id: int
 
 
-async def checked_debates(session: Session, asked: DebateCheckOptions) -> CommandAnswer:
+async def model_settings(session: Session) -> DebateSettings:
+    """With the keys of the models; an error where none is set."""
     settings = chosen_settings(session)
     if settings.model is None:
         raise SettingsError(_NO_MODEL)
-    settings = replace(settings, model=await with_keys(settings.model))
+    return replace(settings, model=await with_keys(settings.model))
+
+
+async def checked_debates(session: Session, asked: DebateCheckOptions) -> CommandAnswer:
+    settings = await model_settings(session)
     usable, skipped = _chosen(session, asked)
     if not usable:
         folder = asked.records or session.home.records
@@ -298,14 +290,13 @@ async def checked_debates(session: Session, asked: DebateCheckOptions) -> Comman
 
 def _chosen(
     session: Session, asked: DebateCheckOptions
-) -> tuple[list[_Usable], tuple[SkippedRecord, ...]]:
+) -> tuple[list[UsableRecord], tuple[SkippedRecord, ...]]:
     """The latest records that can be argued about, and why others cannot."""
-    usable: list[_Usable] = []
+    usable: list[UsableRecord] = []
     skipped: list[SkippedRecord] = []
-    for path in _paths(session, asked):
+    for found in usable_records(session, asked):
         if len(usable) == asked.situations:
             break
-        found = _usable(path)
         if isinstance(found, SkippedRecord):
             skipped.append(found)
         else:
@@ -313,9 +304,17 @@ def _chosen(
     return usable, tuple(skipped)
 
 
+def usable_records(
+    session: Session, asked: DebateCheckOptions
+) -> Iterator[UsableRecord | SkippedRecord]:
+    """Each record that was asked for, the newest first, or why it cannot be argued about."""
+    return (_usable(path) for path in _paths(session, asked))
+
+
 def _paths(session: Session, asked: DebateCheckOptions) -> Iterator[Path]:
     if asked.record is not None:
-        yield record_path(session, asked.record)
+        here = None if asked.records is None else asked.records / f"{asked.record}.jsonl"
+        yield here if here and here.is_file() else record_path(session, asked.record)
         return
     folder = asked.records or session.home.records
     if asked.records is not None and not folder.is_dir():
@@ -324,7 +323,7 @@ def _paths(session: Session, asked: DebateCheckOptions) -> Iterator[Path]:
     yield from sorted(found, key=lambda path: (path.stat().st_mtime, path.name), reverse=True)
 
 
-def _usable(path: Path) -> _Usable | SkippedRecord:
+def _usable(path: Path) -> UsableRecord | SkippedRecord:
     try:
         record = read_record(path)
         seen = recorded_context(record)
@@ -337,14 +336,13 @@ def _usable(path: Path) -> _Usable | SkippedRecord:
         return SkippedRecord(path.name, "it is of another flow")
     if seen is None:
         return SkippedRecord(path.name, "it ended before anything was observed")
-    return _Usable(path, record, seen.chain_id)
+    return UsableRecord(path, record, seen.chain_id)
 
 
 async def _checked(
-    session: Session, settings: DebateSettings, store: Store, one: _Usable, times: int
+    session: Session, settings: DebateSettings, store: Store, one: UsableRecord, times: int
 ) -> CheckedSituation:
     record = one.record
-    recorded = _recorded_plan(record)
     rules = await argue_again(record, settings, None, None)
     runs = []
     for number in range(1, times + 1):
@@ -355,23 +353,4 @@ async def _checked(
             f"{record.request_id}, {number} of {times}: {decision_words(run.plan, store)}; "
             f"the rules: {decision_words(rules.plan, store)}"
         )
-    scores = ScoreStore(store, one.chain_id, time.time).scores()
-    judged = [score for score in scores if recorded and score.plan_id == recorded.plan_id]
-    return CheckedSituation(
-        record.request_id,
-        summarise(one.path).subject,
-        recorded,
-        rules,
-        tuple(runs),
-        max(judged, key=lambda score: score.days, default=None),
-    )
-
-
-def _recorded_plan(record: Record) -> Plan | None:
-    for body in reversed(record.messages()):
-        if body.get("kind") == "plan_ready":
-            try:
-                return PlanReady.model_validate(body.get("payload"), strict=False).plan
-            except ValidationError:
-                return None
-    return None
+    return CheckedSituation(record.request_id, summarise(one.path).subject, rules, tuple(runs))

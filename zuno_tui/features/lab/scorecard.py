@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import to_builtins
 
 from agents.bus.plan_store import PlanStore
 from agents.scorecard.judging import (
@@ -13,6 +15,13 @@ from agents.scorecard.judging import (
     SkipReason,
     judge_due,
     past_plans,
+)
+from agents.scorecard.pool_days import PoolDayStore
+from agents.scorecard.pool_rankings import (
+    FEWEST_RANKINGS,
+    NEXT_DAYS,
+    RankingScore,
+    ranking_scores,
 )
 from agents.scorecard.score import (
     AdviceScore,
@@ -33,7 +42,9 @@ from zuno_tui.present.exit_codes import DONE, NETWORK
 from zuno_tui.present.output import Json, OutputColumn, table
 
 if TYPE_CHECKING:
+    from agents.scorecard.pool_days import PoolDay
     from agents.scorecard.score import HorizonScore
+    from chain.contracts.pool_key import PoolId
     from chain.positions.overview import Sources
     from zuno_tui.app.session import Session
 
@@ -323,12 +334,47 @@ def _score_document(one: HorizonScore, *, applied: bool | None) -> Json:
     }
 
 
+def ranking_lines(scores: Sequence[RankingScore], days: int) -> Iterator[str]:
+    """Nothing where no day was kept, and no claim before there is a record."""
+    if not days:
+        return
+    yield ""
+    for days_after in NEXT_DAYS:
+        alike = [score for score in scores if score.next_days == days_after]
+        told = [score for score in alike if score.correlation is not None]
+        for score in told:
+            yield _ranking_line(score)
+        if not told:
+            most = max(score.rankings for score in alike)
+            yield (
+                f"pools ranked by 7 days against the next {days_after}: {most} of the "
+                f"{FEWEST_RANKINGS} rankings that a claim needs ({days} days are kept)"
+            )
+
+
+def _ranking_line(score: RankingScore) -> str:
+    found, (fewest, most) = score.correlation, score.pools
+    assert found is not None
+    ends = "" if found.low is None else f" [{found.low:+.2f}, {found.high:+.2f}]"
+    many = str(most) if fewest == most else f"{fewest} to {most}"
+    return (
+        f"pools ranked by {score.by.value} of 7 days against what they paid over the next "
+        f"{score.next_days}: rank correlation {found.mean:+.2f}{ends}, "
+        f"{score.rankings} rankings of {many} pools"
+    )
+
+
 _NO_PLAN = "No plan was made here yet, so there is nothing to judge. Ask for one: zuno recommend ID"
 
 
 async def scored_plans(session: Session) -> CommandAnswer:
     past = past_plans(PlanStore(session.home.plans), session.network.chain_id)
     beside = [feature.scored for feature in features() if feature.scored is not None]
+    by_pool = _pool_days(session)
+    rankings = ranking_scores(by_pool)
+    days = max(map(len, by_pool.values()), default=0)
+    ranked = tuple(ranking_lines(rankings, days))
+    more = {"poolDays": days, "poolRankings": to_builtins(rankings)}
     if (
         not past.plans
         and not past.skipped
@@ -338,7 +384,8 @@ async def scored_plans(session: Session) -> CommandAnswer:
         empty = ScoredPlans(
             session.network.name, session.network.chain_id, _nothing(), (), frozenset()
         )
-        return CommandAnswer(lines=(_NO_PLAN,), document=scorecard_document(empty))
+        document = scorecard_document(empty) | more
+        return CommandAnswer(lines=(_NO_PLAN, *ranked), document=document)
     async with session.sources() as sources:
         judged, failure = await _judged(session, sources, past)
         besides = [] if failure else [await score(session, sources) for score in beside]
@@ -355,11 +402,18 @@ async def scored_plans(session: Session) -> CommandAnswer:
         remarks = (*remarks, f"What is due could not be judged now: {failure}")
     return CommandAnswer(
         heading=(f"{session.network.title} · what became of the plans made here",),
-        lines=(*scorecard_lines(scored), *(line for one in besides for line in one.lines)),
-        document=scorecard_document(scored) | {one.name: one.document for one in besides},
+        lines=(*scorecard_lines(scored), *(line for one in besides for line in one.lines), *ranked),
+        document=scorecard_document(scored) | more | {one.name: one.document for one in besides},
         remarks=remarks,
         code=DONE if failure is None else NETWORK,
     )
+
+
+def _pool_days(session: Session) -> Mapping[PoolId, Sequence[PoolDay]]:
+    if not session.home.database.exists():
+        return {}
+    with session.open_store() as store:
+        return PoolDayStore(store, session.network.chain_id, lambda: 0.0).days()
 
 
 async def _judged(

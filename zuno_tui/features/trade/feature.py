@@ -92,6 +92,14 @@ def _watched_hedges(home: Home, settings: Settings, network: Network) -> HedgeSo
     return HomeHedges(home, settings, network)
 
 
+async def _headlines(session: Session) -> tuple[str, ...]:
+    if not session.settings.trade.news:
+        return ()
+    from zuno_tui.features.trade.trading import recent_headlines
+
+    return await recent_headlines(session.settings.trade.news)
+
+
 FEATURE = Feature(
     name="trade",
     flow="trade",
@@ -103,4 +111,5 @@ FEATURE = Feature(
     attached=_attached,
     outlives=_outlives,
     watched_hedges=_watched_hedges,
+    headlines=_headlines,
 )

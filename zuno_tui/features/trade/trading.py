@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -325,3 +325,14 @@ def _secrets(session: Session) -> tuple[str, ...]:
     """Everything known to be secret, so that none of it can reach the record."""
     urls = [url for chosen in session.settings.endpoints.values() for url in chosen]
     return tuple(secret for secret in (*urls, fred_key(session)) if secret)
+
+
+async def recent_headlines(urls: Sequence[str]) -> tuple[str, ...]:
+    """What the feeds wrote in the last hours, the newest first; nothing where none answers."""
+    news = NewsReader(urls, time.time)
+    try:
+        return tuple(item.title for item in await news.recent())
+    except MarketError:
+        return ()
+    finally:
+        await news.close()

@@ -1,0 +1,177 @@
+"""What each pool paid and risked, day by day.
+
+Whole days of the calendar (UTC) are kept, so that any window can be added up and a look once a week
+leaves no gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from itertools import pairwise
+from math import log, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, to_builtins
+
+from agents.numbers.advice import edge_ratio
+from chain.base.store import Store, read_as
+from chain.base.units import DAY
+from chain.history.fee_rate import daily_rates
+
+if TYPE_CHECKING:
+    from chain.contracts.pool_key import PoolId
+    from chain.history.hours import PoolHours
+
+VERSION = 1
+_MOST_DAYS = 800
+_NAMESPACE = "pool days"
+_LOOKS = "pool days look"
+
+
+class PoolDay(Struct, frozen=True, array_like=True):
+    day: int
+    """When it began, Unix seconds."""
+    fee_rate: float
+    """Σ fee/(2·L·√P): what a dollar of full-range worth was paid."""
+    squared_returns: float
+    """Of hourly closes: an eighth of it is what arbitrage took of such a dollar."""
+    depth_usd: float | None = None
+    """Liquidity within 2 %, where somebody looked in the day after."""
+
+
+class _KeptDays(Struct, frozen=True):
+    version: int
+    days: tuple[PoolDay, ...]
+
+
+class PoolWindow(NamedTuple):
+    """Several days in a row."""
+
+    fee_rate: float
+    squared_returns: float
+    days: int
+    depth_usd: float | None
+
+    @property
+    def edge(self) -> float | None:
+        return edge_ratio(self.fee_rate, self.squared_returns)
+
+    @property
+    def volatility(self) -> float:
+        """A day's."""
+        return sqrt(self.squared_returns / self.days)
+
+
+class RankKey(StrEnum):
+    PAYS = "pays"
+    FEES = "fees"
+    DEPTH = "depth"
+    CALM = "calm"
+
+    def of(self, window: PoolWindow) -> float | None:
+        """The more, the higher a pool is ranked."""
+        values = {
+            RankKey.PAYS: window.edge,
+            RankKey.FEES: window.fee_rate,
+            RankKey.DEPTH: window.depth_usd,
+            RankKey.CALM: -window.volatility,
+        }
+        return values[self]
+
+
+class PoolDayStore:
+    """The days of one network's pools.
+
+    What another version wrote is neither read nor overwritten: it knows what it means.
+    """
+
+    def __init__(self, store: Store, chain_id: int, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._chain_id = chain_id
+        self._clock = clock
+
+    def keep(self, pool_id: PoolId, days: Sequence[PoolDay]) -> None:
+        """What is new of these; a day's depth is that of the first look after it."""
+        key = f"{self._chain_id}/{pool_id}"
+        if _merged(self._store.get(_NAMESPACE, key), days) is None:
+            return
+
+        def made(stored: object | None) -> object:
+            merged = _merged(stored, days)
+            return stored if merged is None else to_builtins(merged)
+
+        self._store.change(_NAMESPACE, key, made, now=self._clock())
+
+    def looked(self) -> None:
+        """Pools were looked at now, whoever did."""
+        now = self._clock()
+        self._store.put(_LOOKS, str(self._chain_id), now, now=now)
+
+    def days(self) -> dict[PoolId, tuple[PoolDay, ...]]:
+        found = {}
+        for key, value in self._store.items(_NAMESPACE).items():
+            chain, _, pool_id = key.partition("/")
+            kept = read_as(_KeptDays, value)
+            if chain == str(self._chain_id) and kept is not None and kept.version == VERSION:
+                found[pool_id] = kept.days
+        return found
+
+
+def chains_to_look_at(store: Store, now: float) -> tuple[int, ...]:
+    """Networks whose pools somebody has looked at, and nobody for a day."""
+    looks = store.items(_LOOKS).items()
+    return tuple(
+        int(chain)
+        for chain, time in looks
+        if isinstance(time, int | float) and abs(now - time) > DAY and chain.isdigit()
+    )
+
+
+def _merged(stored: object | None, days: Sequence[PoolDay]) -> _KeptDays | None:
+    """What is to be kept from now on; None where that is what is kept already."""
+    kept = read_as(_KeptDays, stored)
+    if stored is not None and (kept is None or kept.version != VERSION):
+        return None
+    by_day = {one.day: one for one in (kept.days if kept else ())}
+    news = [one for one in days if _is_news(by_day.get(one.day), one)]
+    by_day |= {one.day: one for one in news}
+    latest = tuple(by_day[day] for day in sorted(by_day)[-_MOST_DAYS:])
+    return _KeptDays(VERSION, latest) if news else None
+
+
+def _is_news(before: PoolDay | None, one: PoolDay) -> bool:
+    return before is None or (before.depth_usd is None and one.depth_usd is not None)
+
+
+def days_of(hours: PoolHours, depth_usd: float | None = None) -> tuple[PoolDay, ...]:
+    """The whole days that were read since the pool's first swap; the depth is that of the last."""
+    if hours.unread or not hours.rows:
+        return ()
+    first = max(hours.since, hours.rows[0].hour)
+    first, end = -(-first // DAY) * DAY, hours.last.timestamp
+    rates = daily_rates(hours.rows, first, end)
+    squares = [0.0] * len(rates)
+    for before, row in pairwise(hours.rows):
+        place = (row.hour - first) // DAY
+        if 0 <= place < len(squares):
+            squares[place] += (2 * log(row.close / before.close)) ** 2
+    last = len(rates) - 1
+    return tuple(
+        PoolDay(first + place * DAY, rate, square, depth_usd if place == last else None)
+        for place, (rate, square) in enumerate(zip(rates, squares, strict=True))
+    )
+
+
+def window(days: Mapping[int, PoolDay], first: int, count: int) -> PoolWindow | None:
+    """So many days from this one on; None where one of them is missing."""
+    found = [days.get(first + place * DAY) for place in range(count)]
+    known = [one for one in found if one is not None]
+    if len(known) < count:
+        return None
+    return PoolWindow(
+        sum(one.fee_rate for one in known),
+        sum(one.squared_returns for one in known),
+        count,
+        known[-1].depth_usd,
+    )
