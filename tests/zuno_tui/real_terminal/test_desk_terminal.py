@@ -86,8 +86,9 @@ def test_the_word_signs_when_fingers_type_it_and_not_before(
             terminal.wait_for("That was pasted, and ignored")
             assert _sent_by_the_wallet(devnet) == counted
 
-            terminal.type("apply\r")
-            screen = terminal.wait_for(r"Done\. escape goes back")
+            terminal.send("\r")
+            terminal.wait_for("That was not the word apply")
+            screen = terminal.answer("apply", r"Done\. escape goes back")
             assert re.search(r"Done · .*[\s\S]*1 OF 1 DONE  block \d", screen)
             terminal.send("\x1b")
             terminal.wait_for(r"Done · ")
