@@ -49,6 +49,7 @@ def _units(amount: int | None) -> str | None:
 
 
 _DIGITS = 6
+_CENT = 0.01
 _COLUMNS = (
     OutputColumn("WALLET"),
     OutputColumn("EXPECTED", "right"),
@@ -128,7 +129,9 @@ def amount_lines(
     result: ApplyResult, tokens: Mapping[Address, Token], quoted: Mapping[Address, int] | None
 ) -> Iterator[str]:
     """By token what was expected, what came or left, and the difference."""
-    yield from table(_COLUMNS, list(_amount_rows(result, tokens, quoted or {})))
+    rows = list(_amount_rows(result, tokens, quoted or {}))
+    if rows:
+        yield from table(_COLUMNS, rows)
 
 
 def _amount_rows(
@@ -159,9 +162,12 @@ def _total_cost(result: ApplyResult, expected: ExpectedOutcome) -> str | None:
             return None
         less += (shown - came) * prices.get(token, 0.0)
     paid = sum(step.gas_cost for step in result.steps) * rate
+    swapped = max(0.0, swap + less)
+    total = f"Total cost {usd(swapped + paid)}, expected {usd(swap + network)}"
+    if max(swap, swapped) < _CENT:
+        return f"{total}."
     return (
-        f"Total cost {usd(max(0.0, swap + less) + paid)}, expected {usd(swap + network)}: swap and "
-        f"price impact {usd(max(0.0, swap + less))} ({usd(swap)}), network {usd(paid)} "
+        f"{total}: swap and price impact {usd(swapped)} ({usd(swap)}), network {usd(paid)} "
         f"({usd(network)})."
     )
 

@@ -9,6 +9,7 @@ from chain.base.units import time_text
 from chain.contracts.addresses import checksummed, shortened
 from chain.contracts.delegation import DELEGATION_MANAGER, ENTRY_POINT, NOBODY
 from chain.execution.decode.words import Names, names_on
+from zuno_tui.present.views import UNDOING
 from zuno_tui.present.words import signed_amount
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _terms(names: Names, network: Network, parties: Parties, gas: GasBill) -> It
                 "signature of your key; zuno never signs one for the EntryPoint",
             )
             yield Term("pause", "the manager's owner can pause that, never your own transactions")
-            yield Term("to undo", "undelegate")
+            yield Term(UNDOING, "undelegate")
     if parties.spenders:
         yield Term("spender", ", ".join(_named(names, each) for each in parties.spenders))
     yield Term("calls", ", ".join(_named(names, each) for each in parties.called))

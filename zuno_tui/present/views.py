@@ -234,6 +234,10 @@ class SentTransaction(Struct, frozen=True):
     block: int | None = None
 
 
+UNDOING = "to undo"
+"""The term's label that says how a permission over the whole account is taken back."""
+
+
 class ApprovalView(Struct, frozen=True):
     plan_id: str
     headline: str

@@ -77,12 +77,16 @@ ORDER_PAGE = OrderApprovalView(
         ("until", "2026-12-17 05:00 UTC, then it is void"),
         (
             "by",
-            "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC, this home's watch key: zuno signs "
-            "nothing else with it",
+            "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC, the watch key: it is kept here for "
+            "orders alone and owns nothing",
         ),
         ("chain", "lets that key make this one call and nothing else, and refuses it above 2,800"),
         ("monitor", "judges when, by two of 3 endpoints that must agree"),
-        ("cancel", "zuno order cancel, on chain. Deleting files or stopping zuno ends no order"),
+        (
+            "needs",
+            "this desk or zuno monitor running, with that key: nothing happens while both are off",
+        ),
+        ("cancel", "order cancel, on chain. Deleting files or stopping zuno ends no order"),
     ),
     needs_passphrase=False,
 )

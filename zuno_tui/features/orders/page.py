@@ -85,7 +85,11 @@ def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
         ("by", _by(draft)),
         ("chain", f"lets that key make this one call and nothing else{_reach(draft)}"),
         ("monitor", _monitor(draft)),
-        ("cancel", "zuno order cancel, on chain. Deleting files or stopping zuno ends no order"),
+        (
+            "needs",
+            "this desk or zuno monitor running, with that key: nothing happens while both are off",
+        ),
+        ("cancel", "order cancel, on chain. Deleting files or stopping zuno ends no order"),
     )
 
 
@@ -114,7 +118,7 @@ def _least(draft: OrderDraft) -> str:
 def _by(draft: OrderDraft) -> str:
     key = checksummed(draft.order.signed.delegate)
     if draft.own_key:
-        return f"{key}, this home's watch key: zuno signs nothing else with it"
+        return f"{key}, the watch key: it is kept here for orders alone and owns nothing"
     return f"{key}, a key made elsewhere: nothing is known of it here but its address"
 
 
@@ -123,7 +127,8 @@ def _reach(draft: OrderDraft) -> str:
     if not draft.reach:
         return ""
     side = "above" if is_below(draft.order.condition) else "below"
-    return f", and refuses it {side} {draft.reach}"
+    past = ", where its range ends" if draft.falls_short else ""
+    return f", and refuses it {side} {draft.reach}{past}"
 
 
 def _monitor(draft: OrderDraft) -> str:
@@ -163,7 +168,8 @@ def order_lines(kept: KeptOrder, network: Network, judged: str) -> Iterator[str]
     ending = "" if not progress.received else f": {' and '.join(progress.received)}"
     yield f"{order.number:>3}  {headline(order, call)} · {state}{ending}"
     until = f"until {time_text(call.until)} · {_last_look(progress)}" if kept.stands else ""
-    yield from (f"     {words}" for words in (until, progress.reason, judged) if words)
+    cancel = f"to end it: order cancel {order.number}" if kept.stands else ""
+    yield from (f"     {words}" for words in (until, progress.reason, judged, cancel) if words)
 
 
 def _last_look(progress: StandingProgress) -> str:

@@ -291,8 +291,8 @@ async def _refuse_unfit(
             )
     if sight.delegate is None or sight.delegate != network.contracts.delegate:
         raise GateRefusedError(
-            "Orders need the account to be delegated to the batch executor. "
-            "Do that once: zuno wallet delegate"
+            "Once, the account must be prepared for orders. Do that first, then ask again: "
+            "zuno wallet delegate"
         )
     position = sight.position
     if position is None or position.owner != session.address:

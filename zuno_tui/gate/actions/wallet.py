@@ -58,6 +58,10 @@ async def action_to_revoke(sources: Sources, given: Sequence[GivenAllowance]) ->
     )
 
 
+_PREPARING = "Prepare the account for orders and plans in one transaction"
+_TAKING_BACK = "End orders, and send plans as several transactions again"
+
+
 async def action_to_delegate(sources: Sources, wallet: Address, *, back: bool) -> Action:
     """Lend the account to the code that carries out batches, or take it back."""
     network = sources.network
@@ -84,7 +88,7 @@ async def action_to_delegate(sources: Sources, wallet: Address, *, back: bool) -
     verb = "undelegate" if back else "delegate"
     return Action(
         f"{verb}_{subject.block.number}",
-        "Send plans as several transactions again" if back else "Send plans as one transaction",
+        _TAKING_BACK if back else _PREPARING,
         DelegateRequest(NOBODY, cancels_orders=now == delegate)
         if back
         else DelegateRequest(delegate),

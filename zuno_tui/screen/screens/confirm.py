@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.screen import Screen
 
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, Event, PlanChanged, Said
+from zuno_tui.present.views import UNDOING
 from zuno_tui.screen.links import can_link
 from zuno_tui.screen.panes.authority import authority_lines, can_confirm
 from zuno_tui.screen.panes.fields import LOOK_AGAIN_SECONDS, READING_SECONDS, HiddenField, TypedWord
@@ -190,7 +191,10 @@ class ConfirmScreen(Screen[None]):
             if len(body) < room:
                 break
         terms = [Content(""), heading("CONTRACTS AND DEADLINES"), *term_lines(approval, width)]
-        return [*body, *terms] if approval.terms and len(body) + len(terms) < room else body
+        # Whoever lends the account sees who else may act for it, and how that is undone.
+        lends = any(label == UNDOING for label, _ in approval.terms)
+        fits = len(body) + len(terms) < room
+        return [*body, *terms] if approval.terms and (fits or lends) else body
 
     def _frame(self) -> None:
         """What is out of sight is said to be: nobody signs half a page unknowingly."""

@@ -56,10 +56,13 @@ def _cancel(session: Session, intent: CancelOrders) -> ActionMaker:
 _KINDS: dict[str, Literal["close", "collect"]] = {"close": "close", "collect": "collect"}
 
 
+def _read_cancel(said: Remaining) -> CancelOrders:
+    return CancelOrders(read_order_number(said.text.strip().lower() or "all"))
+
+
 def _read(said: Remaining) -> Intent:
     if said.one_of({"cancel": True}):
-        number = read_order_number(said.text.strip().lower() or "all")
-        return CancelOrders(number)
+        return _read_cancel(said)
     kind = said.one_of(_KINDS)
     said.one_of({"form": True})
     token_id = said.position() if said else said.restarted("it").position()
@@ -88,6 +91,15 @@ COMMAND = Command(
             names="positions",
             money=True,
             possible=with_positions,
+        ),
+        Verb(
+            "cancel order",
+            _read_cancel,
+            spoken=(
+                *("cancel orders", "cancel my order", "cancel my orders", "cancel the order"),
+                *("cancel all orders", "delete order", "remove order", "stop order"),
+            ),
+            money=True,
         ),
     ),
     suggest=of_selected(OrderForm),
