@@ -58,7 +58,7 @@ async def action_to_revoke(sources: Sources, given: Sequence[GivenAllowance]) ->
     )
 
 
-_PREPARING = "Prepare the account for orders and plans in one transaction"
+_PREPARING = "Prepare the account for orders and one-transaction plans"
 _TAKING_BACK = "End orders, and send plans as several transactions again"
 
 
