@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input
 
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 _FRAME = 6
 """Cells that border, gutter and padding take."""
+_BORDER = 2
+_AROUND = 10
+"""Rows of the order's own frame, of the passphrase, the word and what is said, at the most."""
 
 
 class OrderConfirmScreen(TypedConfirmScreen):
@@ -53,14 +56,19 @@ class OrderConfirmScreen(TypedConfirmScreen):
         return isinstance(event, OrderConfirmationAsked) and event.approval.hash == self._order.hash
 
     def authority(self) -> tuple[tuple[str, str], ...]:
-        return (("order", self._order.title), ("hash", self._order.hash))
+        return (("order", self._order.title),)
 
     def on_resize(self) -> None:
-        self.query_one("#send-orders", PlainText).update(Content("\n").join(self.sheet()))
+        lines = list(self.sheet())
+        self.query_one("#send-orders", PlainText).update(Content("\n").join(lines))
+        # Where all of it fits, the word is typed right under it; else it scrolls.
+        rows = len(lines) + _BORDER
+        sheet = self.query_one("#send-sheet", VerticalScroll)
+        sheet.styles.height = rows if rows + _AROUND <= self.size.height else "1fr"
 
     def sheet(self) -> Iterator[Content]:
         width = self.app.size.width - _FRAME
-        for label, words in self._order.rows:
+        for label, words in (*self._order.rows, ("hash", self._order.hash)):
             yield from wrapped(words, width, f"{label:<10}")
 
 
