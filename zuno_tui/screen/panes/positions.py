@@ -37,10 +37,10 @@ _COLUMNS = (
     TableColumn("APR 24H", 7, 8, right=True),
     TableColumn("VS HOLD", 6, 12, right=True),
     TableColumn("NET 24H", 8, 11, right=True),
-    TableColumn("24 H", 9, _TREND, least=_TREND),
+    TableColumn("24 H", 10, _TREND, least=_TREND),
     TableColumn("PRICE", 11, 12, right=True),
     TableColumn("FROM – TO", 12, 27),
-    TableColumn("NOTES", 10, 18),
+    TableColumn("NOTES", 9, 18),
 )
 _ORDERS: dict[str, Callable[[PositionRow], float | None]] = {
     "as they are": lambda _: 0.0,
