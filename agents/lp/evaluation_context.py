@@ -20,7 +20,7 @@ from agents.lp.facts import (
 )
 from agents.numbers.edges import TICK_LOG, TickRange, price_tick
 from agents.numbers.fees import full_range_value, others_liquidity
-from agents.numbers.inventory import SwapTerms, swap_terms
+from agents.numbers.inventory import SwapTerms, terms_of
 from agents.numbers.outlook import PoolMarket, Stake
 from agents.numbers.regime import daily_ticks
 from agents.numbers.shapes import (
@@ -130,12 +130,11 @@ def own_ticks(own: OwnRange, pool: ObservedPoolFacts) -> TickRange:
 
 @once_per_object
 def _terms(evaluation: EvaluationContext) -> SwapTerms:
-    pool = evaluation.observed.pool
-    depth = depth_of(pool)
+    depth = depth_of(evaluation.observed.pool)
     if evaluation.hold is not None:
         ticks, liquidity = evaluation.hold
         depth = depth.without(ticks.lower, ticks.upper, liquidity)
-    return swap_terms(pool.lp_fee, pool.protocol_fee, evaluation.others_liquidity, depth)
+    return terms_of(depth)
 
 
 def evaluation_of(context: MarketContext | CreateContext, pool_index: int = 0) -> EvaluationContext:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from chain.base.units import PIPS
 from chain.contracts.networks import NATIVE
-from chain.math.fees import swap_fee, unpack_protocol_fee
+from chain.math.fees import swap_fee
 from chain.math.liquidity import Amounts, amounts_for_liquidity, liquidity_for_amounts
 from chain.math.sqrt_price import Q96, swap_step
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, sqrt_price_at_tick
@@ -66,19 +66,6 @@ class PriceSpan(NamedTuple):
 
     sqrt_lower: int
     sqrt_upper: int
-
-
-def swap_terms(
-    lp_fee: int, packed_protocol_fee: int, liquidity: int | None, depth: Depth | None = None
-) -> SwapTerms:
-    """The terms of a pool by its live fee and `slot0.protocolFee`."""
-    protocol = unpack_protocol_fee(packed_protocol_fee)
-    return SwapTerms(
-        swap_fee(protocol.zero_for_one, lp_fee),
-        swap_fee(protocol.one_for_zero, lp_fee),
-        liquidity,
-        depth,
-    )
 
 
 def balancing_swaps(

@@ -14,7 +14,7 @@ from agents.scorecard.arms import (
     Arm,
     ArmAnswer,
     ChosenForm,
-    Situation,
+    JudgedSituation,
     guarded,
     hedged,
     reference,
@@ -60,7 +60,10 @@ def attempts_of(arm: Arm, times: int) -> int:
 
 
 def arms_report(
-    situations: Sequence[Situation], arms: Sequence[Arm], times: int, answers: Iterable[ArmAnswer]
+    situations: Sequence[JudgedSituation],
+    arms: Sequence[Arm],
+    times: int,
+    answers: Iterable[ArmAnswer],
 ) -> ArmsReport:
     by_place = {(one.situation, one.arm, one.attempt): one for one in answers}
     places = [(arm, attempt) for arm in arms for attempt in range(attempts_of(arm, times))]
@@ -78,7 +81,7 @@ def arms_report(
     return ArmsReport(len(complete), len({one.week for one in complete}), tuple(scores))
 
 
-def smallest_effect(situations: Sequence[Situation]) -> float | None:
+def smallest_effect(situations: Sequence[JudgedSituation]) -> float | None:
     """Dollars for each $10,000 that so many situations could show, by the options they leave.
 
     From what the rules' own candidates came to, before any model is asked.
@@ -96,7 +99,7 @@ def smallest_effect(situations: Sequence[Situation]) -> float | None:
     return _FOUR_TIMES_IN_FIVE * stdev(differences) / sqrt(len(differences))
 
 
-_Answered = tuple[Situation, list[ArmAnswer]]
+_Answered = tuple[JudgedSituation, list[ArmAnswer]]
 
 
 def _scored(arm: Arm, pairs: Sequence[_Answered]) -> ArmScore:
@@ -135,11 +138,11 @@ def _others(pairs: Sequence[_Answered], place: int) -> Iterator[list[ArmAnswer]]
 
 
 @lru_cache(maxsize=4_096)
-def _tried(situation: Situation, form: ChosenForm) -> float | None:
+def _tried(situation: JudgedSituation, form: ChosenForm) -> float | None:
     return hedged(situation, taken_of(guarded(situation, form)))
 
 
-def _brier(situation: Situation, answers: Sequence[ArmAnswer]) -> float | None:
+def _brier(situation: JudgedSituation, answers: Sequence[ArmAnswer]) -> float | None:
     named = taken_of(reference(situation.context)).stake
     chances = [answer.chance for answer in answers if answer.chance is not None]
     if named is None or not chances:

@@ -98,7 +98,7 @@ MEASURES = {
 Kind: TypeAlias = Literal["hold", "exit", "move"]
 
 
-class Situation(Struct, frozen=True, eq=False, weakref=True):
+class JudgedSituation(Struct, frozen=True, eq=False, weakref=True):
     """What was recorded, and every hour with a swap that followed, by pool."""
 
     request_id: str
@@ -179,14 +179,14 @@ class ArmSilentError(Exception):
 
 
 OpenModel: TypeAlias = Callable[
-    [Situation], AbstractAsyncContextManager[tuple["Model", Callable[[], "Spent"]]]
+    [JudgedSituation], AbstractAsyncContextManager[tuple["Model", Callable[[], "Spent"]]]
 ]
 
 
 class DebateTerms(NamedTuple):
     """What a debate of the check is held with."""
 
-    writer: Callable[[Situation], RecordWriter]
+    writer: Callable[[JudgedSituation], RecordWriter]
     ambient: Ambient
     limits: BusLimits | None = None
 
@@ -194,8 +194,8 @@ class DebateTerms(NamedTuple):
 class ArmQuestion(NamedTuple):
     arm: Arm
     attempt: int
-    situation: Situation
-    other: Situation
+    situation: JudgedSituation
+    other: JudgedSituation
     """What an unrelated critique is of."""
     allowance: int
     """Tokens that the same situation's debate took."""
@@ -247,13 +247,13 @@ def _answer(question: ArmQuestion, choice: _Choice) -> ArmAnswer:
     )
 
 
-def _as_rules(situation: Situation) -> _Choice:
+def _as_rules(situation: JudgedSituation) -> _Choice:
     own, code = _own(situation), reference(situation.context).survival
     form = form_of(situation.context, own)
     return _Choice(form, own, own, None if code is None else code.day)
 
 
-async def _argued(situation: Situation, model: Model, terms: DebateTerms) -> _Choice:
+async def _argued(situation: JudgedSituation, model: Model, terms: DebateTerms) -> _Choice:
     ended = await hold_debate(
         situation.start,
         situation.eyes,
@@ -353,7 +353,7 @@ def reference(context: Context) -> Candidate:
     )
 
 
-def guarded(situation: Situation, form: ChosenForm) -> Candidate:
+def guarded(situation: JudgedSituation, form: ChosenForm) -> Candidate:
     """What the desk would do with such a choice: the rules' own plan, or a range no worse."""
     context = situation.context
     own = _own(situation)
@@ -371,7 +371,7 @@ def guarded(situation: Situation, form: ChosenForm) -> Candidate:
     return own
 
 
-def hedged(situation: Situation, taken: TakenRange) -> float | None:
+def hedged(situation: JudgedSituation, taken: TakenRange) -> float | None:
     """Fees less what arbitrage took less cost, in dollars for each $10,000; None is unknown."""
     pools = [observed.pool.pool_id for observed in _pools(situation.context)]
     evaluation = evaluation_of(situation.context, pools.index(taken.pool_id))
@@ -456,11 +456,11 @@ def _judged_by_rules(context: Context) -> Critique:
     return with_judgment(proposal, judged_round(context, moves, {}), "", ())
 
 
-def taken_by_rules(situation: Situation) -> TakenRange:
+def taken_by_rules(situation: JudgedSituation) -> TakenRange:
     return taken_of(_own(situation))
 
 
-def _own(situation: Situation) -> Candidate:
+def _own(situation: JudgedSituation) -> Candidate:
     """What the rules alone would do."""
     context = situation.context
     alone = rules_alone(context, situation.start.max_rounds)

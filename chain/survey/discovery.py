@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from chain.base.store import Store
     from chain.contracts.networks import Address, Network
     from chain.math.liquidity import Amounts
+    from chain.positions.overview import Sources
     from chain.prices.coingecko import CoinGecko
     from chain.prices.price import PriceBook
     from chain.rpc.client import RpcClient
@@ -254,6 +255,18 @@ class SurveyPlan(Struct, frozen=True):
     """Whether pools of v3 are listed beside those of v4."""
     most_age: float = MOST_AGE
     scan: ScanPlan = field(default_factory=ScanPlan)
+
+
+async def survey_pools(sources: Sources, plan: SurveyPlan | None = None) -> PoolSurvey:
+    """The pools of the network that is read."""
+    return await discover_pools(
+        sources.client,
+        sources.network,
+        sources.store,
+        clock=sources.clock,
+        coingecko=sources.coingecko,
+        plan=plan,
+    )
 
 
 async def discover_pools(

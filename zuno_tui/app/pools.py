@@ -21,7 +21,7 @@ from chain.history.hour_reader import HourMemory, read_hours
 from chain.history.volatility import WEEK
 from chain.prices.price import WorthUnit
 from chain.rpc.errors import RpcError
-from chain.survey.discovery import MOST_AGE, PoolSurvey, SurveyedPool, SurveyPlan, discover_pools
+from chain.survey.discovery import MOST_AGE, PoolSurvey, SurveyedPool, SurveyPlan, survey_pools
 from chain.tokens.pair import pair_of
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table
@@ -101,14 +101,7 @@ _COLUMNS = (
 async def surveyed_pools(session: Session, asked: ListPools) -> CommandAnswer:
     plan = SurveyPlan(v3=True, most_age=0.0 if asked.refresh else MOST_AGE)
     async with session.sources() as sources:
-        survey = await discover_pools(
-            sources.client,
-            sources.network,
-            sources.store,
-            clock=sources.clock,
-            coingecko=sources.coingecko,
-            plan=plan,
-        )
+        survey = await survey_pools(sources, plan)
         pools = [pool for pool in survey.pools if _holds(survey.network, pool, asked.token)]
         weeks = await read_surveyed(sources, pools, unread=asked.pays)
     pools = ranked_pools(pools, weeks, RankKey(asked.by))

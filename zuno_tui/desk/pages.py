@@ -15,7 +15,7 @@ from agents.scorecard.pool_days import RankKey
 from chain.base.home import write_atomically
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.resume import ResumeChoice, StepSituation
-from chain.survey.discovery import SurveyedPool, SurveyPlan, discover_pools
+from chain.survey.discovery import SurveyedPool, SurveyPlan, survey_pools
 from zuno_tui.app.outbox import resolve_half_done
 from zuno_tui.app.pools import PoolWords, pool_words, ranked_pools, read_surveyed
 from zuno_tui.app.replay import record_path, replayed
@@ -105,14 +105,7 @@ class Pools:
 
     async def _read(self) -> None:
         sources = self._desk_context.reading
-        survey = await discover_pools(
-            sources.client,
-            sources.network,
-            sources.store,
-            clock=sources.clock,
-            coingecko=sources.coingecko,
-            plan=SurveyPlan(v3=True),
-        )
+        survey = await survey_pools(sources, SurveyPlan(v3=True))
         weeks = await read_surveyed(sources, survey.pools, unread=False)
         pools = ranked_pools(survey.pools, weeks, RankKey.PAYS)
         rows = tuple(_row(pool, pool_words(survey, pool, weeks)) for pool in pools)

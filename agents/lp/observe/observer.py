@@ -44,7 +44,7 @@ from chain.prices.ladder import market_prices, price_book
 from chain.read.block_reader import OneBlock
 from chain.read.gas import GasCost, Weight, read_gas_cost
 from chain.rpc.errors import ErrorKind, RpcError
-from chain.survey.discovery import SurveyedPool, SurveyPlan, discover_pools
+from chain.survey.discovery import SurveyedPool, SurveyPlan, survey_pools
 
 if TYPE_CHECKING:
     from agents.numbers.profiles import RiskProfile
@@ -304,14 +304,7 @@ class ChainObserver:
         self, goal: CreateGoal, owner: Address, profile: RiskProfile
     ) -> CreateContext:
         sources, network = self._sources, self._network
-        found = await discover_pools(
-            sources.client,
-            network,
-            sources.store,
-            clock=sources.clock,
-            coingecko=sources.coingecko,
-            plan=SurveyPlan(tokens=goal_tokens(goal)),
-        )
+        found = await survey_pools(sources, SurveyPlan(tokens=goal_tokens(goal)))
         pools = fitting_pools(goal, found.pools, network.wrapped_native)[:MAX_SURVEYED_POOLS]
         if not pools:
             raise NoFittingPoolError(

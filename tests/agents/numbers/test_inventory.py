@@ -14,10 +14,11 @@ from agents.numbers.inventory import (
     SwapTerms,
     allocate_for_create,
     allocate_inventory,
-    swap_terms,
+    terms_of,
 )
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
+from chain.math.fees import ProtocolFee
 from chain.math.liquidity import (
     Amounts,
     LiquidityError,
@@ -26,6 +27,8 @@ from chain.math.liquidity import (
 )
 from chain.math.sqrt_price import swap_step
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, sqrt_price_at_tick
+from chain.pools.depth import Depth
+from chain.pools.state import PoolState
 
 NOTHING = Amounts(0, 0)
 FREE = SwapTerms(0, 0, None)
@@ -243,8 +246,11 @@ def test_a_pool_without_depth_swaps_nothing() -> None:
 
 
 def test_the_protocol_fee_counts_in_its_own_direction() -> None:
-    terms = swap_terms(3_000, (1_000 << 12) | 500, 10**18)
-    assert terms == SwapTerms(3_499, 3_997, 10**18)
+    key = PoolKey(NATIVE, "0x" + "11" * 20, 3_000, 60, NATIVE)
+    state = PoolState(key, key.pool_id, 2**96, 0, 3_000, ProtocolFee(500, 1_000), 10**18)
+    depth = Depth(state, (), -887_272, 887_272)
+    terms = terms_of(depth)
+    assert terms == SwapTerms(3_499, 3_997, 10**18, depth)
     assert terms.fee(zero_for_one=True) == 3_499
     assert terms.fee(zero_for_one=False) == 3_997
 

@@ -28,7 +28,7 @@ from agents.scorecard.arms import (
     ArmSilentError,
     ChosenForm,
     DebateTerms,
-    Situation,
+    JudgedSituation,
     TakenRange,
     alone_brief,
     answered,
@@ -89,7 +89,7 @@ def hours_after(seed: int, times: float, edge: float) -> list[HourRow]:
     return rows
 
 
-def situation(number: int) -> Situation:
+def situation(number: int) -> JudgedSituation:
     """Out of range in a pool that pays; half of the weeks that follow are wild, half are calm."""
     chance = random.Random(number)
     market = Market(
@@ -107,18 +107,20 @@ def situation(number: int) -> Situation:
     context = context.model_copy(update={"time": TIME + shift})
     start = FlowStart(token_id=7, profile=context.profile, max_rounds=2)
     pool_id = context.observed.pool.pool_id
-    return Situation(f"req-{number}", start, context, FixedEyes(context), {pool_id: moved}, DAYS)
+    return JudgedSituation(
+        f"req-{number}", start, context, FixedEyes(context), {pool_id: moved}, DAYS
+    )
 
 
 @cache
-def best_form(one: Situation) -> ChosenForm:
+def best_form(one: JudgedSituation) -> ChosenForm:
     return max(FORMS, key=lambda form: hedged(one, taken_of(guarded(one, form))) or 0.0)
 
 
 class Foreseer:
     """Knows what follows with some probability, and guesses otherwise."""
 
-    def __init__(self, one: Situation, skill: float, seed: str) -> None:
+    def __init__(self, one: JudgedSituation, skill: float, seed: str) -> None:
         self.tokens = 0
         self._chance = random.Random(f"{one.request_id} {seed}")
         self._best = best_form(one) if self._chance.random() < skill else None
@@ -153,14 +155,14 @@ class Foreseer:
 
 def open_with(skill: float, seed: str = "") -> OpenModel:
     @asynccontextmanager
-    async def opened(one: Situation) -> AsyncIterator[tuple[Foreseer, Callable[[], Spent]]]:
+    async def opened(one: JudgedSituation) -> AsyncIterator[tuple[Foreseer, Callable[[], Spent]]]:
         model = Foreseer(one, skill, seed)
         yield model, lambda: Spent(model.tokens, 0, 0)
 
     return opened
 
 
-def writer(one: Situation) -> RecordWriter:
+def writer(one: JudgedSituation) -> RecordWriter:
     return RecordWriter(
         MemorySink(), one.request_id, running_versions("agents.lp"), Redactor(), flow="lp"
     )
@@ -171,7 +173,7 @@ SITUATIONS = [situation(number) for number in range(14)]
 
 
 async def asked(
-    situations: Sequence[Situation], arms: Sequence[Arm], model: OpenModel, times: int = 1
+    situations: Sequence[JudgedSituation], arms: Sequence[Arm], model: OpenModel, times: int = 1
 ) -> list[ArmAnswer]:
     answers = []
     for place, one in enumerate(situations):
@@ -244,7 +246,7 @@ class Scripted(Foreseer):
 
     def open(self) -> OpenModel:
         @asynccontextmanager
-        async def opened(_: Situation) -> AsyncIterator[tuple[Model, Callable[[], Spent]]]:
+        async def opened(_: JudgedSituation) -> AsyncIterator[tuple[Model, Callable[[], Spent]]]:
             yield self, lambda: Spent(self.tokens, 0, 0)
 
         return opened
@@ -296,7 +298,7 @@ async def test_an_unreached_model_is_no_answer_and_a_bad_reply_is_the_rules() ->
 
     def opening(reason: Unavailability) -> OpenModel:
         @asynccontextmanager
-        async def opened(_: Situation) -> AsyncIterator[tuple[Model, Callable[[], Spent]]]:
+        async def opened(_: JudgedSituation) -> AsyncIterator[tuple[Model, Callable[[], Spent]]]:
             yield cast("Model", Broken(reason)), Spent
 
         return opened

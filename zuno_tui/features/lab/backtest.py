@@ -23,7 +23,7 @@ from chain.base.table_file import TableError
 from chain.base.units import DAY
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
-from chain.survey.discovery import PoolSurvey, SurveyedPool, SurveyPlan, discover_pools
+from chain.survey.discovery import PoolSurvey, SurveyedPool, SurveyPlan, survey_pools
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.charts.drawing import ChartError
 from zuno_tui.present.answer import CommandAnswer
@@ -249,14 +249,7 @@ async def backtest_of_pool(
         session.settings, os.environ, profile=options.profile, deterministic=True
     ).profile
     async with session.sources() as sources:
-        survey = await discover_pools(
-            sources.client,
-            sources.network,
-            sources.store,
-            clock=sources.clock,
-            coingecko=sources.coingecko,
-            plan=SurveyPlan(v3=True),
-        )
+        survey = await survey_pools(sources, SurveyPlan(v3=True))
         pool = _named_pool(survey, named)
         pair = pair_of(sources.network, pool.token0, pool.token1, pool.state.sqrt_price_x96)
         units = _units(survey, pair, options)

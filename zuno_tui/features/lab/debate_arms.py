@@ -37,7 +37,7 @@ from agents.scorecard.arms import (
     ArmQuestion,
     ArmSilentError,
     DebateTerms,
-    Situation,
+    JudgedSituation,
     answered,
 )
 from agents.scorecard.judging import block_hashes
@@ -105,7 +105,7 @@ class ArmsRun(Struct, frozen=True):
     folder: Path
     protocol: Mapping[str, Json]
     sha256: str
-    situations: Sequence[Situation]
+    situations: Sequence[JudgedSituation]
     options: ArmsOptions
     answers: list[ArmAnswer]
 
@@ -137,7 +137,7 @@ async def compared_arms(
 
 
 def protocol_of(
-    situations: Sequence[Situation], options: ArmsOptions, models: Sequence[str]
+    situations: Sequence[JudgedSituation], options: ArmsOptions, models: Sequence[str]
 ) -> Mapping[str, Json]:
     """Everything that decides what the figures mean; budgets only say how far a run gets."""
     effect = smallest_effect(situations)
@@ -158,7 +158,7 @@ def protocol_of(
 
 
 def opened_run(
-    checks: Path, situations: Sequence[Situation], options: ArmsOptions, models: Sequence[str]
+    checks: Path, situations: Sequence[JudgedSituation], options: ArmsOptions, models: Sequence[str]
 ) -> ArmsRun:
     """The run of this very protocol, begun or gone on with; another protocol is another run."""
     protocol = protocol_of(situations, options, models)
@@ -190,7 +190,7 @@ async def _ask_all(session: Session, settings: DebateSettings, store: Store, run
     """Every question that was not answered yet; why it stopped before the end, if it did."""
 
     @asynccontextmanager
-    async def opened(_: Situation) -> AsyncIterator[tuple[Model, Callable[[], Spent]]]:
+    async def opened(_: JudgedSituation) -> AsyncIterator[tuple[Model, Callable[[], Spent]]]:
         async with live_model(settings, store, Listener()) as (model, budget):
             assert model is not None
             assert budget is not None
@@ -248,17 +248,17 @@ def over_budget(answers: Sequence[ArmAnswer], options: ArmsOptions) -> str:
     return ""
 
 
-def _writer(situation: Situation) -> RecordWriter:
+def _writer(situation: JudgedSituation) -> RecordWriter:
     versions = running_versions(LP_FLOW.package)
     return RecordWriter(MemorySink(), situation.request_id, versions, Redactor(), flow=LP_FLOW.name)
 
 
 async def _situations(
     session: Session, sources: Sources, asked: DebateCheckOptions, options: ArmsOptions
-) -> tuple[list[Situation], list[SkippedRecord]]:
+) -> tuple[list[JudgedSituation], list[SkippedRecord]]:
     """The latest that leave room for a decision, with the swaps that followed; no model needed."""
     head = await sources.client.head()
-    found: list[Situation] = []
+    found: list[JudgedSituation] = []
     skipped: list[SkippedRecord] = []
     rows: dict[str, tuple[int, Sequence[HourRow]]] = {}
     memory = HourMemory(sources.store, sources.network, sources.clock)
@@ -292,7 +292,7 @@ async def _situations(
                 )
                 rows[pool.pool_id] = (context.time, hours[pool.pool_id].rows)
         found.append(
-            Situation(
+            JudgedSituation(
                 usable.record.request_id,
                 debate_start(usable.record),
                 context,

@@ -11,7 +11,7 @@ from agents.scorecard.pool_days import PoolDayStore, chains_to_look_at
 from chain.base.errors import ZunoError
 from chain.base.store import Store, StoreError
 from chain.contracts.networks import all_networks
-from chain.survey.discovery import discover_pools
+from chain.survey.discovery import SurveyPlan, survey_pools
 from zuno_tui.app.pools import read_surveyed
 from zuno_tui.app.session import Session
 from zuno_tui.settings import load_settings
@@ -42,13 +42,7 @@ async def _read(chosen: SettingsSource, due: Sequence[int]) -> None:
                 settings = load_settings(chosen.home.settings, chosen.environment, chosen.flags)
                 session = Session(chosen.home, settings, network, as_json=True, narrate=_nobody)
                 async with session.sources() as sources:
-                    survey = await discover_pools(
-                        sources.client,
-                        sources.network,
-                        sources.store,
-                        clock=sources.clock,
-                        coingecko=sources.coingecko,
-                    )
+                    survey = await survey_pools(sources, SurveyPlan(v3=True))
                     await read_surveyed(sources, survey.pools, unread=False)
 
 

@@ -16,7 +16,7 @@ from chain.math.liquidity import Amounts
 from chain.pools.depth import read_depths
 from chain.pools.state import PoolState, pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock, read_slots
-from chain.survey.discovery import SurveyedPool, discover_pools
+from chain.survey.discovery import SurveyedPool, survey_pools
 from zuno_tui.gate.actions.action import Action, owned_position, pair_of, spendable_tokens
 from zuno_tui.gate.actions.range_prices import pool_name, range_prices
 from zuno_tui.gate.actions.swap import (
@@ -89,13 +89,7 @@ class FoundPool(NamedTuple):
 
 async def find_pool(sources: Sources, pool_id: PoolId) -> FoundPool:
     """The pool a plan names by its id alone, among those of the network."""
-    survey = await discover_pools(
-        sources.client,
-        sources.network,
-        sources.store,
-        clock=sources.clock,
-        coingecko=sources.coingecko,
-    )
+    survey = await survey_pools(sources)
     for pool in survey.pools:
         if pool.state.pool_id == pool_id:
             return FoundPool(pool, survey.block)

@@ -60,6 +60,13 @@ def _read_cancel(said: Remaining) -> CancelOrders:
     return CancelOrders(read_order_number(said.text.strip().lower() or "all"))
 
 
+def _read_cancel_order(said: Remaining) -> CancelOrders:
+    """Said of one order: which one is never guessed."""
+    if not said:
+        said.refuse("which order. See them: orders", "cancel order 1")
+    return _read_cancel(said)
+
+
 def _read(said: Remaining) -> Intent:
     if said.one_of({"cancel": True}):
         return _read_cancel(said)
@@ -94,11 +101,14 @@ COMMAND = Command(
         ),
         Verb(
             "cancel order",
+            _read_cancel_order,
+            spoken=("cancel my order", "cancel the order", "delete order", "remove order"),
+            money=True,
+        ),
+        Verb(
+            "cancel orders",
             _read_cancel,
-            spoken=(
-                *("cancel orders", "cancel my order", "cancel my orders", "cancel the order"),
-                *("cancel all orders", "delete order", "remove order", "stop order"),
-            ),
+            spoken=("cancel my orders", "cancel all orders", "cancel all my orders"),
             money=True,
         ),
     ),
