@@ -240,7 +240,7 @@ class Desk:
                 await (await self._post.counter()).take(intent)
 
     def _cancel(self, intent: Cancel, jobs: Jobs) -> None:
-        words = "Nothing is running."
+        words = "Nothing is running. To end a standing order: orders"
         if ended := jobs.cancel(intent.job):
             words = f"Ended: {', '.join(ended)}."
         elif jobs.is_running(_SIGNING):

@@ -14,6 +14,7 @@ import pytest
 from tools.phrase_report import DESK, desk_of, list_names, recorded
 from zuno_tui.catalog.registry import registry
 from zuno_tui.cli.parser import build_parser
+from zuno_tui.features.orders.intents import CancelOrders
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.interpret import FilledLine, interpret, may_look, understand
 from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError
@@ -288,3 +289,19 @@ def test_what_depends_on_the_positions_waits_for_them(phrase: str) -> None:
     with pytest.raises(NotReadYetError):
         interpret(phrase, PhraseContext(), registry())
     assert isinstance(understand(phrase, PhraseContext(), registry()), Misunderstood)
+
+
+@pytest.mark.parametrize(
+    ("said", "number"),
+    [("cancel order 2", 2), ("cancel my order 2", 2), ("cancel all my orders", "all")],
+)
+def test_an_order_is_cancelled_by_its_number(said: str, number: object) -> None:
+    (intent,) = interpret(said, DESK, registry()).intents
+    assert isinstance(intent, CancelOrders)
+    assert intent.number == number
+
+
+@pytest.mark.parametrize("said", ["cancel my order", "cancel the order", "cancel order two"])
+def test_which_order_is_meant_is_never_guessed(said: str) -> None:
+    intents = interpret(said, DESK, registry()).intents
+    assert not any(isinstance(intent, CancelOrders) for intent in intents)

@@ -10,6 +10,7 @@ from zuno_tui.features.orders.intents import (
     CancelOrders,
     ExportOrder,
     ImportOrder,
+    ListOrders,
     OrderClose,
     OrderCollect,
     OrderForm,
@@ -60,11 +61,9 @@ def _read_cancel(said: Remaining) -> CancelOrders:
     return CancelOrders(read_order_number(said.text.strip().lower() or "all"))
 
 
-def _read_cancel_order(said: Remaining) -> CancelOrders:
-    """Said of one order: which one is never guessed."""
-    if not said:
-        said.refuse("which order. See them: orders", "cancel order 1")
-    return _read_cancel(said)
+def _read_cancel_order(said: Remaining) -> CancelOrders | ListOrders:
+    """Said of one order: which one is never guessed, so without its number they are shown."""
+    return _read_cancel(said) if said.text.strip().isdigit() else ListOrders()
 
 
 def _read(said: Remaining) -> Intent:
