@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from math import erfc, pi, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from agents.backtest.hours import Flags, Floats
 from agents.numbers.advice import (
     COST_MULTIPLE,
     DEAD_BAND,
@@ -22,9 +23,6 @@ from agents.numbers.advice import (
     AdviceLines,
     AdvisedAction,
 )
-
-if TYPE_CHECKING:
-    from agents.backtest.hours import Flags, Floats
 
 HOLD, MOVE, EXIT = range(3)
 ACTIONS = (AdvisedAction.HOLD, AdvisedAction.MOVE, AdvisedAction.EXIT)

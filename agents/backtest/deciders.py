@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 from math import log
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -20,12 +21,16 @@ from agents.backtest.advice_arrays import (
     horizons,
     times_in_range,
 )
+from agents.backtest.hours import Flags, Floats
 from agents.backtest.walking import (
     BacktestTerms,
     Decided,
+    Decider,
+    Moment,
     PolicyRun,
     Tokens,
     Track,
+    WindowHoldings,
     moment_at,
     move_cost,
     snapped,
@@ -43,12 +48,6 @@ from agents.numbers.survival import (
     half_width_for_buffer,
     median_hours,
 )
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from agents.backtest.hours import Flags, Floats
-    from agents.backtest.walking import Decider, Moment, WindowHoldings
 
 
 class Advisor(Struct, frozen=True):

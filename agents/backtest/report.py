@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -12,11 +12,9 @@ from agents.backtest.advice_arrays import ACTIONS
 from agents.backtest.deciders import Advisor, PolicyName, walk_all
 from agents.backtest.hours import DAY_HOURS, FEWEST_BARS, WEEK_HOURS, Floats, Indices, PoolBars
 from agents.backtest.walking import BacktestTerms, PolicyRun, make_track
+from agents.numbers.advice import AdvisedAction
 from chain.base.units import HOUR
-
-if TYPE_CHECKING:
-    from agents.numbers.advice import AdvisedAction
-    from chain.history.hours import HourRow, PoolHours
+from chain.history.hours import HourRow, PoolHours
 
 TOLD_PER = 10_000.0
 """Results are told for so many dollars."""

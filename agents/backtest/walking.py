@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
 from agents.backtest.advice_arrays import EXIT, HOLD, MOVE, expected_edges
 from agents.backtest.hours import BarHours, Floats, Indices, PoolBars, bar_hours, window_starts
 from agents.numbers.edges import TICK_LOG
 from chain.base.units import BIPS, PIPS
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 # Fees of a bar are `fees_usd` × L/(L + the pool's L) × the share of the bar in range, which is
 # the overlap of the range with low…high, by logarithm; a bar that never moved is in range or not.
@@ -212,8 +210,7 @@ class Decided(NamedTuple):
     upper: Floats
 
 
-if TYPE_CHECKING:
-    Decider: TypeAlias = Callable[[Moment, WindowHoldings], Decided]
+Decider: TypeAlias = Callable[[Moment, WindowHoldings], Decided]
 
 
 class PolicyRun(NamedTuple):

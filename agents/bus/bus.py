@@ -7,7 +7,7 @@ import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Generic, Protocol
+from typing import Generic, Protocol
 
 from msgspec import Struct
 
@@ -24,6 +24,7 @@ from agents.bus.envelope import (
     Registry,
     Role,
 )
+from agents.bus.replay import Record
 from agents.bus.transport import Ambient, BusLimits, EnvelopeTransport, TransportError
 from agents.bus.worker import (
     Board,
@@ -37,11 +38,8 @@ from agents.bus.worker import (
 )
 from chain.base.errors import error_kind
 
-if TYPE_CHECKING:
-    from agents.bus.replay import Record
-
-    Fail = Callable[[str, Role, FailureCause, str], None]
-    Sleep = Callable[[float], Awaitable[None]]
+Fail = Callable[[str, Role, FailureCause, str], None]
+Sleep = Callable[[float], Awaitable[None]]
 
 
 class Observer(Protocol):

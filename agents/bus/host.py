@@ -7,10 +7,11 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import TYPE_CHECKING, Generic
+from typing import Generic
 
 from msgspec import Struct, field
 
+from agents.bus.bus import FlowSpec
 from agents.bus.envelope import (
     CLI,
     AgentProse,
@@ -35,9 +36,6 @@ from agents.bus.worker import (
     Worker,
 )
 from chain.base.errors import error_kind
-
-if TYPE_CHECKING:
-    from agents.bus.bus import FlowSpec
 
 _BEATS_PER_QUIET = 6
 """Five signs of life may be lost before an agent is taken for lost."""

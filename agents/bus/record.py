@@ -23,12 +23,12 @@ from agents.bus.envelope import Envelope, Kind
 from chain.base import strict_json
 from chain.base.errors import ZunoError
 from chain.base.home import FILE_MODE, FOLDER_MODE
+from chain.base.redaction import Redactor
 from chain.base.strict_json import canonical, digest
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-    from chain.base.redaction import Redactor
 
 _RELEASE = re.compile(r"\d{1,4}(\.\d{1,4}){1,3}")
 _HEAD_LINES = 8

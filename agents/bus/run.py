@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from msgspec import Struct, field
 
 from agents.bus.bus import Bus, FlowSpec
 from agents.bus.envelope import Envelope, FlowFailed, Payload, Role, Thought
+from agents.bus.record import RecordWriter
 from agents.bus.replay import Record, RecordBrokenError, ReplayReport, replay
 from agents.bus.transport import Ambient, BusLimits, EnvelopeTransport, QueueTransport
-
-if TYPE_CHECKING:
-    from agents.bus.record import RecordWriter
-    from agents.bus.worker import Services
+from agents.bus.worker import Services
 
 PlanT = TypeVar("PlanT", bound=Payload)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from agents.bus.envelope import Envelope, Role
+from agents.bus.envelope import Envelope, Role
 
 
 class BusLimits(Struct, frozen=True):

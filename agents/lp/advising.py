@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from agents.lp.evaluation import Evaluated, exit_cost, move_numbers
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
-from agents.lp.facts import CreateContext, MarketContext
+from agents.lp.facts import CreateContext, MarketContext, ScoutContext
 from agents.numbers.advice import (
     Advice,
     AdviceInputs,
@@ -31,9 +31,6 @@ from agents.numbers.rules import JudgmentVerdict, judge_move
 from agents.numbers.survival import buffer_hours
 from chain.base.once_per_object import once_per_object
 
-if TYPE_CHECKING:
-    Context = MarketContext | CreateContext
-
 _SECONDS_PER_HOUR = 3_600
 
 
@@ -53,7 +50,7 @@ class MoveAdvice(NamedTuple):
 
 
 def standing_advice(
-    context: Context, evaluation: EvaluationContext, changed: MarketMultiples = AS_OBSERVED
+    context: ScoutContext, evaluation: EvaluationContext, changed: MarketMultiples = AS_OBSERVED
 ) -> Advice:
     """What the rule says where nobody proposes a move: leave, or stay."""
     inputs = _inputs(evaluation, _market(evaluation, changed), HOURS_PER_WEEK)
@@ -61,7 +58,7 @@ def standing_advice(
 
 
 def move_advice(
-    context: Context,
+    context: ScoutContext,
     evaluation: EvaluationContext,
     move: Evaluated,
     changed: MarketMultiples = AS_OBSERVED,
@@ -99,7 +96,7 @@ def _move_advice(
 
 
 def still_permitted(
-    context: Context, evaluation: EvaluationContext, move: Evaluated, changed: MarketMultiples
+    context: ScoutContext, evaluation: EvaluationContext, move: Evaluated, changed: MarketMultiples
 ) -> bool:
     """Whether rule and floors would allow a move in a market that is otherwise."""
     if not move_advice(context, evaluation, move, changed).permits:
@@ -112,7 +109,7 @@ def still_permitted(
     return judged.verdict is not JudgmentVerdict.VETO
 
 
-def hours_since_action(context: Context) -> float | None:
+def hours_since_action(context: ScoutContext) -> float | None:
     """On this position, by this desk; None when there was no action, or no position."""
     if not isinstance(context, MarketContext) or context.position.last_action_time is None:
         return None
@@ -192,7 +189,7 @@ _ARGUABLE = frozenset(
 """Where the pool pays, or nearly: there is something to be said for staying and for moving."""
 
 
-def decided_by_rule(context: MarketContext | CreateContext) -> bool:
+def decided_by_rule(context: ScoutContext) -> bool:
     """Whether the rule holds or leaves whatever is proposed, arguable or not."""
     if isinstance(context, CreateContext):
         return _settled_capital(context) is not None
@@ -201,7 +198,7 @@ def decided_by_rule(context: MarketContext | CreateContext) -> bool:
 
 
 @once_per_object
-def settled(context: MarketContext | CreateContext) -> Advice | None:
+def settled(context: ScoutContext) -> Advice | None:
     """The rule's advice where a danger, a pause, an unknown or an unpaid risk decides alone."""
     if isinstance(context, CreateContext):
         return _settled_capital(context)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from math import exp, log
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
+from agents.bus.worker import HandlerContext
 from agents.lp.advice_words import option_letter
 from agents.lp.advising import hours_since_action, settled, standing_advice
 from agents.lp.evaluation import hold_candidate
@@ -21,16 +22,21 @@ from agents.lp.facts import (
     MarketContext,
     ObservedPool,
     PricePathFacts,
+    ScoutContext,
     path_steps,
 )
 from agents.lp.judge import recomputed, replay_opinion, walked_paths
 from agents.lp.payloads import CRITIC, SCOUT, STRATEGIST, Debate, DebateRound, Objection
+from agents.lp.plan import Candidate, RuleFinding
 from agents.lp.propose import may_win
+from agents.lp.services import DebateServices
 from agents.model.brief import Brief
+from agents.model.interface import Model
 from agents.model.numerals import Unit
 from agents.model.reply_text import StructuredReply
 from agents.numbers.advice import COST_MULTIPLE, ENTER_OVER, LEAVE_UNDER, AdvisedAction, edge_ratio
 from agents.numbers.edges import TICK_LOG, price_tick
+from agents.numbers.outlook import PathStep
 from agents.numbers.profiles import PROFILES, Tiebreak
 from agents.numbers.regime import daily_sigma
 from agents.numbers.rules import Rule
@@ -46,15 +52,6 @@ from agents.numbers.shapes import (
 from chain.base.units import GWEI
 from chain.contracts.hooks import hook_passport
 from chain.math.ticks import sqrt_price_at_tick
-
-if TYPE_CHECKING:
-    from agents.bus.worker import HandlerContext
-    from agents.lp.plan import Candidate, RuleFinding
-    from agents.lp.services import DebateServices
-    from agents.model.interface import Model
-    from agents.numbers.outlook import PathStep
-
-    Context = MarketContext | CreateContext
 
 _DAY = 86_400
 _HOUR = 3_600
@@ -225,7 +222,7 @@ def describe_offsets(brief: Brief, evaluation: EvaluationContext) -> None:
         )
 
 
-def describe_memory(brief: Brief, context: Context, memory: DeskMemory) -> None:
+def describe_memory(brief: Brief, context: ScoutContext, memory: DeskMemory) -> None:
     """What this desk advised before, and what became of its earlier plans of each kind."""
     for advice in memory.earlier_advice:
         ago = max(0, context.time - advice.time) / _SECONDS_PER_HOUR
@@ -302,7 +299,7 @@ _UNITS = {
 
 def briefed(
     context: HandlerContext[DebateServices],
-    facts: Context,
+    facts: ScoutContext,
     memory: DeskMemory,
     debate: Debate | None = None,
 ) -> Brief:
@@ -312,7 +309,9 @@ def briefed(
     return brief_of(context.role, facts, memory, debate)
 
 
-def brief_of(role: str, facts: Context, memory: DeskMemory, debate: Debate | None = None) -> Brief:
+def brief_of(
+    role: str, facts: ScoutContext, memory: DeskMemory, debate: Debate | None = None
+) -> Brief:
     """What a role is told of these facts, and of what was said so far."""
     brief = Brief(_system(role))
     describe_market(brief, facts)
@@ -327,7 +326,7 @@ def brief_of(role: str, facts: Context, memory: DeskMemory, debate: Debate | Non
     return brief
 
 
-def asked_model(context: HandlerContext[DebateServices], facts: Context) -> Model | None:
+def asked_model(context: HandlerContext[DebateServices], facts: ScoutContext) -> Model | None:
     """Who is asked: nobody where the rule decides alone, and Scout alone where no range can win."""
     model = context.services.model
     if model is None or settled(facts) is not None:
@@ -335,7 +334,7 @@ def asked_model(context: HandlerContext[DebateServices], facts: Context) -> Mode
     return model if context.role == SCOUT or may_win(facts) else None
 
 
-def describe_market(brief: Brief, context: Context) -> None:
+def describe_market(brief: Brief, context: ScoutContext) -> None:
     """The facts everybody may argue from."""
     rules = PROFILES[context.profile]
     brief.say(
@@ -366,7 +365,7 @@ def describe_market(brief: Brief, context: Context) -> None:
         _base(brief, evaluation.base_half_width)
 
 
-def describe_bounds(brief: Brief, context: Context) -> None:
+def describe_bounds(brief: Brief, context: ScoutContext) -> None:
     brief.say(
         f"A shape's widthMultiplier is {brief.number(MIN_WIDTH_MULTIPLIER, Unit.MULTIPLIER)} to "
         f"{brief.number(MAX_WIDTH_MULTIPLIER, Unit.MULTIPLIER)}, its centerOffsetTicks "
@@ -465,7 +464,7 @@ def describe_table(brief: Brief, debate: Debate) -> None:
         describe_round(brief, turn, debate)
 
 
-def describe_standing(brief: Brief, context: Context) -> None:
+def describe_standing(brief: Brief, context: ScoutContext) -> None:
     """What the rule says before any move is judged, and from where on it would say otherwise."""
     advice = standing_advice(context, evaluation_of(context))
     stands = "leave" if advice.action is AdvisedAction.EXIT else "stay"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from agents.lp.advice_words import beside_words, move_words, option_letter, standing_words
 from agents.lp.advising import (
@@ -15,8 +15,9 @@ from agents.lp.advising import (
 )
 from agents.lp.evaluation import Evaluated, exit_candidate, hold_candidate
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
-from agents.lp.facts import CreateContext, MarketContext, ObservedPool
+from agents.lp.facts import CreateContext, MarketContext, ObservedPool, ScoutContext
 from agents.lp.judge import JudgedCandidate, JudgedRound, judged_round
+from agents.lp.payloads import Debate, DebateRound
 from agents.lp.plan import (
     AssumptionCheck,
     Candidate,
@@ -43,14 +44,9 @@ from agents.numbers.rules import (
 from chain.base.once_per_object import once_per_object
 from chain.base.units import usd
 
-if TYPE_CHECKING:
-    from agents.lp.payloads import Debate, DebateRound
-
-    Context = MarketContext | CreateContext
-
 
 def assumption_checks(
-    context: Context, moves: Sequence[Evaluated], choice: Choice
+    context: ScoutContext, moves: Sequence[Evaluated], choice: Choice
 ) -> tuple[AssumptionCheck, ...]:
     """Volatility and fees, half and twice: which of them leave the choice as it is."""
     grounds = {_pool_index(move): evaluation_of(context, _pool_index(move)) for move in moves}
@@ -63,7 +59,7 @@ def assumption_checks(
 
 
 def _same(
-    context: Context,
+    context: ScoutContext,
     grounds: dict[int, EvaluationContext],
     moves: Sequence[Evaluated],
     choice: Choice,
@@ -106,7 +102,7 @@ _UNKNOWN = {AdviceReason.EDGE_UNKNOWN, AdviceReason.WORTH_UNKNOWN, AdviceReason.
 
 
 def chosen_move(
-    context: Context, judged: JudgedRound, own: Candidate | None = None
+    context: ScoutContext, judged: JudgedRound, own: Candidate | None = None
 ) -> JudgedCandidate | None:
     """Of what may be chosen what the Critic accepts, then what the profile's tiebreak prefers."""
     moves = eligible(context, judged, own)
@@ -125,7 +121,7 @@ def _heard(verdict: JudgmentVerdict) -> JudgmentVerdict:
 
 
 def eligible(
-    context: Context, judged: JudgedRound, own: Candidate | None = None
+    context: ScoutContext, judged: JudgedRound, own: Candidate | None = None
 ) -> tuple[JudgedCandidate, ...]:
     """What may be chosen whatever a model says: what the rules accept, else what they revise.
 
@@ -163,7 +159,7 @@ def _is_no_worse(move: JudgedCandidate, own: JudgedCandidate) -> bool:
     return kept.isdisjoint(broken)
 
 
-def is_permitted(context: Context, move: JudgedCandidate) -> bool:
+def is_permitted(context: ScoutContext, move: JudgedCandidate) -> bool:
     """Whether no floor vetoes a move and the rule lets it win over HOLD and EXIT."""
     return (
         move.judgment.by_rules is not JudgmentVerdict.VETO
@@ -239,7 +235,7 @@ def _is_own_range(debate: Debate) -> bool:
     )
 
 
-def outcome_by_rules(context: Context, judged: JudgedRound) -> RulesOutcome:
+def outcome_by_rules(context: ScoutContext, judged: JudgedRound) -> RulesOutcome:
     """What the rules choose among moves that they have judged."""
     chosen = chosen_move(context, judged)
     choice = _choice(context, judged, chosen)
@@ -260,7 +256,7 @@ def _is_by_rules(one: DebateRound) -> bool:
     )
 
 
-def rules_alone(context: Context, max_rounds: int) -> RulesOutcome:
+def rules_alone(context: ScoutContext, max_rounds: int) -> RulesOutcome:
     """What comes out when nobody argues: the same rounds by the deterministic path."""
     known = _outcomes(context)
     if max_rounds not in known:
@@ -269,12 +265,12 @@ def rules_alone(context: Context, max_rounds: int) -> RulesOutcome:
 
 
 @once_per_object
-def _outcomes(_context: Context) -> dict[int, RulesOutcome]:
+def _outcomes(_context: ScoutContext) -> dict[int, RulesOutcome]:
     """Those that were asked for, by the number of rounds."""
     return {}
 
 
-def _rules_alone(context: Context, max_rounds: int) -> RulesOutcome:
+def _rules_alone(context: ScoutContext, max_rounds: int) -> RulesOutcome:
     rounds: list[DebateRound] = []
     judged = JudgedRound((), Decision.VETO_ALL, ())
     for number in range(1, max_rounds + 1):
@@ -286,7 +282,7 @@ def _rules_alone(context: Context, max_rounds: int) -> RulesOutcome:
     return outcome_by_rules(context, judged)
 
 
-def _choice(context: Context, judged: JudgedRound, chosen: JudgedCandidate | None) -> Choice:
+def _choice(context: ScoutContext, judged: JudgedRound, chosen: JudgedCandidate | None) -> Choice:
     evaluation = evaluation_of(context)
     standing = standing_advice(context, evaluation)
     if isinstance(context, MarketContext) and standing.action is AdvisedAction.EXIT:
@@ -315,7 +311,7 @@ def _objected(chosen: JudgedCandidate) -> tuple[str, ...]:
     return (f"the Critic would {judgment.verdict.value} it all the same: {judgment.reason}",)
 
 
-def _hold(context: Context, judged: JudgedRound, standing: Advice) -> Choice:
+def _hold(context: ScoutContext, judged: JudgedRound, standing: Advice) -> Choice:
     """Why nothing is done: by the rule, by the floors, or because no move pays for itself."""
     if not judged.moves:
         return _held((AdviceReason.NO_CANDIDATE,), _NOTHING_TO_MOVE)
@@ -339,7 +335,7 @@ def _hold(context: Context, judged: JudgedRound, standing: Advice) -> Choice:
     return _held(told.advice.reasons, *words)
 
 
-def _rather_now(context: Context, judged: JudgedRound) -> Iterator[str]:
+def _rather_now(context: ScoutContext, judged: JudgedRound) -> Iterator[str]:
     """What a move would bring, for whoever would rather not wait until the range is left."""
     moves = [move for move in judged.moves if move.judgment.by_rules is not JudgmentVerdict.VETO]
     known = [move.candidate for move in moves if move.candidate.net_7d is not None]
@@ -357,7 +353,7 @@ def _held(codes: tuple[AdviceReason, ...], *reasons: str) -> Choice:
     return Choice(kind="hold", index=None, codes=codes, reasons=reasons)
 
 
-def _standing_words(context: Context, standing: Advice) -> tuple[str, ...]:
+def _standing_words(context: ScoutContext, standing: Advice) -> tuple[str, ...]:
     inside = isinstance(context, MarketContext) and _is_inside(context)
     words = standing_words(standing, inside=inside, since=hours_since_action(context))
     why = context.sources.get("edge of 7 d", "").removeprefix("unknown: ")
@@ -367,7 +363,7 @@ def _standing_words(context: Context, standing: Advice) -> tuple[str, ...]:
     return words
 
 
-def _beside(context: Context, judged: JudgedRound) -> tuple[str, ...]:
+def _beside(context: ScoutContext, judged: JudgedRound) -> tuple[str, ...]:
     leave = exit_candidate(context)
     if leave is None or not isinstance(context, MarketContext):
         return ()
@@ -386,7 +382,7 @@ def _is_inside(context: MarketContext) -> bool:
 
 
 def _verdict(
-    context: Context, judged: JudgedRound, chosen: JudgedCandidate | None, choice: Choice
+    context: ScoutContext, judged: JudgedRound, chosen: JudgedCandidate | None, choice: Choice
 ) -> PlanVerdict:
     observed = _evaluation(context, chosen).observed
     cautious = observed.market.sigma_assumed
@@ -410,7 +406,7 @@ def _verdict(
     )
 
 
-def _is_thin(context: Context) -> bool:
+def _is_thin(context: ScoutContext) -> bool:
     """What is held has a buffer under what the profile asks of a move."""
     evaluation = evaluation_of(context)
     if evaluation.hold is None:
@@ -419,7 +415,7 @@ def _is_thin(context: Context) -> bool:
     return buffers.at_1x < PROFILES[context.profile].buffer_floor_hours
 
 
-def _bought(context: Context, moves: Sequence[Candidate], choice: Choice) -> str | None:
+def _bought(context: ScoutContext, moves: Sequence[Candidate], choice: Choice) -> str | None:
     """The token a new position would buy though the person named only the one they have."""
     if not isinstance(context, CreateContext) or context.goal.pair is not None:
         return None
@@ -432,7 +428,7 @@ def _bought(context: Context, moves: Sequence[Candidate], choice: Choice) -> str
     return pool.currency1 if swap.zero_for_one else pool.currency0
 
 
-def _plan_pools(context: Context, candidates: Sequence[Candidate]) -> Iterator[PlanPoolFacts]:
+def _plan_pools(context: ScoutContext, candidates: Sequence[Candidate]) -> Iterator[PlanPoolFacts]:
     for pool_id in dict.fromkeys(candidate.pool_id for candidate in candidates):
         observed = _pool(context, pool_id)
         pool = observed.pool
@@ -452,7 +448,7 @@ def _plan_pools(context: Context, candidates: Sequence[Candidate]) -> Iterator[P
         )
 
 
-def _pool(context: Context, pool_id: str) -> ObservedPool:
+def _pool(context: ScoutContext, pool_id: str) -> ObservedPool:
     if isinstance(context, MarketContext):
         return context.observed
     return next(pool for pool in context.surveyed_pools if pool.pool.pool_id == pool_id)
@@ -465,7 +461,7 @@ def _moves(judged: JudgedRound) -> list[JudgedMove]:
     ]
 
 
-def _evaluation(context: Context, chosen: JudgedCandidate | None) -> EvaluationContext:
+def _evaluation(context: ScoutContext, chosen: JudgedCandidate | None) -> EvaluationContext:
     shape = None if chosen is None else chosen.evaluated.candidate.shape
     return evaluation_of(context, 0 if shape is None else shape.pool_index)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from agents.bus.envelope import CLI, Envelope
 from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
@@ -23,6 +22,7 @@ from agents.lp.payloads import (
     PlanReady,
     Proposal,
 )
+from agents.lp.services import DebateServices
 from agents.lp.spoken import (
     broken_rules,
     checks_table,
@@ -31,12 +31,9 @@ from agents.lp.spoken import (
     listed,
     standing_sentence,
 )
+from agents.model.brief import Brief
 from agents.model.speaking import about_the_model, ask, model_thought, thought
 from agents.numbers.rules import Decision, JudgmentVerdict
-
-if TYPE_CHECKING:
-    from agents.lp.services import DebateServices
-    from agents.model.brief import Brief
 
 
 async def critic(

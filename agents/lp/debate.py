@@ -9,10 +9,11 @@ cli ── flow_start ──▸ scout ── context_observed ──▸ strategi
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from agents.bus.bus import FlowSpec
 from agents.bus.envelope import CLI, Envelope, Role
+from agents.bus.record import RecordWriter
+from agents.bus.replay import Record, ReplayReport
 from agents.bus.run import (
     ArgumentEnd,
     FlowOutcome,
@@ -23,6 +24,7 @@ from agents.bus.run import (
     replay_flow,
     run_flow,
 )
+from agents.bus.transport import Ambient, BusLimits
 from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
 from agents.lp import FLOW
 from agents.lp.advice_words import move_words, option_letter
@@ -31,7 +33,7 @@ from agents.lp.briefing import AXES, ArbiterReply, ScoutReply, asked_model, brie
 from agents.lp.conclude import chosen_move, eligible, is_permitted, own_move, plan_of
 from agents.lp.critic import critic, standing_opinions
 from agents.lp.evaluation_context import evaluation_of
-from agents.lp.facts import CreateContext, MarketContext, ObservedPool
+from agents.lp.facts import CreateContext, MarketContext, ObservedPool, ScoutContext
 from agents.lp.judge import (
     JudgedCandidate,
     JudgedRound,
@@ -53,6 +55,7 @@ from agents.lp.payloads import (
     PlanReady,
     context_hash,
 )
+from agents.lp.plan import Plan
 from agents.lp.scout_tools import ScoutTools
 from agents.lp.services import (
     MODEL_INPUT,
@@ -71,6 +74,7 @@ from agents.lp.spoken import (
     ticks_as_prices,
 )
 from agents.lp.strategist import strategist
+from agents.model.interface import Model
 from agents.model.speaking import about_the_model, ask, model_thought, thought
 from agents.model.tools import ask_with_tools
 from agents.numbers.advice import ENTER_OVER
@@ -78,14 +82,6 @@ from agents.numbers.profiles import PROFILES
 from agents.numbers.rules import JudgmentVerdict
 from chain.base.clean_text import clean_text
 from chain.base.units import GWEI, percent, usd
-
-if TYPE_CHECKING:
-    from agents.bus.record import RecordWriter
-    from agents.bus.replay import Record, ReplayReport
-    from agents.bus.transport import Ambient, BusLimits
-    from agents.lp.plan import Plan
-    from agents.model.interface import Model
-
 
 _LONGEST_NAME = 40
 
@@ -95,7 +91,7 @@ async def scout(
 ) -> AsyncGenerator[Outgoing, None]:
     start = envelope.payload
     eyes = context.services.eyes
-    seen: MarketContext | CreateContext
+    seen: ScoutContext
     if isinstance(start, FlowStart):
         position = await eyes.observe_position(start.token_id, start.profile)
         seen = _with_desk_knowledge(position, start)
@@ -153,7 +149,7 @@ def _with_desk_knowledge(seen: MarketContext, start: FlowStart) -> MarketContext
     return seen.model_copy(update=known)
 
 
-def _findings(seen: MarketContext | CreateContext) -> Iterator[Outgoing]:
+def _findings(seen: ScoutContext) -> Iterator[Outgoing]:
     gas = f"gas is {seen.gas.wei_per_gas / GWEI:.3g} gwei"
     if isinstance(seen, CreateContext):
         many = len(seen.surveyed_pools)
@@ -204,7 +200,7 @@ def _hook(observed: ObservedPool, where: str) -> Iterator[Outgoing]:
         )
 
 
-def _summary(seen: MarketContext | CreateContext) -> str:
+def _summary(seen: ScoutContext) -> str:
     if isinstance(seen, CreateContext):
         paid = sum((pool.market.edge_7d or 0) > ENTER_OVER for pool in seen.surveyed_pools)
         line = f"over {ENTER_OVER:g} ×"
@@ -257,7 +253,7 @@ async def arbiter(
     yield Outgoing(DebateKind.PLAN_READY, CLI, PlanReady(plan=plan))
 
 
-def _overruled(context: MarketContext | CreateContext, judged: JudgedRound, index: int) -> str:
+def _overruled(context: ScoutContext, judged: JudgedRound, index: int) -> str:
     """Which rule the named move breaks; the rules choose in its place."""
     letter = option_letter(index)
     if index >= len(judged.moves):

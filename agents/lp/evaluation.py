@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
-from agents.lp.facts import CreateContext, GasFacts, MarketContext
+from agents.lp.facts import CreateContext, GasFacts, ScoutContext
 from agents.lp.plan import BufferHours, Candidate, CandidateKind, PrepAction, ShapeChoice, Survival
 from agents.numbers.costs import (
     GAS_UNITS,
@@ -133,7 +133,7 @@ def move_numbers(
     )
 
 
-def hold_candidate(context: MarketContext | CreateContext) -> Candidate:
+def hold_candidate(context: ScoutContext) -> Candidate:
     """Doing nothing, with its own numbers; before a position exists that is keeping the capital."""
     evaluation = evaluation_of(context)
     if isinstance(context, CreateContext) or evaluation.hold is None:
@@ -143,7 +143,7 @@ def hold_candidate(context: MarketContext | CreateContext) -> Candidate:
     ).model_copy(update={"amount0": context.position.amount0, "amount1": context.position.amount1})
 
 
-def exit_candidate(context: MarketContext | CreateContext) -> Candidate | None:
+def exit_candidate(context: ScoutContext) -> Candidate | None:
     """Taking everything out; there is nothing to leave before a position exists."""
     if isinstance(context, CreateContext):
         return None

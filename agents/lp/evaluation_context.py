@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import log
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -15,13 +14,16 @@ from agents.lp.facts import (
     Observation,
     ObservedPool,
     ObservedPoolFacts,
+    ScoutContext,
     depth_of,
     key_of,
 )
+from agents.lp.plan import OwnRange, ShapeChoice
 from agents.numbers.edges import TICK_LOG, TickRange, price_tick
 from agents.numbers.fees import full_range_value, others_liquidity
 from agents.numbers.inventory import SwapTerms, terms_of
 from agents.numbers.outlook import PoolMarket, Stake
+from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import daily_ticks
 from agents.numbers.shapes import (
     Shape,
@@ -34,15 +36,11 @@ from agents.numbers.shapes import (
 from agents.numbers.survival import week_sigma
 from chain.base.once_per_object import once_per_object
 from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, usable_ticks
+from chain.pools.depth import Depth
 from chain.pools.state import is_plain_pool
-
-if TYPE_CHECKING:
-    from agents.lp.plan import OwnRange, ShapeChoice
-    from agents.numbers.profiles import RiskProfile
-    from chain.contracts.pool_key import PoolKey
-    from chain.pools.depth import Depth
 
 
 class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
@@ -137,7 +135,7 @@ def _terms(evaluation: EvaluationContext) -> SwapTerms:
     return terms_of(depth)
 
 
-def evaluation_of(context: MarketContext | CreateContext, pool_index: int = 0) -> EvaluationContext:
+def evaluation_of(context: ScoutContext, pool_index: int = 0) -> EvaluationContext:
     if isinstance(context, MarketContext):
         return _held_ground(context)
     grounds = _capital_grounds(context)
@@ -201,9 +199,7 @@ def _capital_ground(context: CreateContext, pool_index: int) -> EvaluationContex
     )
 
 
-def _other_pools(
-    context: MarketContext | CreateContext, own: ObservedPoolFacts
-) -> tuple[Depth, ...]:
+def _other_pools(context: ScoutContext, own: ObservedPoolFacts) -> tuple[Depth, ...]:
     observed = context.surveyed_pools if isinstance(context, CreateContext) else ()
     plain = [one.pool for one in observed if is_plain_pool(key_of(one.pool))]
     pair = (own.currency0, own.currency1)

@@ -6,11 +6,12 @@ wrote on the chain can reach a prompt or change a plan.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
 from agents.bus.envelope import Measure, Payload, PositionNumber, Units
+from agents.lp.plan import PlanPoolFacts
 from agents.numbers.fees import UNKNOWN_SPREAD
 from agents.numbers.outlook import PathStep
 from agents.numbers.profiles import RiskProfile
@@ -22,9 +23,6 @@ from chain.contracts.v3_pool import V3PoolKey, is_v3_pool
 from chain.math.fees import unpack_protocol_fee
 from chain.pools.depth import Depth
 from chain.pools.state import PoolState
-
-if TYPE_CHECKING:
-    from agents.lp.plan import PlanPoolFacts
 
 
 class TokenFacts(Payload):
@@ -250,6 +248,10 @@ class CreateContext(Observation):
     """Capital in the chain's coin may enter pools of this token too, once it is wrapped."""
     surveyed_pools: tuple[ObservedPool, ...]
     """Those that hold the capital's very tokens first, then those that need the coin wrapped."""
+
+
+ScoutContext = MarketContext | CreateContext
+"""What Scout may have observed."""
 
 
 class PastChange(Payload):

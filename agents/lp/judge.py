@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from agents.lp.evaluation import Evaluated, evaluate, exit_candidate, hold_candidate
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
-from agents.lp.facts import CreateContext, MarketContext, PricePathFacts, path_steps
+from agents.lp.facts import MarketContext, PricePathFacts, ScoutContext, path_steps
 from agents.lp.payloads import Debate, Objection, context_hash
 from agents.lp.plan import Candidate, MoveJudgment, ReplayedRange, RuleFinding, ShapeChoice
 from agents.numbers.outlook import PathStep, RangeReplay, Stake, hourly_roots, replay_range
@@ -32,9 +32,6 @@ from agents.numbers.shapes import MAX_CANDIDATES, ShapeError, needed_width
 from chain.base.once_per_object import once_per_object
 from chain.base.units import hours, percent, usd
 from chain.math.liquidity import LiquidityError
-
-if TYPE_CHECKING:
-    Context = MarketContext | CreateContext
 
 # The Strategist's figures come from rates and a model of the price. Here nothing is modelled: the
 # last day's swaps, and the week by its hours, are run through the range as if it had been there.
@@ -192,7 +189,7 @@ def _again(evaluation: EvaluationContext, shape: ShapeChoice, index: int) -> Eva
 
 
 def judged_round(
-    context: Context, moves: Sequence[Evaluated], opinions: Mapping[int, Opinion]
+    context: ScoutContext, moves: Sequence[Evaluated], opinions: Mapping[int, Opinion]
 ) -> JudgedRound:
     """The rules speak first; a model's opinion can only harden what they say."""
     rules = PROFILES[context.profile]
@@ -228,7 +225,7 @@ def judged_round(
     )
 
 
-def _against_the_goal(context: Context, move: Evaluated) -> Iterator[RuleResult]:
+def _against_the_goal(context: ScoutContext, move: Evaluated) -> Iterator[RuleResult]:
     """A token that is to be kept is not sold, and no cost is paid that comes back too late."""
     if not isinstance(context, MarketContext) or context.keep is None:
         return
@@ -286,7 +283,7 @@ def _nothing_against(by_rules: RuleJudgment) -> str:
     return f"{kept}; {swap}"
 
 
-def _needed_multiplier(context: Context, move: Evaluated) -> float | None:
+def _needed_multiplier(context: ScoutContext, move: Evaluated) -> float | None:
     shape = move.candidate.shape
     if shape is None:
         return None
@@ -302,7 +299,7 @@ def _needed_multiplier(context: Context, move: Evaluated) -> float | None:
     return writable(needed.multiplier)
 
 
-def _exists(context: Context, pool_index: int) -> bool:
+def _exists(context: ScoutContext, pool_index: int) -> bool:
     if context.mode == "rebalance":
         return pool_index == 0
     return 0 <= pool_index < len(context.surveyed_pools)

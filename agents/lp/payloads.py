@@ -23,11 +23,10 @@ from agents.bus.record import read_ends
 from agents.lp import ROLES
 from agents.lp.facts import (
     NO_MEMORY,
-    CreateContext,
     CreateGoal,
     DeskMemory,
     KeepGoal,
-    MarketContext,
+    ScoutContext,
 )
 from agents.lp.plan import Candidate, OwnRange, Plan
 from agents.numbers.profiles import RiskProfile
@@ -87,7 +86,7 @@ class FlowCreateStart(Payload):
 
 
 class ContextObserved(Payload):
-    context: MarketContext | CreateContext
+    context: ScoutContext
     context_hash: str
     max_rounds: int
     memory: DeskMemory = NO_MEMORY
@@ -134,7 +133,7 @@ class DebateRound(Payload):
 class Debate(Payload):
     """Everything said so far that binds: Scout's context verbatim, and the rounds."""
 
-    context: MarketContext | CreateContext
+    context: ScoutContext
     context_hash: str
     max_rounds: int
     hold: Candidate
@@ -181,7 +180,7 @@ DEBATE = Registry(
 )
 
 
-def context_hash(context: MarketContext | CreateContext) -> str:
+def context_hash(context: ScoutContext) -> str:
     return digest(wire_of(context))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.bus.plan_store import PlanDocument, document_of, plan_of
+from agents.bus.run import ArgumentEnd
 from agents.lp import FLOW
 
 if TYPE_CHECKING:
-    from agents.bus.run import ArgumentEnd
     from agents.lp.plan import Plan
     from agents.model.budget import BudgetReport
 

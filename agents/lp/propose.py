@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from agents.lp.advising import decided_by_rule, move_advice
 from agents.lp.evaluation import Evaluated, evaluate, gas_usd
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
-from agents.lp.facts import CreateContext, MarketContext
+from agents.lp.facts import CreateContext, ScoutContext
+from agents.lp.payloads import DebateRound
 from agents.lp.plan import OwnRange, ShapeChoice
 from agents.numbers.advice import advised_half_width
 from agents.numbers.costs import CostedRecipe
@@ -29,11 +29,6 @@ from chain.base.once_per_object import once_per_object
 from chain.base.units import PIPS
 from chain.math.liquidity import LiquidityError
 
-if TYPE_CHECKING:
-    from agents.lp.payloads import DebateRound
-
-    Context = MarketContext | CreateContext
-
 _CREATE_CANDIDATES = 3
 """How many of the surveyed pools are proposed, of all that are looked at."""
 _SPARE_MULTIPLIERS = (2.0, 3.0, 0.85, 3.5, 0.5)
@@ -44,7 +39,9 @@ _REVISION_STEPS = (1.0, 1.3, 1.6)
 """Of the width the floor asked for: enough, and two with room."""
 
 
-def shapes_by_rules(context: Context, rounds: Sequence[DebateRound]) -> tuple[ShapeChoice, ...]:
+def shapes_by_rules(
+    context: ScoutContext, rounds: Sequence[DebateRound]
+) -> tuple[ShapeChoice, ...]:
     """What is proposed without a model: first the standing shapes, then what the floors asked."""
     if isinstance(context, CreateContext):
         return tuple(_create_shapes(context, revising=bool(rounds)))
@@ -66,7 +63,7 @@ def shapes_by_rules(context: Context, rounds: Sequence[DebateRound]) -> tuple[Sh
     return tuple(shapes)
 
 
-def own_shapes(context: Context, own: OwnRange) -> tuple[ShapeChoice, ...]:
+def own_shapes(context: ScoutContext, own: OwnRange) -> tuple[ShapeChoice, ...]:
     """The range a person named, in every pool that was surveyed."""
     pools = len(context.surveyed_pools) if isinstance(context, CreateContext) else 1
     shapes = [
@@ -80,7 +77,7 @@ def own_shapes(context: Context, own: OwnRange) -> tuple[ShapeChoice, ...]:
     return tuple(shape for _, shape in ranked[:_CREATE_CANDIDATES])
 
 
-def candidates_of(context: Context, shapes: Iterable[ShapeChoice]) -> tuple[Evaluated, ...]:
+def candidates_of(context: ScoutContext, shapes: Iterable[ShapeChoice]) -> tuple[Evaluated, ...]:
     """The distinct moves these shapes make, in order, at least two where two can be made.
 
     A shape that snaps onto the range held now, or onto one before it, is no further move.
@@ -113,7 +110,7 @@ def candidates_of(context: Context, shapes: Iterable[ShapeChoice]) -> tuple[Eval
 
 
 @once_per_object
-def may_win(context: Context) -> bool:
+def may_win(context: ScoutContext) -> bool:
     """Whether the rule lets any range win: no model is asked for shapes where none can.
 
     Widths from the narrowest to the widest are tried around the price, in every pool.
@@ -129,7 +126,7 @@ def may_win(context: Context) -> bool:
     )
 
 
-def _wins(context: Context, evaluation: EvaluationContext, shape: ShapeChoice) -> bool:
+def _wins(context: ScoutContext, evaluation: EvaluationContext, shape: ShapeChoice) -> bool:
     if evaluation.dangers or not any(evaluation.available):
         return False
     try:
@@ -215,7 +212,7 @@ def does_not_pay(evaluation: EvaluationContext) -> bool:
     return edge is not None and edge < 1
 
 
-def _needed(evaluation: EvaluationContext, context: Context) -> Iterator[float]:
+def _needed(evaluation: EvaluationContext, context: ScoutContext) -> Iterator[float]:
     """The widths that meet the profile's floor, from just enough on."""
     needed = needed_width(
         PROFILES[context.profile].buffer_floor_hours,
@@ -227,7 +224,7 @@ def _needed(evaluation: EvaluationContext, context: Context) -> Iterator[float]:
         yield bounded_multiplier(needed.multiplier * REVISION_MARGIN * step)
 
 
-def _spares(context: Context) -> Iterator[ShapeChoice]:
+def _spares(context: ScoutContext) -> Iterator[ShapeChoice]:
     exposure = context.goal.exposure if isinstance(context, CreateContext) else None
     for multiplier in _SPARE_MULTIPLIERS:
         shape = _shape(multiplier)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from agents.bus.bus import FlowSpec
 from agents.bus.envelope import CLI, Envelope, Payload
+from agents.bus.record import RecordWriter
+from agents.bus.replay import Record
 from agents.bus.run import FlowOutcome, Listener, RemoteAgents, run_flow
+from agents.bus.transport import Ambient, BusLimits
 from agents.bus.worker import HandlerContext, Outgoing
 from agents.lp import FLOW
 from agents.lp.advising import standing_advice
@@ -28,6 +30,7 @@ from agents.lp.facts import (
     ObservedPool,
     ObservedPoolFacts,
     ObservedPositionFacts,
+    ScoutContext,
     TokenFacts,
 )
 from agents.lp.judge import Opinion, judged_round, recomputed
@@ -43,6 +46,7 @@ from agents.lp.payloads import (
     PlanReady,
     Proposal,
 )
+from agents.lp.plan import Candidate, Plan, ShapeChoice
 from agents.lp.services import DebateServices, Eyes, recorded_context, recorded_services
 from agents.numbers.regime import Regime, read_regime
 from agents.numbers.rules import JudgmentVerdict, strictest
@@ -50,12 +54,6 @@ from agents.numbers.shapes import ShapeError
 from chain.contracts.pool_key import DYNAMIC_FEE
 from chain.math.liquidity import LiquidityError, amounts_for_liquidity
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, sqrt_price_at_tick, tick_at_sqrt_price
-
-if TYPE_CHECKING:
-    from agents.bus.record import RecordWriter
-    from agents.bus.replay import Record
-    from agents.bus.transport import Ambient, BusLimits
-    from agents.lp.plan import Candidate, Plan, ShapeChoice
 
 _JUDGED = "critic_judged"
 
@@ -188,8 +186,8 @@ _POOL_FIELDS = (
 
 
 def differing_fact(
-    theirs: MarketContext | CreateContext,
-    ours: MarketContext | CreateContext,
+    theirs: ScoutContext,
+    ours: ScoutContext,
     spoken_of: Collection[str],
 ) -> str | None:
     """In words; None where all is alike. Of surveyed pools those spoken of are looked at."""
@@ -197,8 +195,8 @@ def differing_fact(
 
 
 def _differing(
-    theirs: MarketContext | CreateContext,
-    ours: MarketContext | CreateContext,
+    theirs: ScoutContext,
+    ours: ScoutContext,
     spoken_of: Collection[str],
 ) -> Iterator[str]:
     yield from _differing_block(theirs, ours)
@@ -351,7 +349,7 @@ async def refuse_unless_rebuilt(
     record: Record,
     start: FlowStart | FlowCreateStart,
     chain_id: int,
-    seen_here: MarketContext | CreateContext,
+    seen_here: ScoutContext,
 ) -> None:
     """Run the debate again from its record, and hold its facts against what is asked and seen."""
     context = _facts(record)
@@ -367,7 +365,7 @@ async def refuse_unless_rebuilt(
     _refuse_other_advice(plan, record, context, _as_the_desk_knows(seen_here, start))
 
 
-def _facts(record: Record) -> MarketContext | CreateContext:
+def _facts(record: Record) -> ScoutContext:
     try:
         context = recorded_context(record)
     except ValidationError:
@@ -379,9 +377,7 @@ def _facts(record: Record) -> MarketContext | CreateContext:
     return context
 
 
-def _refuse_other_question(
-    context: MarketContext | CreateContext, start: FlowStart | FlowCreateStart
-) -> None:
+def _refuse_other_question(context: ScoutContext, start: FlowStart | FlowCreateStart) -> None:
     asked: object
     found: object
     if isinstance(start, FlowStart) and isinstance(context, MarketContext):
@@ -400,9 +396,7 @@ def _refuse_other_question(
         )
 
 
-def _refuse_other_facts(
-    plan: Plan, theirs: MarketContext | CreateContext, ours: MarketContext | CreateContext
-) -> None:
+def _refuse_other_facts(plan: Plan, theirs: ScoutContext, ours: ScoutContext) -> None:
     spoken_of = {pool.pool_id for pool in plan.pools} | {plan.recommended.pool_id}
     differing = differing_fact(theirs, ours, spoken_of)
     if differing is not None:
@@ -415,8 +409,8 @@ def _refuse_other_facts(
 def _refuse_other_advice(
     plan: Plan,
     record: Record,
-    theirs: MarketContext | CreateContext,
-    ours: MarketContext | CreateContext,
+    theirs: ScoutContext,
+    ours: ScoutContext,
 ) -> None:
     """What is advised must stand by the facts read here, too: no room of theirs buys a move."""
     if plan.choice.kind == "move":
@@ -432,7 +426,7 @@ def _refuse_other_advice(
             )
 
 
-def _refuse_move(plan: Plan, record: Record, ours: MarketContext | CreateContext) -> None:
+def _refuse_move(plan: Plan, record: Record, ours: ScoutContext) -> None:
     move = plan.recommended
     shape = _shape_of(move, record)
     if shape is None or move.judgment is None:
@@ -465,7 +459,7 @@ def _shape_of(move: Candidate, record: Record) -> ShapeChoice | None:
     return None
 
 
-def _pool_index(ours: MarketContext | CreateContext, pool_id: str) -> int:
+def _pool_index(ours: ScoutContext, pool_id: str) -> int:
     pools = (ours.observed,) if isinstance(ours, MarketContext) else ours.surveyed_pools
     for index, observed in enumerate(pools):
         if observed.pool.pool_id == pool_id:
@@ -475,9 +469,7 @@ def _pool_index(ours: MarketContext | CreateContext, pool_id: str) -> int:
     )
 
 
-def _as_the_desk_knows(
-    ours: MarketContext | CreateContext, start: FlowStart | FlowCreateStart
-) -> MarketContext | CreateContext:
+def _as_the_desk_knows(ours: ScoutContext, start: FlowStart | FlowCreateStart) -> ScoutContext:
     known: dict[str, object] = {"allowed_hooks": start.allowed_hooks}
     if isinstance(ours, MarketContext) and isinstance(start, FlowStart):
         since = {"last_action_time": start.last_action_time}

@@ -6,33 +6,31 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
 from math import ceil, exp, log, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from agents.bus.worker import StageFailedError
 from agents.lp.facts import (
-    CreateContext,
     MarketContext,
     ObservedPool,
     ObservedPoolFacts,
     PastChange,
     PositionPast,
+    ScoutContext,
     depth_of,
     path_steps,
 )
+from agents.model.brief import Brief
 from agents.model.numerals import Unit
 from agents.model.tools import OfferedTool, ToolError
 from agents.numbers.edges import TICK_LOG
+from agents.numbers.outlook import PathStep
 from agents.numbers.shapes import MAX_SURVEYED_POOLS
 
-if TYPE_CHECKING:
-    from agents.model.brief import Brief
-    from agents.numbers.outlook import PathStep
-
-    ReadPast = Callable[[int], Awaitable[PositionPast]]
-    SayPast = Callable[[PositionPast | None], Awaitable[None]]
+ReadPast = Callable[[int], Awaitable[PositionPast]]
+SayPast = Callable[[PositionPast | None], Awaitable[None]]
 
 WEEK_HOURS = 168
 MOST_SWAPS = 12
@@ -318,7 +316,7 @@ class ScoutTools:
 
     def __init__(
         self,
-        seen: MarketContext | CreateContext,
+        seen: ScoutContext,
         brief: Brief,
         read_past: ReadPast,
         say_past: SayPast,

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
 from agents.bus.envelope import CLI, AgentFact, Kind, Role
+from agents.bus.replay import Record
 from agents.bus.worker import Outgoing, StageFailedError
-from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
+from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast, ScoutContext
 from agents.lp.payloads import SCOUT
+from agents.model.interface import Model
 from agents.model.recorded import RecordedModel
+from agents.numbers.profiles import RiskProfile
 from chain.positions.reference import position_label
-
-if TYPE_CHECKING:
-    from agents.bus.replay import Record
-    from agents.model.interface import Model
-    from agents.numbers.profiles import RiskProfile
 
 MODEL_INPUT = "model"
 """Whether a model was asked, as the record says it; of agents elsewhere which of them asked one."""
@@ -52,12 +50,12 @@ class DebateServices(Struct, frozen=True):
         return DebateServices(self.eyes, None)
 
 
-def observation(seen: MarketContext | CreateContext) -> Outgoing:
+def observation(seen: ScoutContext) -> Outgoing:
     """What was seen, for the record: so that it can be seen again."""
     return Outgoing(Kind.AGENT_FACT, CLI, AgentFact(name=_OBSERVATION, value=seen))
 
 
-def recorded_context(record: Record) -> MarketContext | CreateContext | None:
+def recorded_context(record: Record) -> ScoutContext | None:
     """What was observed when the record was written; None when it ended before that."""
     seen = record.fact(SCOUT, _OBSERVATION)
     if not isinstance(seen, dict):

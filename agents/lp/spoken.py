@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import exp
-from typing import TYPE_CHECKING
 
 from agents.bus.envelope import SpokenCell, SpokenRow, SpokenTable
 from agents.lp.advice_words import edge_figure, edge_words, option_letter
 from agents.lp.advising import MoveAdvice, hours_since_action, move_advice, settled, standing_advice
 from agents.lp.briefing import AXES
 from agents.lp.conclude import chosen_move, is_permitted, outcome_by_rules
+from agents.lp.evaluation import Evaluated
 from agents.lp.evaluation_context import evaluation_of
-from agents.lp.facts import CreateContext, MarketContext, ObservedPool
+from agents.lp.facts import CreateContext, MarketContext, ObservedPool, ScoutContext
+from agents.lp.judge import JudgedCandidate, JudgedRound
+from agents.lp.payloads import Debate
+from agents.lp.plan import Candidate, Plan, RuleFinding
 from agents.numbers.advice import ENTER_OVER, HOURS_BETWEEN_ACTIONS, LEAVE_UNDER, AdviceReason
 from agents.numbers.edges import TICK_LOG, price_tick
 from agents.numbers.outlook import HOURS_PER_WEEK
@@ -23,16 +26,8 @@ from chain.contracts.networks import UnknownNetworkError, network_named
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 
-if TYPE_CHECKING:
-    from agents.lp.evaluation import Evaluated
-    from agents.lp.judge import JudgedCandidate, JudgedRound
-    from agents.lp.payloads import Debate
-    from agents.lp.plan import Candidate, Plan, RuleFinding
 
-    Context = MarketContext | CreateContext
-
-
-def range_prices(context: Context, candidate: Candidate) -> str:
+def range_prices(context: ScoutContext, candidate: Candidate) -> str:
     """`2,893.1 – 3,301.4`; by how far its edges are from the price where decimals are unknown."""
     if candidate.tick_lower is None or candidate.tick_upper is None:
         return "in the wallet"
@@ -40,7 +35,7 @@ def range_prices(context: Context, candidate: Candidate) -> str:
     return ticks_as_prices(context, observed, candidate.tick_lower, candidate.tick_upper)
 
 
-def ticks_as_prices(context: Context, observed: ObservedPool, lower: int, upper: int) -> str:
+def ticks_as_prices(context: ScoutContext, observed: ObservedPool, lower: int, upper: int) -> str:
     if observed.token0.decimals is None or observed.token1.decimals is None:
         price = price_tick(observed.pool.sqrt_price_x96)
         ends = (100 * (exp((tick - price) * TICK_LOG) - 1) for tick in (lower, upper))
@@ -48,20 +43,20 @@ def ticks_as_prices(context: Context, observed: ObservedPool, lower: int, upper:
     return " – ".join(_pair(context, observed).bounds(lower, upper))
 
 
-def price_now(context: Context, observed: ObservedPool) -> str | None:
+def price_now(context: ScoutContext, observed: ObservedPool) -> str | None:
     """None where a token's decimals are unknown, and with them what a price is."""
     if observed.token0.decimals is None or observed.token1.decimals is None:
         return None
     return _pair(context, observed).price_text(observed.pool.sqrt_price_x96)
 
 
-def observed_pool(context: Context, pool_id: str) -> ObservedPool:
+def observed_pool(context: ScoutContext, pool_id: str) -> ObservedPool:
     if isinstance(context, MarketContext):
         return context.observed
     return next(pool for pool in context.surveyed_pools if pool.pool.pool_id == pool_id)
 
 
-def _pair(context: Context, observed: ObservedPool) -> Pair:
+def _pair(context: ScoutContext, observed: ObservedPool) -> Pair:
     """The way round the plan's card tells it."""
     pool = observed.pool
     token0 = _token(pool.currency0, observed.token0.decimals)
@@ -122,7 +117,7 @@ def pools_table(context: CreateContext) -> SpokenTable:
     return SpokenTable(columns=columns, rows=tuple(rows))
 
 
-def proposal_table(context: Context, moves: Sequence[Evaluated]) -> SpokenTable | None:
+def proposal_table(context: ScoutContext, moves: Sequence[Evaluated]) -> SpokenTable | None:
     """The ranges that are proposed, by letter."""
     if not moves:
         return None
@@ -223,7 +218,7 @@ def _signed(value: float | None) -> str:
     return f"+{usd(value)}" if value is not None and value > 0 else usd(value)
 
 
-def _name(context: Context, candidate: Candidate) -> str:
+def _name(context: ScoutContext, candidate: Candidate) -> str:
     letter = option_letter(candidate.index or 0)
     if isinstance(context, MarketContext):
         return f"{letter} {candidate.kind}"
@@ -293,7 +288,7 @@ def standing_sentence(debate: Debate) -> str:
 
 
 def stance_sentence(
-    number: int, context: Context, moves: tuple[Evaluated, ...], judged: JudgedRound
+    number: int, context: ScoutContext, moves: tuple[Evaluated, ...], judged: JudgedRound
 ) -> str:
     """What the rules would make of a proposal: the one they would take, or why none."""
     choice = outcome_by_rules(context, judged).choice
@@ -320,7 +315,7 @@ def _span(move: MoveAdvice) -> str:
     return lasts if move.hours >= HOURS_PER_WEEK else f"the {lasts} its range should last"
 
 
-def closing_sentence(context: Context, plan: Plan, judged: JudgedRound) -> str:
+def closing_sentence(context: ScoutContext, plan: Plan, judged: JudgedRound) -> str:
     """What the plan is, and the rule that made it so, where others spoke for something else."""
     choice = plan.choice
     reason = choice.reasons[0].removeprefix("the move wins: ").removeprefix("HOLD wins: ")
@@ -339,7 +334,7 @@ def closing_sentence(context: Context, plan: Plan, judged: JudgedRound) -> str:
     return f"The plan is {what}{though}: {reason.rstrip('.')}."
 
 
-def _tiebreak_words(context: Context, plan: Plan, judged: JudgedRound) -> str:
+def _tiebreak_words(context: ScoutContext, plan: Plan, judged: JudgedRound) -> str:
     """Why this of several moves that may be made, where the profile's own axis chose it."""
     chosen = chosen_move(context, judged)
     if chosen is None or chosen.evaluated.candidate.index != plan.choice.index:
@@ -356,7 +351,7 @@ def _tiebreak_words(context: Context, plan: Plan, judged: JudgedRound) -> str:
     return f", before {listed(others)} by {AXES[PROFILES[context.profile].tiebreak]}"
 
 
-def settled_sentence(context: Context, codes: tuple[AdviceReason, ...], *, asked: bool) -> str:
+def settled_sentence(context: ScoutContext, codes: tuple[AdviceReason, ...], *, asked: bool) -> str:
     """Why nobody argues: the rule has decided already."""
     unasked = ", and no model is asked" if asked else ""
     why = _SHORTLY[codes[0]]
@@ -367,7 +362,7 @@ def settled_sentence(context: Context, codes: tuple[AdviceReason, ...], *, asked
     return f"The rule decides without a debate{unasked}: {why}."
 
 
-def _plan_words(context: Context, plan: Plan) -> str:
+def _plan_words(context: ScoutContext, plan: Plan) -> str:
     choice = plan.choice
     if choice.kind != "move" or choice.index is None:
         return choice.kind.upper()

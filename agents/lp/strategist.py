@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from agents.bus.envelope import Envelope
 from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
 from agents.lp.advice_words import option_letter
 from agents.lp.advising import settled
 from agents.lp.briefing import StrategistReply, asked_model, briefed
 from agents.lp.conclude import rules_alone
 from agents.lp.evaluation import exit_candidate, hold_candidate
-from agents.lp.facts import CreateContext, MarketContext
+from agents.lp.facts import CreateContext, ScoutContext
 from agents.lp.judge import judged_round
 from agents.lp.payloads import (
     CRITIC,
@@ -25,14 +25,11 @@ from agents.lp.payloads import (
 )
 from agents.lp.plan import OwnRange, ShapeChoice
 from agents.lp.propose import candidates_of, own_shapes, shapes_by_rules
+from agents.lp.services import DebateServices
 from agents.lp.spoken import listed, proposal_table, stance_sentence
+from agents.model.brief import Brief
 from agents.model.speaking import about_the_model, ask, model_thought, thought
 from agents.numbers.shapes import ExposureBias, ShapeError
-
-if TYPE_CHECKING:
-    from agents.bus.envelope import Envelope
-    from agents.lp.services import DebateServices
-    from agents.model.brief import Brief
 
 _NEW_ROUNDS = 2
 """After them the rules would only propose again what they proposed before."""
@@ -142,9 +139,7 @@ def _as_named(heard: ContextObserved, own: OwnRange) -> Iterator[Outgoing]:
     yield Outgoing(DebateKind.PROPOSAL, CRITIC, debate)
 
 
-def _chosen(
-    context: MarketContext | CreateContext, reply: StrategistReply
-) -> tuple[ShapeChoice, ...]:
+def _chosen(context: ScoutContext, reply: StrategistReply) -> tuple[ShapeChoice, ...]:
     """The model's shapes; one that names a pool nobody surveyed is left out."""
     pools = len(context.surveyed_pools) if isinstance(context, CreateContext) else 1
     creating = isinstance(context, CreateContext)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 from pydantic import Field
 
 from agents.bus.envelope import Role
+from agents.memory.memory import PostMortem
 from agents.model.brief import Brief
 from agents.model.interface import Model, ModelUnavailable
 from agents.model.numerals import Unit
 from agents.model.reply_text import StructuredReply
-
-if TYPE_CHECKING:
-    from agents.memory.memory import PostMortem
 
 POST_MORTEM, FEEDBACK = Role("post_mortem"), Role("self_correction")
 _MOST_KINDS = 12

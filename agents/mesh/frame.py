@@ -13,13 +13,13 @@ from msgspec import Struct
 
 from agents.bus.envelope import MOST_BYTES as MOST_ENVELOPE
 from agents.bus.envelope import Envelope, EnvelopeError, Registry, Role
+from agents.mesh.peers import Peer, PeerBook
 from chain.base.errors import ZunoError
 from chain.base.home import FILE_MODE, FOLDER_MODE
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from agents.mesh.peers import Peer, PeerBook
 
 KEY_BYTES = 32
 SIGNATURE_BYTES = 64

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct, field
@@ -32,9 +31,7 @@ from agents.mesh.frame import (
     FrameKind,
     opened,
 )
-
-if TYPE_CHECKING:
-    from agents.mesh.peers import Peer
+from agents.mesh.peers import Peer
 
 
 # Agents send to each other, and a copy to the desk. Copies come in any order; a message is let

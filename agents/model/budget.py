@@ -6,15 +6,13 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Decimal
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
+from agents.bus.envelope import Role
 from agents.model.interface import ModelUnavailable, Unavailability, Usage
 from chain.base.store import StoreError
-
-if TYPE_CHECKING:
-    from agents.bus.envelope import Role
 
 NAMESPACE = "model_budget"
 NANO = 1_000_000_000

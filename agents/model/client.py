@@ -6,11 +6,16 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
 from enum import Enum, auto
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from msgspec.structs import replace
 
+from agents.bus.envelope import Role
+from agents.model.abilities import AbilityMemory
+from agents.model.budget import DebateBudget
+from agents.model.connection import ModelConnections
 from agents.model.exchange import ModelExchange
+from agents.model.incoming_reply import ModelCompletion
 from agents.model.interface import (
     Answer,
     Model,
@@ -28,17 +33,10 @@ from agents.model.reply_text import (
     parse_reply,
     strict_schema,
 )
+from agents.model.settings import RoleModels
 from agents.model.tools import ToolPrompt, ToolRequest, calls_in_text, cleaned_calls
 from chain.base.clean_text import clean_text
 from chain.base.redaction import Redactor
-
-if TYPE_CHECKING:
-    from agents.bus.envelope import Role
-    from agents.model.abilities import AbilityMemory
-    from agents.model.budget import DebateBudget
-    from agents.model.connection import ModelConnections
-    from agents.model.incoming_reply import ModelCompletion
-    from agents.model.settings import RoleModels
 
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "/": "/"}
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agents.model.abilities import ReplyForm, ServerAbilities
+from agents.model.connection import ModelConnections
 from agents.model.faults import ModelFaults, RequestRefusedError
 from agents.model.incoming_reply import (
     Hearers,
@@ -22,6 +23,7 @@ from agents.model.incoming_reply import (
     read_usage,
 )
 from agents.model.interface import ModelUnavailable, Unavailability, Usage
+from agents.model.settings import ModelSettings
 
 if TYPE_CHECKING:
     from openai import AsyncStream
@@ -33,9 +35,7 @@ if TYPE_CHECKING:
     )
     from openai.types.chat.completion_create_params import ResponseFormat
 
-    from agents.model.connection import ModelConnections
     from agents.model.pending_question import ModelQuestion
-    from agents.model.settings import ModelSettings
 
 _BAD_REQUEST = 400
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from agents.model.interface import ModelUnavailable, Unavailability, Usage
+from agents.model.settings import ModelSettings
 from chain.base.errors import error_kind
 from chain.base.http import seconds_asked
 
 if TYPE_CHECKING:
     import openai
 
-    from agents.model.settings import ModelSettings
 
 _MOST_TEXT = 20_000
 _NAMES: Mapping[str, re.Pattern[str]] = {

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
 from pydantic import BaseModel
 
+from agents.bus.envelope import Role
 from chain.base.strict_json import canonical, digest
-
-if TYPE_CHECKING:
-    from agents.bus.envelope import Role
 
 Reply = TypeVar("Reply", bound=BaseModel)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from agents.bus.envelope import Role
 from agents.model.abilities import (
     AbilityMemory,
     ReplyForm,
@@ -22,14 +23,11 @@ from agents.model.exchange import ModelCall, ModelExchange
 from agents.model.faults import RequestRefusedError, TryLaterError
 from agents.model.incoming_reply import Hearers, ModelCompletion
 from agents.model.interface import ModelUnavailable, Unavailability, Usage
+from agents.model.settings import ModelSettings
+from agents.model.tools import OfferedTool, ToolCall, ToolTurn
 from chain.base.strict_json import canonical
 
-if TYPE_CHECKING:
-    from agents.bus.envelope import Role
-    from agents.model.settings import ModelSettings
-    from agents.model.tools import OfferedTool, ToolCall, ToolTurn
-
-    MessageRole = Literal["system", "user", "assistant"]
+MessageRole = Literal["system", "user", "assistant"]
 
 _IMAGE_TOKENS = 3_000
 """More than a picture of ours takes."""

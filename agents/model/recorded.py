@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from agents.bus.envelope import ModelReply, Role
 from agents.model.interface import (
     Answer,
     ModelPrompt,
@@ -17,9 +18,6 @@ from agents.model.interface import (
 from agents.model.reply_text import parse_reply
 from agents.model.tools import ToolPrompt, ToolRequest, recorded_calls
 from chain.base.redaction import Redactor
-
-if TYPE_CHECKING:
-    from agents.bus.envelope import ModelReply, Role
 
 
 class NoRecordedReplyError(LookupError):

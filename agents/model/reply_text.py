@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -14,10 +14,8 @@ from pydantic.alias_generators import to_camel
 from agents.model.interface import Reply
 from chain.base import strict_json
 from chain.base.clean_text import clean_text
+from chain.base.redaction import Redactor
 from chain.base.strict_json import canonical
-
-if TYPE_CHECKING:
-    from chain.base.redaction import Redactor
 
 
 class StructuredReply(BaseModel):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from msgspec import field
 
+from agents.bus.envelope import Role
 from chain.base.redaction import SecretStruct
-
-if TYPE_CHECKING:
-    from agents.bus.envelope import Role
 
 OPENAI_URL = "https://api.openai.com/v1"
 DEFAULT_MODEL = "gpt-4o-mini"

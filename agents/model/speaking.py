@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Iterator
 from math import inf
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
 from pydantic import BaseModel
 
 from agents.bus.envelope import CLI, Kind, ModelReply, SpokenTable, StruckClaim, Thought
 from agents.bus.worker import HandlerContext, Outgoing
+from agents.model.brief import Brief
 from agents.model.interface import (
     Answer,
     Model,
@@ -20,9 +21,6 @@ from agents.model.interface import (
     Unavailability,
     Usage,
 )
-
-if TYPE_CHECKING:
-    from agents.model.brief import Brief
 
 SILENCE = "silence"
 """The tag of a thought that says why a model did not speak."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct
+from pydantic import BaseModel, JsonValue
 
 from agents.bus.envelope import CLI, AgentFact, Kind, Role
 from agents.bus.worker import HandlerContext, Outgoing
+from agents.model.brief import Brief
 from agents.model.claims import without_ids
 from agents.model.interface import (
     Answer,
@@ -35,11 +37,6 @@ from chain.base import strict_json
 from chain.base.clean_text import clean_text
 from chain.base.redaction import Redactor
 from chain.base.strict_json import canonical, digest
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel, JsonValue
-
-    from agents.model.brief import Brief
 
 # A tool only reads. What it answers is data for the model that asked, and goes into the record.
 MOST_CALLS = 4

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from msgspec import Struct, to_builtins
 
+from agents.monitor.alerts.state import MonitorState
 from agents.monitor.deliver.delivery import Postponed, Sent, SetAside, Stopped
 from chain.base.clean_text import clean_text
 from chain.base.locks import holders_note, take_lock
+from chain.base.store import Store
 
 if TYPE_CHECKING:
-    from agents.monitor.alerts.state import MonitorState
     from agents.monitor.poll import PollReport
-    from chain.base.store import Store
 
 NAMESPACE = "monitor"
 _KEY = "heartbeat"

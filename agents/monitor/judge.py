@@ -19,6 +19,8 @@ from agents.monitor.alerts.alert import (
     Finding,
     Raised,
 )
+from agents.monitor.alerts.store_page import WatchPlace
+from agents.monitor.reader import Reading
 from agents.monitor.rules import risks
 from agents.monitor.rules.baseline import (
     WALLET,
@@ -36,19 +38,17 @@ from agents.monitor.rules.baseline import (
     others_in,
 )
 from agents.monitor.rules.risks import RULES, HeldHedge, Situation, findings
+from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from agents.monitor.rules.worth_risks import loss_is_unknown
 from chain.base.quantity import Unknown
+from chain.contracts.networks import Address, Network
+from chain.contracts.pool_key import PoolId
+from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
 from chain.rpc.errors import Malformed
 from chain.tokens.pair import Pair, pair_of
 
 if TYPE_CHECKING:
     from agents.monitor.alerts.store import WatchState
-    from agents.monitor.alerts.store_page import WatchPlace
-    from agents.monitor.reader import Reading
-    from agents.monitor.rules.thresholds import Thresholds, WatchSettings
-    from chain.contracts.networks import Address, Network
-    from chain.contracts.pool_key import PoolId
-    from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
 
 
 class _Units(NamedTuple):

@@ -30,22 +30,21 @@ from agents.monitor.judge import Followed, depth_references, follow_positions, j
 from agents.monitor.reader import Reading, Sought, WatchReader, refuse_the_past
 from agents.monitor.rules.baseline import WALLET, Baselines
 from agents.monitor.rules.price_crossings import price_crossings
-from agents.monitor.rules.risks import RULES
+from agents.monitor.rules.risks import RULES, HedgeSource
+from agents.monitor.rules.thresholds import WatchSettings
 from chain.base.clean_text import clean_text, quoted
 from chain.base.errors import error_kind
 from chain.base.quantity import Unknown
 from chain.base.redaction import Redactor
 from chain.base.store import Store, StoreError
+from chain.contracts.networks import Address, Network
+from chain.positions.overview import Sources
 from chain.prices.ladder import read_prices
 from chain.rpc.errors import REORG_DEPTH, RpcError
+from chain.rpc.records import Block
 
 if TYPE_CHECKING:
     from agents.monitor.alerts.store import AlertStore, WatchState
-    from agents.monitor.rules.risks import HedgeSource
-    from agents.monitor.rules.thresholds import WatchSettings
-    from chain.contracts.networks import Address, Network
-    from chain.positions.overview import Sources
-    from chain.rpc.records import Block
 
 
 class WatchedWallet(Struct):

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from agents.monitor.alerts.store_page import WatchCursor
 from agents.monitor.rules.baseline import DepthReference, read_reference_depths
 from agents.monitor.rules.thresholds import still_fresh
 from agents.monitor.rules.worth_risks import Losses, LossReader, share_lost
 from agents.numbers.costs import GAS_UNITS, CostedRecipe
 from chain.base.quantity import Unknown
 from chain.base.units import HOUR
-from chain.contracts.networks import NATIVE, Address
+from chain.contracts.networks import NATIVE, Address, Network
+from chain.contracts.pool_key import PoolId
 from chain.contracts.v3_pool import V3PoolKey
 from chain.history.block_times import interpolated, read_headers, spread
 from chain.history.end_ticks import EndTicks, read_end_ticks, read_v3_end_ticks
@@ -33,22 +34,17 @@ from chain.positions.custody import OWNER, about, decode_owner
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources, price_words, read_values
 from chain.positions.reference import is_v3, token_id_of
+from chain.positions.search import WalletPositions
+from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
 from chain.positions.v3.changes import v3_since_entry
+from chain.prices.price import PriceBook
 from chain.read.block_reader import OneBlock, sound_answers
 from chain.read.gas import Weight, read_gas_cost
 from chain.rpc import requests
 from chain.rpc.errors import LogsLeftOut, LogsTooNarrow, RpcError, RpcRefused, StaleHead
+from chain.rpc.records import Block
+from chain.tokens import Token
 from chain.tokens.token import listed_token
-
-if TYPE_CHECKING:
-    from agents.monitor.alerts.store_page import WatchCursor
-    from chain.contracts.networks import Network
-    from chain.contracts.pool_key import PoolId
-    from chain.positions.search import WalletPositions
-    from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
-    from chain.prices.price import PriceBook
-    from chain.rpc.records import Block
-    from chain.tokens import Token
 
 GAS_KEPT_SECONDS = HOUR / 2
 LOGS_KEPT_SECONDS = 600.0

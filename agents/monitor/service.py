@@ -6,11 +6,14 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from msgspec.structs import replace
 
+from agents.monitor.alerts.alert import Alert
 from agents.monitor.alerts.state import MonitorState, UnreadableError
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.deliver.channel import Channel
 from agents.monitor.deliver.delivery import Delivery, unclickable
 from agents.monitor.heartbeat import (
     NAMESPACE,
@@ -27,16 +30,11 @@ from agents.monitor.heartbeat import (
     sight_of,
     write_beat,
 )
+from agents.monitor.poll import PollReport
 from chain.base.clean_text import clean_text, quoted
 from chain.base.errors import error_kind
+from chain.base.home import Home
 from chain.base.redaction import Redactor
-
-if TYPE_CHECKING:
-    from agents.monitor.alerts.alert import Alert
-    from agents.monitor.alerts.store import AlertStore
-    from agents.monitor.deliver.channel import Channel
-    from agents.monitor.poll import PollReport
-    from chain.base.home import Home
 
 MOST_NAMED = 8
 

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from math import exp, log
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from chain.base.quantity import Quantity, Unknown
 from chain.history.fee_rate import HourSums, hour_sums
+from chain.history.hours import PoolHours
 from chain.history.volatility import WEEK
-
-if TYPE_CHECKING:
-    from chain.history.hours import PoolHours
 
 HORIZON_DAYS = 7.0
 """No gain is counted for longer: the edge of a week says little of the month after it."""

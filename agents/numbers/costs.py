@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from math import inf, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from agents.numbers.inventory import PrepSwap, PriceSpan
 from agents.numbers.survival import HOURS_PER_DAY
 from chain.base.units import PIPS
 from chain.math.liquidity import Amounts, amounts_for_liquidity
-
-if TYPE_CHECKING:
-    from agents.numbers.inventory import PrepSwap, PriceSpan
 
 
 class CostedRecipe(StrEnum):

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
+from agents.numbers.edges import TickRange
 from chain.base.units import PIPS
 from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import PoolKey
 from chain.math.fees import swap_fee
 from chain.math.liquidity import Amounts, amounts_for_liquidity, liquidity_for_amounts
 from chain.math.sqrt_price import Q96, swap_step
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, sqrt_price_at_tick
 from chain.pools.depth import Depth, quote_at_most
-
-if TYPE_CHECKING:
-    from agents.numbers.edges import TickRange
-    from chain.contracts.pool_key import PoolKey
 
 _PATIENCE = 3
 """Probes that may fail to halve the bracket before one that surely does."""

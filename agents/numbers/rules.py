@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from agents.numbers.profiles import ProfileRules, Tiebreak
+from agents.numbers.survival import StressBuffers
 from chain.base.units import hours, times_words
-
-if TYPE_CHECKING:
-    from agents.numbers.survival import StressBuffers
 
 
 class JudgmentVerdict(StrEnum):

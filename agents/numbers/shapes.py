@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from math import exp, floor, isfinite, log, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from agents.numbers.edges import TICK_LOG, TickRange
 from agents.numbers.profiles import PROFILES, RiskProfile
 from agents.numbers.survival import half_width_for_buffer
+from chain.math.liquidity import Amounts
 from chain.math.ticks import MAX_TICK, MIN_TICK, nearest_usable_tick, usable_ticks
-
-if TYPE_CHECKING:
-    from chain.math.liquidity import Amounts
 
 MIN_WIDTH_MULTIPLIER = 0.3
 MAX_WIDTH_MULTIPLIER = 3.5

@@ -20,10 +20,9 @@ from collections.abc import Iterable
 from enum import StrEnum
 from functools import cache, lru_cache
 from math import erfc, exp, log, pi, sin, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from agents.numbers.edges import Edges
+from agents.numbers.edges import Edges
 
 SIGMA_SCATTER = 0.42
 """v, the deviation of ln(real/estimated σ) over the next 24 h, robustly: interquartile range/1.349.

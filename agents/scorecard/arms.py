@@ -11,12 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from statistics import fmean, median, median_low, mode
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from agents.backtest.report import TOLD_PER
+from agents.bus.envelope import Role
+from agents.bus.record import RecordWriter
+from agents.bus.transport import Ambient, BusLimits
 from agents.lp.advice_words import option_letter
 from agents.lp.briefing import ALONE, AloneReply, brief_of
 from agents.lp.conclude import eligible, rules_alone
@@ -24,12 +27,37 @@ from agents.lp.critic import with_judgment
 from agents.lp.debate import hold_debate
 from agents.lp.evaluation import evaluate, exit_candidate, hold_candidate
 from agents.lp.evaluation_context import evaluation_of
-from agents.lp.facts import NO_MEMORY, DeskMemory, MarketContext
+from agents.lp.facts import (
+    NO_MEMORY,
+    DeskMemory,
+    MarketContext,
+    ObservedPool,
+    ScoutContext,
+)
 from agents.lp.judge import judged_round
-from agents.lp.payloads import CRITIC, STRATEGIST, DebateRound, Proposal, context_hash
-from agents.lp.plan import ShapeChoice
+from agents.lp.payloads import (
+    CRITIC,
+    STRATEGIST,
+    Critique,
+    DebateRound,
+    FlowCreateStart,
+    FlowStart,
+    Proposal,
+    context_hash,
+)
+from agents.lp.plan import Candidate, ShapeChoice
 from agents.lp.propose import FULL_RANGE, candidates_of, shapes_by_rules
-from agents.model.interface import ModelUnavailable, Unavailability
+from agents.lp.services import Eyes
+from agents.model.brief import Brief
+from agents.model.budget import Spent
+from agents.model.interface import (
+    Answer,
+    Model,
+    ModelPrompt,
+    ModelUnavailable,
+    Reply,
+    Unavailability,
+)
 from agents.model.numerals import Unit
 from agents.numbers.edges import TickRange, price_tick
 from agents.numbers.outlook import Stake
@@ -37,22 +65,8 @@ from agents.numbers.shapes import MAX_CENTER_OFFSET_TICKS, bounded_multiplier
 from agents.scorecard.scoring import PriceCourse, earned_fees, lost_to_arbitrage, price_course
 from agents.scorecard.weeks import DRAWS, FEWEST_WEEKS, SEED
 from chain.base.units import DAY
+from chain.history.hours import HourRow
 from chain.math.liquidity import LiquidityError
-
-if TYPE_CHECKING:
-    from agents.bus.envelope import Role
-    from agents.bus.record import RecordWriter
-    from agents.bus.transport import Ambient, BusLimits
-    from agents.lp.facts import CreateContext, ObservedPool
-    from agents.lp.payloads import Critique, FlowCreateStart, FlowStart
-    from agents.lp.plan import Candidate
-    from agents.lp.services import Eyes
-    from agents.model.brief import Brief
-    from agents.model.budget import Spent
-    from agents.model.interface import Answer, Model, ModelPrompt, Reply
-    from chain.history.hours import HourRow
-
-    Context = MarketContext | CreateContext
 
 _WEEK = 7 * DAY
 _MOST_CALLS = 9
@@ -103,7 +117,7 @@ class JudgedSituation(Struct, frozen=True, eq=False, weakref=True):
 
     request_id: str
     start: FlowStart | FlowCreateStart
-    context: Context
+    context: ScoutContext
     eyes: Eyes
     rows: Mapping[str, Sequence[HourRow]]
     days: int
@@ -328,7 +342,7 @@ def _voted(replies: Sequence[AloneReply]) -> ChosenForm:
 
 
 def alone_brief(
-    context: Context, memory: DeskMemory = NO_MEMORY, before: AloneReply | None = None
+    context: ScoutContext, memory: DeskMemory = NO_MEMORY, before: AloneReply | None = None
 ) -> Brief:
     """What everybody is told, in one question."""
     brief = brief_of(ALONE, context, memory, _judged_by_rules(context))
@@ -342,7 +356,7 @@ def alone_brief(
     return brief
 
 
-def reference(context: Context) -> Candidate:
+def reference(context: ScoutContext) -> Candidate:
     """What every arm's chance is about: the range that holds the price, else the narrowest move."""
     held = hold_candidate(context)
     if evaluation_of(context).in_range:
@@ -385,7 +399,7 @@ def hedged(situation: JudgedSituation, taken: TakenRange) -> float | None:
     return ((fees - lost) * unit1 - taken.cost_usd) / worth * TOLD_PER
 
 
-def form_of(context: Context, candidate: Candidate) -> ChosenForm:
+def form_of(context: ScoutContext, candidate: Candidate) -> ChosenForm:
     """A range told by its width and centre, so that it can be tried elsewhere."""
     if candidate.tick_lower is None or candidate.tick_upper is None or candidate.kind == "hold":
         return ChosenForm("exit" if candidate.kind == "exit" else "hold")
@@ -435,7 +449,7 @@ def _unrelated_prompt(question: ArmQuestion) -> ModelPrompt:
     return brief_of(CRITIC, other.context, other.start.memory, debate).prompt
 
 
-def _judged_by_rules(context: Context) -> Critique:
+def _judged_by_rules(context: ScoutContext) -> Critique:
     """The table after one round in which only the rules spoke."""
     moves = candidates_of(context, shapes_by_rules(context, ()))
     bare = DebateRound(
@@ -470,7 +484,7 @@ def _own(situation: JudgedSituation) -> Candidate:
     return leaves or hold_candidate(context)
 
 
-def _made(context: Context, form: ChosenForm) -> Candidate | None:
+def _made(context: ScoutContext, form: ChosenForm) -> Candidate | None:
     """The range as it was named; None where there is none."""
     if form.kind == "hold":
         return hold_candidate(context)
@@ -498,5 +512,5 @@ def taken_of(candidate: Candidate) -> TakenRange:
     )
 
 
-def _pools(context: Context) -> Sequence[ObservedPool]:
+def _pools(context: ScoutContext) -> Sequence[ObservedPool]:
     return (context.observed,) if isinstance(context, MarketContext) else context.surveyed_pools

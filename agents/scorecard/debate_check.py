@@ -6,12 +6,11 @@ Who was right is another question, which `arms` answers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from agents.lp.plan import Plan
+from agents.lp.plan import Plan
 
 
 class PlanDecision(NamedTuple):

@@ -14,19 +14,19 @@ from agents.lp.facts import key_of
 from agents.lp.plan_document import plan_in, was_edited
 from agents.scorecard.score import HORIZON_DAYS, HorizonScore, JudgedBlock, ScoreStore
 from agents.scorecard.scoring import DecidedPlan, judged_hours, pool_of, score_plan
+from chain.contracts.pool_key import PoolId
 from chain.history.events import FeeTerms, fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.history.hours import hour_of
 from chain.pools.depth import read_states
 from chain.read.block_reader import OneBlock
+from chain.read.logs import ScanProgress
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from chain.rpc.records import Block
 
 if TYPE_CHECKING:
-    from chain.contracts.pool_key import PoolId
     from chain.positions.overview import Sources
-    from chain.read.logs import ScanProgress
 
 
 class SkipReason(StrEnum):

@@ -10,18 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from itertools import pairwise
 from math import log, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct, to_builtins
 
 from agents.numbers.advice import edge_ratio
 from chain.base.store import Store, read_as
 from chain.base.units import DAY
+from chain.contracts.pool_key import PoolId
 from chain.history.fee_rate import daily_rates
-
-if TYPE_CHECKING:
-    from chain.contracts.pool_key import PoolId
-    from chain.history.hours import PoolHours
+from chain.history.hours import PoolHours
 
 VERSION = 1
 _MOST_DAYS = 800

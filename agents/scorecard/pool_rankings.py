@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import StatisticsError, correlation
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.scorecard.pool_days import PoolDay, RankKey, window
 from agents.scorecard.weeks import FEWEST_WEEKS, WeekInterval, by_week
 from chain.base.units import DAY
-
-if TYPE_CHECKING:
-    from chain.contracts.pool_key import PoolId
+from chain.contracts.pool_key import PoolId
 
 RANKED_BY_DAYS = 7
 NEXT_DAYS = (7, 28)

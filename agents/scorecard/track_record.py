@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from agents.lp.plan import Plan
 from agents.scorecard.score import AdviceKind, BeatCount, HorizonScore, ScoreStore, beat_count
 from agents.scorecard.scoring import kind_of
-
-if TYPE_CHECKING:
-    from agents.lp.plan import Plan
-    from chain.base.store import Store
+from chain.base.store import Store
 
 _PREFERRED_DAYS = (7, 1)
 """A week is what the rule looks ahead; until one is over a day must do."""

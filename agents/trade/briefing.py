@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
+from agents.bus.envelope import Role
 from agents.model.brief import Brief
+from agents.model.interface import PromptImage
 from agents.model.numerals import Unit
-from agents.trade.findings import GeometryFinding, LiquidityFinding
+from agents.trade.facts import ContextSection, DeskQuestion, MarketSnapshot, TradeContext
+from agents.trade.findings import (
+    AnyFinding,
+    ConflictMap,
+    GeometryFinding,
+    LiquidityFinding,
+    RegimeCall,
+    TriageReport,
+)
+from agents.trade.indicators import PriceLevel
 from agents.trade.payloads import (
     JUDGE,
     LIQUIDITY,
@@ -22,16 +32,9 @@ from agents.trade.payloads import (
     SynthesisReady,
     TriageDone,
 )
+from agents.trade.risk_rules import Sizing
 from agents.trade.routing import most_characters
 from agents.trade.terms import Objective, SectionName, SectionStatus
-
-if TYPE_CHECKING:
-    from agents.bus.envelope import Role
-    from agents.model.interface import PromptImage
-    from agents.trade.facts import ContextSection, DeskQuestion, MarketSnapshot, TradeContext
-    from agents.trade.findings import AnyFinding, ConflictMap, RegimeCall, TriageReport
-    from agents.trade.indicators import PriceLevel
-    from agents.trade.risk_rules import Sizing
 
 _PRICE_DIGITS = 7
 _HEDGE = "hedge"

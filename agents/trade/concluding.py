@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
-from agents.trade.facts import AccountFacts
+from agents.trade.facts import (
+    AccountFacts,
+    ContextSection,
+    DeskQuestion,
+    DeskSettings,
+    MarketSnapshot,
+)
 from agents.trade.hedge_replay import hedge_outlook
 from agents.trade.indicators import to_step
 from agents.trade.judging import FUNDING_HOURS, ladder_step
@@ -24,14 +30,6 @@ from agents.trade.terms import (
 )
 from agents.trade.triage import is_options_panic
 from chain.exchange.public.book import walk_levels
-
-if TYPE_CHECKING:
-    from agents.trade.facts import (
-        ContextSection,
-        DeskQuestion,
-        DeskSettings,
-        MarketSnapshot,
-    )
 
 _MAKER_SECONDS = 900
 _SLICES = 6

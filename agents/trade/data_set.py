@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
 
+from agents.trade.plan import TradePlan
 from chain.base.home import FOLDER_MODE, append_line
 from chain.base.locks import locked
-
-if TYPE_CHECKING:
-    from agents.trade.plan import TradePlan
 
 _LINES = "data-set.jsonl"
 _OLDER = "data-set.older.jsonl"

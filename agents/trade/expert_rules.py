@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from agents.numbers.regime import TRENDING_EFFICIENCY, Regime, RegimeReading, read_regime
+from agents.trade.facts import BookFacts, MarketSnapshot, TradeContext
 from agents.trade.findings import (
     LiquidityFinding,
     MacroFinding,
@@ -24,10 +25,7 @@ from agents.trade.terms import (
     bias_of,
 )
 from agents.trade.triage import is_options_panic
-
-if TYPE_CHECKING:
-    from agents.trade.facts import BookFacts, MarketSnapshot, TradeContext
-    from chain.exchange.public.market import BookLevel, Candle
+from chain.exchange.public.market import BookLevel, Candle
 
 _WINDOW = 24
 MOVED = 0.004

@@ -10,16 +10,23 @@ cli ─ flow_desk_start ▸ desk ─ snapshot, context ▸ meta ─ regime ▸ t
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from agents.bus.bus import FlowSpec
+from agents.bus.envelope import Envelope, Role
+from agents.bus.record import RecordWriter
+from agents.bus.replay import Record, ReplayReport
 from agents.bus.run import ArgumentEnd, FlowOutcome, Listener, argument_end, replay_flow, run_flow
+from agents.bus.transport import Ambient, BusLimits
 from agents.bus.worker import HandlerContext, Outgoing
+from agents.model.brief import Brief
+from agents.model.interface import Model
 from agents.model.speaking import model_thought, thought
 from agents.trade import FLOW
 from agents.trade.briefing import chart_brief, expert_brief
 from agents.trade.concluding import desk_limits
 from agents.trade.expert_rules import liquidity_finding, macro_finding, microstructure_finding
+from agents.trade.facts import DeskQuestion, TradeContext
 from agents.trade.findings import (
     AnyFinding,
     GeometryReply,
@@ -56,6 +63,7 @@ from agents.trade.payloads import (
     TradePlanReady,
     TriageDone,
 )
+from agents.trade.plan import TradePlan
 from agents.trade.services import (
     MODELS_INPUT,
     ChartArtist,
@@ -70,16 +78,6 @@ from agents.trade.services import (
 )
 from agents.trade.stages import desk, judge, leverage_guard, meta, risk_manager, synthesis, triage
 from agents.trade.terms import SectionName, SectionStatus
-
-if TYPE_CHECKING:
-    from agents.bus.envelope import Envelope, Role
-    from agents.bus.record import RecordWriter
-    from agents.bus.replay import Record, ReplayReport
-    from agents.bus.transport import Ambient, BusLimits
-    from agents.model.brief import Brief
-    from agents.model.interface import Model
-    from agents.trade.facts import DeskQuestion, TradeContext
-    from agents.trade.plan import TradePlan
 
 ExpertReply = TypeVar("ExpertReply", LiquidityReply, MicrostructureReply, MacroReply, GeometryReply)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from agents.trade.expert_rules import BOUGHT, MOVED, price_and_flow
+from agents.trade.facts import MarketSnapshot, TradeContext
 from agents.trade.findings import GeometryFinding, KeyLevels
 from agents.trade.indicators import (
     PriceLevel,
@@ -25,10 +26,7 @@ from agents.trade.terms import (
     SectionName,
     bias_of,
 )
-
-if TYPE_CHECKING:
-    from agents.trade.facts import MarketSnapshot, TradeContext
-    from chain.exchange.public.market import Candle
+from chain.exchange.public.market import Candle
 
 _WINDOW = 120
 _TURN_RANGES = 3.0

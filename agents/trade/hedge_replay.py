@@ -7,15 +7,12 @@ from itertools import pairwise
 from math import exp, log, sqrt
 from random import Random
 from statistics import fmean, pstdev
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from agents.trade.opinions import RangeExposure
 from agents.trade.plan import HedgeOutlook
-
-if TYPE_CHECKING:
-    from agents.trade.opinions import RangeExposure
-    from chain.exchange.public.market import Candle
+from chain.exchange.public.market import Candle
 
 LOOK_HOURS = 4
 """Between two looks at whether the hedge is within its band."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import exp, floor, lgamma, log, log1p
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from agents.trade.facts import DeskQuestion, DeskRecord
+from agents.trade.findings import AnyFinding
 from agents.trade.indicators import (
     PriceLevel,
     average_true_ranges,
@@ -28,6 +29,7 @@ from agents.trade.opinions import (
     lowered,
     stepped_ratio,
 )
+from agents.trade.payloads import SynthesisReady
 from agents.trade.plan import DraftReasoning, LadderStep, TradeDraft, TradeOdds
 from agents.trade.risk_rules import Sizing, enters_taking
 from agents.trade.terms import (
@@ -39,12 +41,7 @@ from agents.trade.terms import (
     TradeDecision,
     TradeMode,
 )
-
-if TYPE_CHECKING:
-    from agents.trade.facts import DeskQuestion, DeskRecord
-    from agents.trade.findings import AnyFinding
-    from agents.trade.payloads import SynthesisReady
-    from chain.exchange.public.market import Candle
+from chain.exchange.public.market import Candle
 
 FUNDING_HOURS = 8.0
 

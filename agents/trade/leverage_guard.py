@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 from math import inf, isfinite
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from agents.trade.terms import DeskLimits
+from agents.trade.terms import DeskLimits
 
 
 class GuardReason(StrEnum):

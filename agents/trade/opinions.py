@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from agents.model.brief import Brief
 from agents.trade.expert_rules import RISK_BUDGET
 from agents.trade.findings import (
     ConflictMap,
@@ -32,9 +33,6 @@ from agents.trade.indicators import PriceLevel, snapped
 from agents.trade.plan import DraftReasoning
 from agents.trade.risk_rules import HOLD, Sizing
 from agents.trade.terms import ExpertName, TradeDecision
-
-if TYPE_CHECKING:
-    from agents.model.brief import Brief
 
 # In range a position of liquidity L is worth V = x·P + y; its delta dV/dP is x, the coins it
 # holds, and its gamma is −L / (2·P^1.5). Outside its range it holds one side, and gamma is

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agents.bus.plan_store import DamagedPlanError, PlanDocument, document_of, plan_of
+from agents.bus.run import ArgumentEnd
 from agents.trade import FLOW
-
-if TYPE_CHECKING:
-    from agents.bus.run import ArgumentEnd
-    from agents.trade.plan import TradePlan
+from agents.trade.plan import TradePlan
 
 
 def trade_document(ended: ArgumentEnd[TradePlan], record_hash: str) -> PlanDocument:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from agents.bus.envelope import Role
 from agents.trade.payloads import (
     GEOMETRY,
     JUDGE,
@@ -15,9 +16,6 @@ from agents.trade.payloads import (
     RISK_MANAGER,
     SYNTHESIS,
 )
-
-if TYPE_CHECKING:
-    from agents.bus.envelope import Role
 
 SONNET = "claude-sonnet-4-6"
 FLASH = "gemini-3-flash-preview"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from msgspec import Struct, field
 from pydantic import BaseModel
 
 from agents.bus.envelope import CLI, AgentFact, Kind, Payload
+from agents.bus.replay import Record
 from agents.bus.worker import HandlerContext, Outgoing
+from agents.model.brief import Brief
 from agents.model.interface import Model, PromptImage
 from agents.model.recorded import RecordedModel
 from agents.model.speaking import Spoken, about_the_model, ask, thought
@@ -23,10 +25,6 @@ from agents.trade.indicators import (
 )
 from agents.trade.payloads import CHART, DESK
 from chain.exchange.public.market import Candle, cumulative_delta
-
-if TYPE_CHECKING:
-    from agents.bus.replay import Record
-    from agents.model.brief import Brief
 
 _SHOWN = 168
 """Hours: a week."""

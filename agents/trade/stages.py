@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from agents.bus.envelope import CLI, Envelope
 from agents.bus.worker import HandlerContext, Outgoing
+from agents.model.brief import Brief
 from agents.model.interface import Unavailability
 from agents.model.speaking import model_thought, thought
 from agents.trade.briefing import judge_brief, meta_brief, risk_brief, synthesis_brief
@@ -72,9 +73,6 @@ from agents.trade.terms import (
     bias_of,
 )
 from agents.trade.triage import TriageInput, anomalies, spike_of
-
-if TYPE_CHECKING:
-    from agents.model.brief import Brief
 
 
 def conflict_map(

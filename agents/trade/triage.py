@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.trade.indicators import ATR_BARS, average_true_ranges, mean
 from agents.trade.terms import DeskLimits, MarketAnomaly
-
-if TYPE_CHECKING:
-    from chain.exchange.public.market import Candle
+from chain.exchange.public.market import Candle
 
 VOLUME_HOURS = 24
 _LAST = 3

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
+from agents.trade.facts import AccountFacts, HedgeFacts
 from agents.trade.opinions import floored
 from agents.trade.plan import HedgePlan, PlannedOrder, TradePlan, identified
 from agents.trade.terms import DeskLimits, ExecutionStyle, Objective, TradeDecision, TradeMode
-
-if TYPE_CHECKING:
-    from agents.trade.facts import AccountFacts, HedgeFacts
 
 
 class HedgeContract(Struct, frozen=True):

@@ -11,13 +11,12 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import NamedTuple, TextIO
+
+import numpy as np
+import numpy.typing as npt
 
 from chain.base.errors import ZunoError
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 TIME_NAMES = ("time", "timestamp", "unix", "date", "datetime", "open_time")
 """What a column of times may be called, the first that is there being read."""

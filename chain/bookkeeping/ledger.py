@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address, Network
+from chain.contracts.pool_key import PoolId
 from chain.history.events import (
     MODIFY_LIQUIDITY,
     SWAP,
@@ -20,16 +21,15 @@ from chain.history.events import (
     modify_liquidity_event,
     swap_event,
 )
+from chain.positions.circumstances import LiquidityChange
+from chain.positions.overview import Sources
 from chain.read.block_reader import settle_in_parts
 from chain.rpc import requests
 from chain.rpc.records import Block, Receipt
+from chain.tokens import Token
 
 if TYPE_CHECKING:
     from chain.bookkeeping.results import PositionLife, WalletFacts
-    from chain.contracts.pool_key import PoolId
-    from chain.positions.circumstances import LiquidityChange
-    from chain.positions.overview import Sources
-    from chain.tokens import Token
 
 
 class EntryKind(StrEnum):

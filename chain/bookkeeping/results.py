@@ -14,18 +14,17 @@ from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import DAY, HOUR
 from chain.bookkeeping.ledger import EntryKind, LedgerEntry, PaidTransaction, entry_value
 from chain.contracts.networks import NATIVE, Address, Network
-from chain.positions.circumstances import NOT_ADDED_UP
+from chain.contracts.pool_key import PoolId, PoolKey
+from chain.math.liquidity import Amounts
+from chain.positions.circumstances import NOT_ADDED_UP, LiquidityChange
+from chain.positions.identity import PositionIdentity
 from chain.positions.reference import position_label
+from chain.positions.snapshot import PositionSnapshot
+from chain.positions.wallet_worth import WalletWorth
+from chain.tokens import Token
 
 if TYPE_CHECKING:
     from chain.bookkeeping.wallet_history import PastPrices
-    from chain.contracts.pool_key import PoolId, PoolKey
-    from chain.math.liquidity import Amounts
-    from chain.positions.circumstances import LiquidityChange
-    from chain.positions.identity import PositionIdentity
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.positions.wallet_worth import WalletWorth
-    from chain.tokens import Token
 
 _Q192 = 1 << 192
 YEAR = 365 * DAY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from chain.positions.identity import PositionIdentity, identify
 from chain.positions.overview import Sources, currencies, tokens_at
 from chain.positions.reference import position_label, v3_number
 from chain.positions.v3.changes import v3_accounts
+from chain.positions.wallet_worth import WalletWorth
 from chain.prices.coingecko import coingecko_prices_at
 from chain.prices.ladder import laddered, median_of_two, with_ether
 from chain.prices.pool_prices import DepthMemory, ask_pool_prices, prices_from_pools
@@ -37,9 +38,6 @@ from chain.read.block_reader import (
 from chain.read.logs import ScanProgress, in_chain_order, scan_parts
 from chain.rpc import requests
 from chain.rpc.records import Block, Log, LogFilter
-
-if TYPE_CHECKING:
-    from chain.positions.wallet_worth import WalletWorth
 
 PastPrices: TypeAlias = "Mapping[int, Mapping[Address, Quantity[Fraction]]]"
 """By block and token, US dollars for a whole one."""

@@ -7,15 +7,13 @@ a swap are those of universal-router 2.1.0: other releases add one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct
 
 from chain.contracts import abi
+from chain.contracts.networks import Address
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
 
 OPEN_DELTA = 0
 """In place of an amount: whatever is still owed, to or by the pool."""

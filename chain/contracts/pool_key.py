@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from chain.contracts import abi
 from chain.contracts.addresses import keccak
-from chain.contracts.networks import Address  # noqa: TC001
+from chain.contracts.networks import Address
 
 DYNAMIC_FEE = 0x800000
 """The flag a key carries in place of a fee when the hook sets it; it is never a fee itself."""

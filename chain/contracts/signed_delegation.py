@@ -18,7 +18,7 @@ from chain.contracts.delegation import (
     TIMESTAMPS,
     BatchCall,
 )
-from chain.contracts.networks import Address  # noqa: TC001 - read when records are decoded
+from chain.contracts.networks import Address
 
 ROOT = b"\xff" * 32
 """The authority of a delegation that rests on no other."""

@@ -5,14 +5,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
 from chain.contracts.addresses import keccak
-
-if TYPE_CHECKING:
-    from chain.contracts.pool_key import PoolId
+from chain.contracts.pool_key import PoolId
 
 EXTSLOAD = "extsload(bytes32[])"
 

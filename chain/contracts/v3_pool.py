@@ -7,7 +7,7 @@ from functools import lru_cache
 from chain.contracts import abi
 from chain.contracts.addresses import keccak
 from chain.contracts.hooks import NO_HOOK
-from chain.contracts.networks import Address  # noqa: TC001
+from chain.contracts.networks import Address
 from chain.contracts.pool_key import PoolId, PoolKey
 
 _CREATION_HASH = bytes.fromhex("e34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54")

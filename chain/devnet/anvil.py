@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, STDOUT, Popen, TimeoutExpired
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -23,9 +22,7 @@ from chain.base.loopback_http import HOST
 from chain.contracts.delegation import NOBODY, delegated_code
 from chain.devnet.json_rpc import NodeClient
 from chain.devnet.npm_packages import PackageError, bundled_lock, ensure_package
-
-if TYPE_CHECKING:
-    from chain.execution.transaction import UnsignedTransaction
+from chain.execution.transaction import UnsignedTransaction
 
 # The process ends with whoever started it, however that ends: a shell beside it waits on a pipe
 # that the system closes with us, and then ends it for good.

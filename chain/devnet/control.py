@@ -10,19 +10,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from threading import RLock
 
 from chain.base.loopback_http import LoopbackHandler, LoopbackServer
 from chain.base.units import DAY
+from chain.devnet.exchange import DemoExchange
 from chain.devnet.json_rpc import Json, NodeError
+from chain.devnet.live import LiveWorld
 
-if TYPE_CHECKING:
-    from threading import RLock
-
-    from chain.devnet.exchange import DemoExchange
-    from chain.devnet.live import LiveWorld
-
-    Method = Callable[[list[object]], Json]
+Method = Callable[[list[object]], Json]
 
 FASTEST = 100_000
 LONGEST_STEP = 7 * DAY

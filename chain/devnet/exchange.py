@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from msgspec import Struct, field
@@ -14,8 +14,7 @@ from msgspec import Struct, field
 from chain.base.units import HOUR
 from chain.devnet.world.price_path import ONE_SIGMA, Asset, Mood, SeededPath
 
-if TYPE_CHECKING:
-    Page = Callable[["DemoExchange", Mapping[str, str], int], object]
+Page = Callable[["DemoExchange", Mapping[str, str], int], object]
 
 # Volume, book, funding and open interest are made up around that path, decided by the same seed.
 MINUTE = 60

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct, field
 
 from chain.contracts.abi import encode_call
 from chain.devnet.defaults import BLOCK_SECONDS
+from chain.devnet.json_rpc import Call
 from chain.devnet.world.accounts import KEEPER
 from chain.devnet.world.hook_code import EXIT_GUARD, SET_REFUSING
 from chain.devnet.world.market import HISTORY_ENDS, MarketVisit, live_visits
 from chain.devnet.world.v3_life import v3_trades
+from chain.devnet.world.worlds import World
 from chain.devnet.world.writing import (
     MinedReceipt,
     NodeState,
@@ -22,10 +23,6 @@ from chain.devnet.world.writing import (
     UnsignedCall,
     next_base_fee,
 )
-
-if TYPE_CHECKING:
-    from chain.devnet.json_rpc import Call
-    from chain.devnet.world.worlds import World
 
 REAL_TIME = 1.0
 

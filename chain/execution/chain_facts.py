@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from chain.base.quantity import Unknown
 from chain.contracts.abi import decode, encode_call
@@ -18,12 +17,10 @@ from chain.execution.build.facts import (
 from chain.read.block_reader import OneBlock, expected
 from chain.read.gas import read_gas_price
 from chain.rpc import requests
+from chain.rpc.client import RpcClient
 from chain.rpc.multicall import Call, CallOutcome
+from chain.rpc.records import Block
 from chain.tokens.reading import balance_call, balance_of
-
-if TYPE_CHECKING:
-    from chain.rpc.client import RpcClient
-    from chain.rpc.records import Block
 
 _FEE_HEADROOM = 2
 """A base fee may rise by an eighth a block: twice lasts for five full blocks."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.units import MICRO
 from chain.contracts.hooks import hook_passport
+from chain.contracts.networks import Address
 from chain.execution.build.facts import PositionFacts, Span
 from chain.execution.decode.parties import parts_of
 from chain.execution.decode.records import (
@@ -24,12 +24,9 @@ from chain.execution.decode.records import (
     DecodedTakePair,
     ModifyLiquidities,
 )
+from chain.execution.decode.words import Names
+from chain.execution.simulate import Simulation
 from chain.math.liquidity import Amounts
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.execution.decode.words import Names
-    from chain.execution.simulate import Simulation
 
 _NOTHING = Amounts(0, 0)
 _SLACK, _UNITS = 10, 2

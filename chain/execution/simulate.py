@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct, field
 
@@ -22,18 +22,15 @@ from chain.contracts.abi import WORD, AbiError, decode, encode_call, selector, t
 from chain.contracts.addresses import shortened
 from chain.contracts.delegation import NOBODY
 from chain.contracts.networks import NATIVE, Address
+from chain.execution.transaction import UnsignedTransaction
 from chain.rpc import requests, values
 from chain.rpc.errors import ErrorKind, Reverted, RpcError, RpcRefused, TimedOut
-from chain.rpc.records import AccountOverride
+from chain.rpc.reader import Reader
+from chain.rpc.records import AccountOverride, BlockRef, Json, StateOverride
 from chain.rpc.requests import Request, state_block
 from chain.rpc.wire import revert_data, revert_reason
 
-if TYPE_CHECKING:
-    from chain.execution.transaction import UnsignedTransaction
-    from chain.rpc.reader import Reader
-    from chain.rpc.records import BlockRef, Json, StateOverride
-
-    Telling = Callable[[tuple[Any, ...], int], str]
+Telling = Callable[[tuple[Any, ...], int], str]
 
 # Each is a clause that goes on from "it fails:"; nothing a contract says in its own words is
 # shown unquoted.

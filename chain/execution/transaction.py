@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
+from chain.contracts.networks import Address
 
 _SCHEMA = "zuno/unsigned-transaction/1"
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.contracts.networks import Network
 from chain.read.block_reader import settle_in_parts
 from chain.rpc import requests
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import Malformed, Reorged, RpcError, StatePruned
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
-    from chain.rpc.client import RpcClient
-    from chain.rpc.records import Block
-    from chain.rpc.values import Hash
+from chain.rpc.records import Block
+from chain.rpc.values import Hash
 
 MOST_EXACT = 60
 """More headers than this are not fetched: the rest is interpolated, and said to be."""

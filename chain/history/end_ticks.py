@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.contracts.networks import Address, Network
+from chain.contracts.pool_key import PoolId
 from chain.history.block_times import check_unmoved
 from chain.history.events import SWAP, V3_SWAP, swap_event, v3_swap_event
 from chain.read.block_reader import expected, sound_answers
 from chain.read.logs import NARROWABLE, scan_logs
 from chain.rpc import requests
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError, RpcRefused
 from chain.rpc.records import Block, Log, LogFilter
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.contracts.pool_key import PoolId
-    from chain.rpc.client import RpcClient
 
 TOPICS_AT_ONCE = 500
 """Pool ids in one filter; some nodes refuse a thousand."""

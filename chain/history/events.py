@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
 from chain.base.units import PIPS
 from chain.contracts import abi
+from chain.contracts.networks import Address
 from chain.contracts.pool_key import DYNAMIC_FEE, PoolId, PoolKey
 from chain.contracts.v3_pool import V3PoolKey
 from chain.math.fees import ProtocolFee, protocol_fee_within, swap_fee
 from chain.math.sqrt_price import divide_up
 from chain.read.block_reader import EventError
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.rpc.records import Log
+from chain.rpc.records import Log
 
 INITIALIZE = abi.topic("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
 SWAP = abi.topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")

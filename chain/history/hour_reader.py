@@ -8,13 +8,15 @@ from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, ValidationError, convert, to_builtins
 from msgspec.structs import replace
 
+from chain.base.store import Store
 from chain.base.units import DAY, HOUR
 from chain.contracts.abi import AbiError
+from chain.contracts.networks import Network
+from chain.contracts.pool_key import PoolId
 from chain.history.block_times import (
     MOST_EXACT,
     BlockTimes,
@@ -23,6 +25,7 @@ from chain.history.block_times import (
     read_block_times,
     read_headers,
 )
+from chain.history.events import FeeTerms, SwapEvent
 from chain.history.hours import (
     HourRow,
     KeptHours,
@@ -46,6 +49,7 @@ from chain.history.pool_logs import by_protocol, pool_logs, swap_of
 from chain.read.block_reader import EventError
 from chain.read.logs import LOGS_NOT_GIVEN, ScanProgress, scan_logs, why_not_given
 from chain.rpc import requests
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import (
     BlockMissing,
     LogsLeftOut,
@@ -53,13 +57,6 @@ from chain.rpc.errors import (
     RpcError,
 )
 from chain.rpc.records import Block, Log, LogFilter
-
-if TYPE_CHECKING:
-    from chain.base.store import Store
-    from chain.contracts.networks import Network
-    from chain.contracts.pool_key import PoolId
-    from chain.history.events import FeeTerms, SwapEvent
-    from chain.rpc.client import RpcClient
 
 MOST_DAYS = 40
 """Rows older than this are forgotten and read again when they are wanted."""

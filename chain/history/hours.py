@@ -15,13 +15,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.units import DAY, HOUR, PIPS
+from chain.contracts.pool_key import PoolId
 from chain.history.events import FeeTerms, SwapEvent, fees_of_swap, protocol_fee_of
 from chain.history.fee_path import FeePath, PaidPiece, joined_path, path_at, path_of_swap
+from chain.rpc.records import Block
 
 if TYPE_CHECKING:
-    from chain.contracts.pool_key import PoolId
     from chain.history.log_proof import LogProof
-    from chain.rpc.records import Block
 
 _ROOT_ONE = float(1 << 96)
 _MOST_ROUNDED = 3

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.contracts.networks import Address, Network
+from chain.contracts.pool_key import PoolId
 from chain.contracts.v3_pool import is_v3_pool
 from chain.history.events import (
     DONATE,
@@ -16,18 +17,15 @@ from chain.history.events import (
     V3_INITIALIZE,
     V3_SET_PROTOCOL,
     V3_SWAP,
+    FeeTerms,
+    SwapEvent,
     initialize_event,
     swap_event,
     v3_opening_price,
     v3_swap_event,
 )
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.contracts.pool_key import PoolId
-    from chain.history.events import FeeTerms, SwapEvent
-    from chain.read.logs import Topics
-    from chain.rpc.records import Log
+from chain.read.logs import Topics
+from chain.rpc.records import Log
 
 
 class PoolLogs(Struct, frozen=True):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from itertools import pairwise
 from math import log, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,13 +15,11 @@ from msgspec.structs import replace
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import HOUR
 from chain.contracts.networks import NATIVE, Address, Network
+from chain.contracts.pool_key import PoolId, PoolKey
+from chain.history.hours import PoolHours
+from chain.prices.coingecko import CoinGecko
 from chain.prices.pair_series import market_closes
 from chain.tokens.token import TokenClass, listed_token
-
-if TYPE_CHECKING:
-    from chain.contracts.pool_key import PoolId, PoolKey
-    from chain.history.hours import PoolHours
-    from chain.prices.coingecko import CoinGecko
 
 LEAST_COVERED = 0.9
 """A figure over some hours needs prices for this share of them, or it is unknown."""

@@ -13,15 +13,15 @@ from chain.base.errors import ZunoError
 from chain.base.recursion_limit import kept_recursion_limit
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import NATIVE, Address, Network, network_named
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import Reverted
+from chain.rpc.records import Json
 from chain.rpc.requests import Request
 
 if TYPE_CHECKING:
     from ens import AsyncENS
     from web3.types import RPCResponse
 
-    from chain.rpc.client import RpcClient
-    from chain.rpc.records import Json
 
 _LONGEST_NAME = 255
 _OFFCHAIN_LOOKUP = bytes.fromhex("556f1830")

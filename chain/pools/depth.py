@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.contracts.abi import WORD, encode_call
+from chain.contracts.networks import Network
+from chain.contracts.pool_key import PoolId, PoolKey
 from chain.contracts.storage import bitmap_slot, decode_tick_liquidity, tick_slots
 from chain.contracts.v3_pool import V3PoolKey, is_v3_pool
 from chain.math.liquidity import Amounts
@@ -26,13 +28,9 @@ from chain.pools.v3 import decode_number, decode_tick_net, pool_call, state_call
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcError
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
-    from chain.contracts.pool_key import PoolId, PoolKey
-    from chain.rpc.multicall import Call, CallOutcome
-    from chain.rpc.reader import Reader
-    from chain.rpc.records import BlockRef
+from chain.rpc.multicall import Call, CallOutcome
+from chain.rpc.reader import Reader
+from chain.rpc.records import BlockRef
 
 # Liquidity crowded into one tick makes a small pool look deep; two reads of storage tell the two
 # apart, and are all it takes to replay a swap.

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from chain.contracts.abi import encode_call
 from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, HookPassport
+from chain.contracts.networks import Address
 from chain.read.block_reader import expected
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcRefused
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.rpc.reader import Reader
+from chain.rpc.reader import Reader
 
 _SLOTS = (*IMPLEMENTATION_SLOTS, BEACON_SLOT)
 

@@ -6,20 +6,18 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from chain.contracts.hooks import NO_HOOK
+from chain.contracts.networks import Address
 from chain.contracts.pool_key import PoolId, PoolKey
 from chain.contracts.storage import decode_slot0, pool_slots
 from chain.contracts.v3_pool import V3PoolKey
 from chain.math.fees import ProtocolFee, swap_fee, unpack_protocol_fee
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
 
 NEARBY_TICKS = 200
 """About two per cent: how far around the price a pool's depth is counted."""

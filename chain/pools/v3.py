@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from chain.contracts import abi
 from chain.contracts.abi import AbiError
+from chain.contracts.networks import Address
+from chain.contracts.v3_pool import V3PoolKey
 from chain.math.fees import ProtocolFee
 from chain.pools.state import PoolState
 from chain.rpc.multicall import Call, CallOutcome
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from chain.contracts.networks import Address
-    from chain.contracts.v3_pool import V3PoolKey
 
 _SLOT0_TYPES = ("uint160", "int24", "uint16", "uint16", "uint16", "uint8", "bool")
 TICK_TYPES = (

@@ -5,13 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from chain.contracts.abi import AbiError
 from chain.contracts.hooks import NO_HOOK
+from chain.contracts.networks import Address, Network
+from chain.contracts.pool_key import PoolId
+from chain.contracts.storage import PositionInfo
 from chain.positions import custody
 from chain.positions.custody import Custody
 from chain.positions.identity import PositionIdentity, identify, layout_of
+from chain.positions.memory import PositionMemory
 from chain.positions.reference import is_v3
 from chain.positions.snapshot import (
     PoolSnapshot,
@@ -30,16 +34,10 @@ from chain.read.block_reader import (
     word_chunks,
 )
 from chain.rpc import requests
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.contracts.pool_key import PoolId
-    from chain.contracts.storage import PositionInfo
-    from chain.positions.memory import PositionMemory
-    from chain.rpc.client import RpcClient
-    from chain.rpc.multicall import Call, CallOutcome
-    from chain.rpc.records import BlockRef
-    from chain.rpc.requests import Request
+from chain.rpc.client import RpcClient
+from chain.rpc.multicall import Call, CallOutcome
+from chain.rpc.records import BlockRef
+from chain.rpc.requests import Request
 
 
 async def read_positions(

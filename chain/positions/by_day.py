@@ -5,26 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct, to_builtins
 
 from chain.base.quantity import Unknown
+from chain.base.store import Store
 from chain.base.units import DAY, HOUR
+from chain.contracts.networks import Network
 from chain.history.fee_path import growth_inside
 from chain.history.fee_rate import LiquidityRange, realised_lvr
-from chain.history.hours import PoolMoment, paid_fees
+from chain.history.hours import HourRow, PoolHours, PoolMoment, paid_fees
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
+from chain.positions.circumstances import LiquidityChange
+from chain.positions.identity import PositionIdentity
 from chain.positions.profit import SinceEntry, worth
-
-if TYPE_CHECKING:
-    from chain.base.store import Store
-    from chain.contracts.networks import Network
-    from chain.history.hours import HourRow, PoolHours
-    from chain.positions.circumstances import LiquidityChange
-    from chain.positions.identity import PositionIdentity
-    from chain.positions.snapshot import PositionSnapshot
+from chain.positions.snapshot import PositionSnapshot
 
 # From the pool's hours and the liquidity the position had in each of them. A day is UTC's.
 SETTLED_SECONDS = HOUR

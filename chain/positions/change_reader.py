@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.store import Store, read_as
+from chain.contracts.networks import Network
 from chain.history.events import (
     MODIFY_LIQUIDITY,
     LogPlace,
@@ -26,7 +27,10 @@ from chain.positions.circumstances import (
     read_circumstances,
 )
 from chain.positions.holdings import TRANSFER, minted_in
+from chain.positions.identity import PositionIdentity
+from chain.positions.memory import PositionMemory
 from chain.positions.profit import SinceEntry, since_entry, unknown_entry
+from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import sound_answers
 from chain.read.logs import (
     FIRST_BLOCKS,
@@ -38,15 +42,9 @@ from chain.read.logs import (
     why_not_given,
 )
 from chain.rpc import requests
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError, RpcRefused, StatePruned
 from chain.rpc.records import Block, Log
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
-    from chain.positions.identity import PositionIdentity
-    from chain.positions.memory import PositionMemory
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.rpc.client import RpcClient
 
 _NAMESPACE = "changes"
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown, combine
+from chain.contracts.networks import Network
+from chain.contracts.pool_key import PoolId
 from chain.contracts.storage import decode_slot0
 from chain.history.events import (
     DONATE,
@@ -30,15 +32,11 @@ from chain.positions.identity import PositionIdentity, PositionLayout, layout_of
 from chain.read.block_reader import decode_words, expected, read_words, settle_in_parts
 from chain.read.logs import scan_parts
 from chain.rpc import requests
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import StatePruned
 from chain.rpc.multicall import CallOutcome
 from chain.rpc.records import Block, Log, LogFilter, Receipt
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
-    from chain.contracts.pool_key import PoolId
-    from chain.rpc.client import RpcClient
-    from chain.rpc.values import Hash
+from chain.rpc.values import Hash
 
 PastWords: TypeAlias = "dict[int, Quantity[Mapping[int, int]]]"
 """By block number; unknown where the node has thrown the block's state away."""

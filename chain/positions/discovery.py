@@ -9,10 +9,10 @@ from __future__ import annotations
 import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from chain.contracts.networks import Address, Network
 from chain.positions.batch_reader import AlsoWords, BatchReader, no_more_words
 from chain.positions.custody import balance_call, decode_count, decode_flag, operator_call
 from chain.positions.holdings import (
@@ -33,15 +33,12 @@ from chain.positions.search import (
     WalletTrail,
     affords_approvals,
 )
+from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock, sound_answers
 from chain.read.logs import NARROWABLE
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import Reorged, TimedOut
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.rpc.client import RpcClient
-    from chain.rpc.multicall import Call
+from chain.rpc.multicall import Call
 
 _MOST_SETBACKS = 3
 """Moved heads and refused ranges: past these the node is not to be relied on."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -16,9 +15,7 @@ from chain.read.logs import Topics, in_chain_order
 from chain.rpc import requests
 from chain.rpc.errors import RangeTooWide, RpcError, RpcRefused
 from chain.rpc.records import Block, Log, LogFilter
-
-if TYPE_CHECKING:
-    from chain.rpc.requests import Request
+from chain.rpc.requests import Request
 
 OWNERS_AT_ONCE = 500
 """Wallets in one filter; some nodes refuse a thousand."""

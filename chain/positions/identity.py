@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.contracts.networks import Address
 from chain.contracts.pool_key import PoolId, PoolKey, position_key
 from chain.contracts.storage import (
     PoolSlots,
@@ -18,9 +18,6 @@ from chain.contracts.storage import (
     tick_slots,
 )
 from chain.math.ticks import sqrt_price_at_tick
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
 
 _LAYOUTS_KEPT = 50_000
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct, to_builtins
 
 from chain.base.store import Store, read_as
+from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.positions.holdings import Holdings
 from chain.positions.identity import PositionIdentity, identify
 from chain.positions.v3.answers import V3Place
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
 
 
 class GivenUp(Struct, frozen=True):

@@ -5,33 +5,30 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.quantity import Quantity, Unknown, combine
 from chain.base.store import Store
+from chain.contracts.networks import Address, Network
+from chain.contracts.pool_key import PoolKey
 from chain.contracts.v3_pool import V3PoolKey
 from chain.positions.batch_reader import AlsoWords, BatchReader
 from chain.positions.discovery import Discovery
+from chain.positions.identity import PositionIdentity
 from chain.positions.memory import PositionMemory, SearchProgress
+from chain.positions.search import WalletPositions
+from chain.positions.snapshot import PositionSnapshot
+from chain.prices.coingecko import CoinGecko
 from chain.prices.ladder import market_prices, price_book, with_ether
 from chain.prices.pool_prices import DepthMemory, PoolPriceQuestion, ask_pool_prices
 from chain.prices.price import PriceBook, WorthUnit
 from chain.read.block_reader import OneBlock
+from chain.rpc.client import RpcClient
+from chain.rpc.errors import StaleHead
+from chain.rpc.records import BlockRef
 from chain.tokens import Token, read_tokens
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.contracts.pool_key import PoolKey
-    from chain.positions.identity import PositionIdentity
-    from chain.positions.search import WalletPositions
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.prices.coingecko import CoinGecko
-    from chain.rpc.client import RpcClient
-    from chain.rpc.errors import StaleHead
-    from chain.rpc.records import BlockRef
 
 
 class Worth(Struct, frozen=True):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.contracts import abi
+from chain.contracts.networks import Address, Network
 from chain.positions import custody
 from chain.positions.holdings import (
     APPROVAL_FOR_ALL,
@@ -21,18 +22,15 @@ from chain.positions.holdings import (
     owner_words,
 )
 from chain.positions.memory import GivenUp, PositionMemory, SearchProgress, SearchState
+from chain.positions.snapshot import PositionSnapshot
 from chain.read.logs import FIRST_BLOCKS, NARROWABLE, RangeWidth, Topics, scan_logs_back
 from chain.rpc import requests
+from chain.rpc.client import RpcClient
 from chain.rpc.endpoint import KnownRange
 from chain.rpc.errors import RateLimited, Reverted, RpcRefused, StatePruned
 from chain.rpc.multicall import Call, CallOutcome, multicall
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.rpc.client import RpcClient
-    from chain.rpc.records import Block, BlockRef, Log
-    from chain.rpc.requests import Request
+from chain.rpc.records import Block, BlockRef, Log
+from chain.rpc.requests import Request
 
 
 class WalletPositions(Struct, frozen=True):

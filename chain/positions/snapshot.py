@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.contracts.hooks import HookPassport, hook_passport
+from chain.contracts.networks import Address
+from chain.contracts.pool_key import PoolId, PoolKey
 from chain.contracts.storage import decode_slot0
 from chain.contracts.v3_pool import V3PoolKey
 from chain.math.fees import (
@@ -21,14 +22,10 @@ from chain.math.fees import (
 )
 from chain.math.liquidity import amounts_for_liquidity
 from chain.pools.state import PoolState
+from chain.positions.custody import Custody
 from chain.positions.identity import PositionIdentity, layout_of
 from chain.positions.reference import is_v3
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.contracts.pool_key import PoolId, PoolKey
-    from chain.positions.custody import Custody
-    from chain.rpc.records import Block
+from chain.rpc.records import Block
 
 STORAGE = "PoolManager storage"
 CUSTODY = "PositionManager"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown
+from chain.contracts.networks import Address
 from chain.positions.discovery import Discovery
+from chain.positions.memory import SearchProgress
 from chain.positions.overview import (
     Overview,
     Sources,
@@ -20,19 +21,15 @@ from chain.positions.overview import (
     tokens_at,
     v4_keys,
 )
+from chain.positions.search import WalletPositions
 from chain.positions.snapshot import STORAGE
 from chain.prices.ladder import read_prices
+from chain.prices.price import WorthUnit
 from chain.read.block_reader import OneBlock, settle_in_parts
 from chain.rpc import requests
 from chain.rpc.multicall import CallOutcome
 from chain.tokens import Token, every_listed_token, listed_token
 from chain.tokens.reading import balance_call, balance_of
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.positions.memory import SearchProgress
-    from chain.positions.search import WalletPositions
-    from chain.prices.price import WorthUnit
 
 
 class IdleAmount(Struct, frozen=True):

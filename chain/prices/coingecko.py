@@ -8,7 +8,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence
 from fractions import Fraction
 from itertools import islice, product
-from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
@@ -17,6 +16,8 @@ from chain.base.http import ClosedAtEnd, HttpLimits
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.redaction import SecretStruct
 from chain.base.units import DAY, HOUR
+from chain.contracts.networks import Address, Network
+from chain.prices.defillama import DefiLlama
 from chain.prices.market_http import (
     AHEAD_SECONDS,
     KEPT_SECONDS,
@@ -28,10 +29,6 @@ from chain.prices.market_http import (
     checked_dollars,
 )
 from chain.tokens.token import listed_token, listed_tokens
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.prices.defillama import DefiLlama
 
 SOURCE = "CoinGecko"
 CONTRACTS_A_REQUEST = 30

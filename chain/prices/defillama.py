@@ -6,13 +6,13 @@ import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from chain.base.http import ClosedAtEnd, HttpLimits
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.redaction import SecretStruct
 from chain.base.units import HOUR
+from chain.contracts.networks import Address, Network
 from chain.prices.market_http import (
     AHEAD_SECONDS,
     KEPT_SECONDS,
@@ -23,9 +23,6 @@ from chain.prices.market_http import (
     MarketHttp,
     checked_dollars,
 )
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
 
 SOURCE = "DefiLlama"
 LEAST_CONFIDENCE = 0.8

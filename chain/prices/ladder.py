@@ -8,6 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from chain.base.quantity import Quantity, Unknown
+from chain.contracts.networks import Address, Network
+from chain.contracts.pool_key import PoolKey
 from chain.prices.coingecko import SOURCE as COINGECKO
 from chain.prices.coingecko import CoinGecko
 from chain.prices.defillama import SOURCE as DEFILLAMA
@@ -15,13 +17,11 @@ from chain.prices.market_http import MarketError
 from chain.prices.pool_prices import PoolPriceQuestion, ask_pool_prices
 from chain.prices.price import DollarPrice, PriceBook, PricedTwice
 from chain.read.block_reader import OneBlock, read_slots
+from chain.rpc.records import BlockRef
 from chain.tokens.token import TokenClass, listed_token, listed_tokens
 
 if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.contracts.pool_key import PoolKey
     from chain.rpc.client import RpcClient
-    from chain.rpc.records import BlockRef
 
 MARKETS = frozenset((COINGECKO, DEFILLAMA, f"{COINGECKO} and {DEFILLAMA}"))
 """What a price's source may be called when the market told it."""

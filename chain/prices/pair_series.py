@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from typing import TYPE_CHECKING
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import HOUR
+from chain.contracts.networks import Address, Network
 from chain.prices.coingecko import SOURCE, CoinGecko, PriceSeries
 from chain.prices.market_http import MarketError
 from chain.tokens.token import TokenClass, listed_token
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
 
 SERIES_DAYS = 31
 """A month, and a day more so that its first hour has a price before it; still told by the hour."""

@@ -11,24 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.store import Store
 from chain.contracts.hooks import touches_swaps
 from chain.contracts.networks import NATIVE, Address, Network
+from chain.contracts.pool_key import PoolId, PoolKey
 from chain.math.liquidity import Amounts
 from chain.pools.depth import read_depths
 from chain.pools.state import PoolState, candidate_pools, plain_pools, pool_state_slots, pool_states
+from chain.read.block_reader import OneBlock
+from chain.rpc.records import Block
+from chain.tokens import Token
 from chain.tokens.token import listed_token
-
-if TYPE_CHECKING:
-    from chain.base.store import Store
-    from chain.contracts.pool_key import PoolId, PoolKey
-    from chain.read.block_reader import OneBlock
-    from chain.rpc.records import Block
-    from chain.tokens import Token
 
 GOOD_SECONDS = 600.0
 MOST_MOVE_TICKS = 100

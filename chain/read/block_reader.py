@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from msgspec import Struct
 
 from chain.contracts.abi import AbiError, encode_call, selector
+from chain.contracts.networks import Address, Network
 from chain.contracts.storage import EXTSLOAD, slot_bytes
 from chain.rpc import requests
 from chain.rpc.errors import ErrorKind, Malformed, RateLimited, Reorged, RpcError, RpcRefused
 from chain.rpc.multicall import Call, CallOutcome, multicall
 from chain.rpc.records import Block, BlockRef
+from chain.rpc.requests import Request
 
 if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
     from chain.rpc.client import RpcClient
-    from chain.rpc.requests import Request
 
 # The first request asks for the head and reads it at once. Each batch of calls also asks the
 # chain which block it runs on: an answer from another block than the header's is asked again by

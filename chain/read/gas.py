@@ -9,20 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import shake_128
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.contracts.abi import WORD, AbiError, decode, encode_call
+from chain.contracts.networks import Address, Network
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcError, StatePruned
+from chain.rpc.reader import Reader
 from chain.rpc.records import Block, BlockTag, FeeHistory
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.rpc.reader import Reader
-    from chain.rpc.requests import Request
+from chain.rpc.requests import Request
 
 NODE_INTERFACE: Address = "0x" + "00" * 19 + "c8"
 """Where Arbitrum answers what data costs; no contract is there."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chain.contracts.networks import Address
 from chain.read.block_reader import expected
 from chain.rpc import requests
+from chain.rpc.client import RpcClient
 from chain.rpc.endpoint import KnownRange
 from chain.rpc.errors import (
     BlockMissing,
@@ -26,11 +27,7 @@ from chain.rpc.errors import (
     TooLarge,
 )
 from chain.rpc.records import Block, Log, LogFilter
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.rpc.client import RpcClient
-    from chain.rpc.requests import Request
+from chain.rpc.requests import Request
 
 Topics = tuple[str | tuple[str, ...] | None, ...]
 """What a log must carry, by place; several mean any of them."""

@@ -10,8 +10,10 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar, cast
+from typing import Self, TypeVar, cast
 
+from chain.base.store import Store
+from chain.contracts.networks import Network
 from chain.rpc.endpoint import (
     Endpoint,
     EndpointMemory,
@@ -41,10 +43,6 @@ from chain.rpc.reader import Reader
 from chain.rpc.records import Block
 from chain.rpc.requests import Request, RequestLimits, stale_seconds
 from chain.rpc.requests import block as block_at
-
-if TYPE_CHECKING:
-    from chain.base.store import Store
-    from chain.contracts.networks import Network
 
 T = TypeVar("T")
 _CALLS_AT_ONCE = 10

@@ -8,18 +8,16 @@ from base64 import b64encode
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal, TypeVar
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from msgspec import Struct, to_builtins
 
 from chain.base.clean_text import clean_text
 from chain.base.store import Store, StoreError, read_as
+from chain.contracts.networks import Network
 from chain.rpc.errors import NoEndpoint, RpcError
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
-    from chain.rpc.requests import RequestLimits
+from chain.rpc.requests import RequestLimits
 
 _MEASURED_SECONDS = 1.0
 _LEAST_RATE = 0.5

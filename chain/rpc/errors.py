@@ -8,14 +8,12 @@ server sent is cleaned before it gets here, and stands in a sentence only betwee
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from chain.base.clean_text import quoted
 from chain.base.errors import Failure, ZunoError
 from chain.base.units import MEGABYTE, age_text
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
+from chain.contracts.networks import Network
 
 _SET_URL = "Set another endpoint: zuno --network NAME --rpc URL"
 _CHECK_DOCTOR = "See what answers and what does not: zuno doctor"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import ParamSpec, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from chain.base.http import HttpAnswer, HttpClient, HttpError, HttpFailure, HttpLimits
+from chain.contracts.networks import Network
 from chain.rpc import wire
-from chain.rpc.endpoint import LEARNED_KEPT_SECONDS, BatchLimits
+from chain.rpc.endpoint import LEARNED_KEPT_SECONDS, BatchLimits, Endpoint
 from chain.rpc.errors import (
     HttpFault,
     Malformed,
@@ -23,6 +25,7 @@ from chain.rpc.errors import (
     Unreachable,
     WrongChain,
 )
+from chain.rpc.pinned import RecentBlocks
 from chain.rpc.requests import Request, RequestLimits, chain_id
 from chain.rpc.values import InvalidValueError
 from chain.rpc.wire import (
@@ -33,13 +36,6 @@ from chain.rpc.wire import (
     smaller_batch,
     typed_error,
 )
-
-if TYPE_CHECKING:
-    import itertools
-
-    from chain.contracts.networks import Network
-    from chain.rpc.endpoint import Endpoint
-    from chain.rpc.pinned import RecentBlocks
 
 _BEFORE_SENDING = frozenset(
     (HttpFailure.NO_ADDRESS, HttpFailure.NOT_REACHABLE, HttpFailure.NOT_TRUSTED)

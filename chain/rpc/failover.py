@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct, field
 
+from chain.contracts.networks import Network
+from chain.rpc.endpoint import Endpoint
 from chain.rpc.errors import (
     BlockMissing,
     ErrorKind,
@@ -17,12 +19,8 @@ from chain.rpc.errors import (
     TimedOut,
     WrongChain,
 )
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
-    from chain.rpc.endpoint import Endpoint
-    from chain.rpc.exchange import Outcome
-    from chain.rpc.requests import RequestLimits
+from chain.rpc.exchange import Outcome
+from chain.rpc.requests import RequestLimits
 
 Attempt: TypeAlias = "Callable[[Endpoint, float], Awaitable[list[Outcome]]]"
 """Ask one endpoint within so many seconds."""

@@ -11,16 +11,13 @@ import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 from chain.base.clean_text import clean_text
 from chain.base.loopback_http import HOST, LoopbackHandler, LoopbackServer
 from chain.rpc.errors import RpcError
+from chain.rpc.reader import Reader
+from chain.rpc.records import Json
 from chain.rpc.requests import Request
-
-if TYPE_CHECKING:
-    from chain.rpc.reader import Reader
-    from chain.rpc.records import Json
 
 _READS = re.compile(
     r"eth_(get\w+|call|chainId|blockNumber|gasPrice|maxPriorityFeePerGas|feeHistory|blobBaseFee"

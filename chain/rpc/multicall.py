@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.contracts.abi import WORD, AbiError, address_bytes, selector
+from chain.contracts.networks import Address
+from chain.rpc.records import BlockRef
 from chain.rpc.requests import Request, call
 from chain.rpc.values import InvalidValueError
 from chain.rpc.values import data as hex_data
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.rpc.records import BlockRef
 
 _AGGREGATE = "aggregate3((address,bool,bytes)[])"
 

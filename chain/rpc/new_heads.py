@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from chain.base import strict_json
 from chain.base.http import has_address, web_socket
+from chain.contracts.networks import Network
 from chain.rpc import requests, values, wire
 from chain.rpc.endpoint import SOCKET_SCHEMES, Endpoint, endpoints_of
 from chain.rpc.errors import (
@@ -32,7 +33,6 @@ from chain.rpc.requests import Request, RequestLimits, stale_seconds
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
 
-    from chain.contracts.networks import Network
 
 _T = TypeVar("_T")
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar, overload
+from typing import TypeVar, overload
 
 from chain.rpc.errors import RpcError
-
-if TYPE_CHECKING:
-    from chain.rpc.requests import Request
+from chain.rpc.requests import Request
 
 T = TypeVar("T")
 A = TypeVar("A")

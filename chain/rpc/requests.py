@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.units import MEGABYTE
+from chain.contracts.networks import Address, Network
 from chain.rpc import records, values
 from chain.rpc.records import (
     BLOCK_TAGS,
@@ -23,10 +24,7 @@ from chain.rpc.records import (
     StateOverride,
     Transaction,
 )
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.rpc.values import Hash
+from chain.rpc.values import Hash
 
 
 class RequestLimits(Struct, frozen=True):

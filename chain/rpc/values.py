@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from chain.base.units import ADDRESS
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
+from chain.contracts.networks import Address
 
 Hash: TypeAlias = str
 """32 bytes as lower-case `0x` hex."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from chain.base import strict_json
 from chain.rpc import values
+from chain.rpc.endpoint import Endpoint
 from chain.rpc.errors import (
     BlockMissing,
     RangeTooWide,
@@ -22,10 +23,7 @@ from chain.rpc.errors import (
     SendRefused,
     StatePruned,
 )
-
-if TYPE_CHECKING:
-    from chain.rpc.endpoint import Endpoint
-    from chain.rpc.requests import Request
+from chain.rpc.requests import Request
 
 
 class RpcResult(Struct, frozen=True):

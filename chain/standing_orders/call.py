@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from chain.base.errors import Failure, ZunoError
 from chain.contracts import calldata
 from chain.contracts.delegation import DELEGATION_MANAGER, NOBODY, BatchCall
+from chain.contracts.networks import Address, Network
 from chain.contracts.signed_delegation import (
     ANYBODY,
     LONGEST_SECONDS,
@@ -28,11 +29,8 @@ from chain.execution.decode.records import (
 )
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
+from chain.positions.snapshot import PositionSnapshot
 from chain.standing_orders.order import OrderCondition, PricePast
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.positions.snapshot import PositionSnapshot
 
 OrderKind = Literal["close", "collect"]
 

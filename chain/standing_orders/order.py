@@ -9,17 +9,15 @@ from __future__ import annotations
 from enum import StrEnum
 from fractions import Fraction
 from math import isqrt
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from chain.contracts import abi
-from chain.contracts.networks import Address  # noqa: TC001 - decoded from files
-from chain.contracts.pool_key import PoolKey  # noqa: TC001 - decoded from files
+from chain.contracts.networks import Address
+from chain.contracts.pool_key import PoolKey
 from chain.contracts.signed_delegation import Caveat, SignedDelegation
-
-if TYPE_CHECKING:
-    from chain.tokens.pair import Pair
+from chain.tokens.pair import Pair
 
 _DELEGATION = "(address,address,bytes32,(address,bytes)[],uint256,bytes)"
 _Q192 = 1 << 192

@@ -10,35 +10,31 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field, to_builtins
 
 from chain.base.quantity import Quantity, Unknown, combine
+from chain.base.store import Store
 from chain.contracts.hooks import NO_HOOK, HookPassport, hook_passport
-from chain.contracts.networks import NATIVE
-from chain.contracts.pool_key import PoolId, PoolKey  # noqa: TC001
+from chain.contracts.networks import NATIVE, Address, Network
+from chain.contracts.pool_key import PoolId, PoolKey
 from chain.contracts.v3_pool import V3PoolKey, v3_pool_key
 from chain.history.events import INITIALIZE, initialize_event
+from chain.math.liquidity import Amounts
 from chain.pools.depth import Depth, read_depths, read_states
 from chain.pools.state import PoolState, candidate_pools
+from chain.positions.overview import Sources
+from chain.prices.coingecko import CoinGecko
 from chain.prices.ladder import market_prices, price_book, with_ether
 from chain.prices.pool_prices import prices_from_pools
+from chain.prices.price import PriceBook
 from chain.read.block_reader import EventError, NoSuchBlockError, OneBlock, expected
 from chain.read.logs import ScanProgress, scan_logs
 from chain.rpc import requests
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.rpc.records import Block
 from chain.tokens import Token, ask_tokens, listed_tokens
-
-if TYPE_CHECKING:
-    from chain.base.store import Store
-    from chain.contracts.networks import Address, Network
-    from chain.math.liquidity import Amounts
-    from chain.positions.overview import Sources
-    from chain.prices.coingecko import CoinGecko
-    from chain.prices.price import PriceBook
-    from chain.rpc.client import RpcClient
 
 _CURSORS = "initialised pools"
 _SURVEYS = "pool survey"

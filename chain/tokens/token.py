@@ -8,15 +8,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, json
 
 from chain.base.clean_text import without_own_marks
 from chain.contracts.addresses import shortened
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
+from chain.contracts.networks import Address, Network
 
 MOST_DECIMALS = 77
 """Ten to the 78th is beyond any uint256: with more decimals no amount could reach one token."""

@@ -16,7 +16,7 @@ from chain.base.home import write_atomically
 from chain.base.locks import locked
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.contracts.addresses import checksummed
-from chain.contracts.networks import Address  # noqa: TC001
+from chain.contracts.networks import Address
 from chain.wallet.errors import NoSuchWalletError, WalletError
 from chain.wallet.private_files import read_bounded
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from secrets import compare_digest
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
+from typing import Generic, Protocol, TypeVar, cast
 
 from msgspec import Struct
 
 from chain.base.errors import error_kind
+from chain.contracts.networks import Address
 from chain.wallet.errors import KeyringUnusableError, WalletError
 from chain.wallet.secrets import PrivateKey
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
 
 T = TypeVar("T")
 

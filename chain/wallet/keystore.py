@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.base.home import Home
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address, Network, network_named
 from chain.wallet.address_book import KeyStorage, Wallet, change_book, read_book
@@ -22,11 +22,8 @@ from chain.wallet.errors import (
 from chain.wallet.keyring_store import Keyring, find_keyring
 from chain.wallet.keystore_file import keystore_path, read_keystore, write_keystore
 from chain.wallet.private_files import guard_process
+from chain.wallet.secrets import Passphrase, PrivateKey
 from chain.wallet.signer import Signer
-
-if TYPE_CHECKING:
-    from chain.base.home import Home
-    from chain.wallet.secrets import Passphrase, PrivateKey
 
 
 class StoreChoice(StrEnum):

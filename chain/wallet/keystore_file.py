@@ -6,17 +6,15 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from chain.base.recursion_limit import kept_recursion_limit
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.contracts.addresses import checksummed
+from chain.contracts.networks import Address
 from chain.wallet.errors import KeystoreError, WalletError, WrongPassphraseError, discreetly
 from chain.wallet.private_files import read_bounded, write_once
 from chain.wallet.secrets import Passphrase, PrivateKey
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
 
 USUAL_COST = 2**18
 """scrypt's N as geth and eth-account choose it: a second and 256 MB for every guess."""

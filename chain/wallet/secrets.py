@@ -6,14 +6,12 @@ import re
 import secrets
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import NoReturn, Self
 
 from chain.base.recursion_limit import kept_recursion_limit
 from chain.contracts.addresses import address_of
+from chain.contracts.networks import Address
 from chain.wallet.errors import WalletError, discreetly
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
 
 KEY_BYTES = 32
 CURVE_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141

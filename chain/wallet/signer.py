@@ -5,22 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from chain.base.recursion_limit import kept_recursion_limit
 from chain.contracts.addresses import keccak, recovered_address
 from chain.contracts.delegation import NOBODY
-from chain.contracts.networks import EMBEDDED, all_networks, network_named
+from chain.contracts.networks import EMBEDDED, Address, Network, all_networks, network_named
+from chain.contracts.signed_delegation import SignedDelegation
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 from chain.standing_orders.call import OrderRefusedError, read_call
 from chain.wallet.demo import refuse_demo_elsewhere
 from chain.wallet.errors import WalletError, WalletRefusedError, discreetly
 from chain.wallet.private_files import guard_process
 from chain.wallet.secrets import CURVE_ORDER, PrivateKey
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.contracts.signed_delegation import SignedDelegation
 
 _DYNAMIC_FEE = 2
 _SET_CODE = 4

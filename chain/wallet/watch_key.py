@@ -10,26 +10,22 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct, ValidationError, convert, to_builtins
 
-from chain.base.home import write_atomically
+from chain.base.home import Home, write_atomically
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.contracts.delegation import DELEGATION_MANAGER
+from chain.contracts.networks import Address, Network
+from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 from chain.wallet.address_book import KeyStorage
 from chain.wallet.demo import DEMO_NETWORK, demo_watch_key
 from chain.wallet.errors import KeystoreError, WalletError, WalletRefusedError
-from chain.wallet.keystore import forget_key, open_kept_key, store_key
+from chain.wallet.keystore import StoreChoice, forget_key, open_kept_key, store_key
 from chain.wallet.private_files import guard_process, read_bounded, read_private
 from chain.wallet.secrets import Passphrase, PrivateKey
 from chain.wallet.signer import Signer
-
-if TYPE_CHECKING:
-    from chain.base.home import Home
-    from chain.contracts.networks import Address, Network
-    from chain.execution.transaction import SignedTransaction, UnsignedTransaction
-    from chain.wallet.keystore import StoreChoice
 
 PASSPHRASE_FILE = "ZUNO_WATCH_KEY_PASSPHRASE_FILE"  # noqa: S105 - where one is
 _CREDENTIAL = "zuno-watch-key"

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from chain.base.errors import Failure, ZunoError
+from chain.base.home import Home
+from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import features
 from zuno_tui.settings.load import TransportChoice
 
 if TYPE_CHECKING:
     from agents.bus.run import RemoteAgents
-    from chain.base.home import Home
-    from zuno_tui.app.session import Session
 
 LOCAL = "local"
 

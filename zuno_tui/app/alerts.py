@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from agents.monitor.alerts.alert import Alert, AlertMute, AlertState, alert_document, iso_time
 from agents.monitor.alerts.state import (
@@ -24,19 +24,16 @@ from chain.contracts.networks import all_networks, network_named
 from chain.positions.reference import position_label
 from chain.prices.ladder import read_prices
 from chain.rpc.errors import RpcError
+from chain.tokens import Token
 from zuno_tui.app.health import WatchHealth, undelivered, watch_health
 from zuno_tui.app.price import token_called
+from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.words import number
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import Flags, SettingsError
-
-if TYPE_CHECKING:
-    from chain.tokens import Token
-    from zuno_tui.app.session import Session
-
 
 ALL = "all"
 _COLUMNS = (

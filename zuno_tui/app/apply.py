@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from chain.contracts.networks import Network
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import Dispatch, PlanStep
+from chain.positions.overview import Sources
 from chain.rpc.errors import RpcError
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
+from chain.wallet.signer import Signer
 from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.market import let_go_of_approval
 from zuno_tui.app.plans import plan_flow
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
 from zuno_tui.catalog.feature import what_outlives
+from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.apply import WaitingApproval, apply, unused_approval, waiting_of
 from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import gate_limits
@@ -28,15 +33,6 @@ from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.result_card import show_result
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import NOBODY
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from chain.contracts.networks import Network
-    from chain.execution.outbox.records import Dispatch, PlanStep
-    from chain.positions.overview import Sources
-    from chain.wallet.signer import Signer
-    from zuno_tui.gate.agreement import Connections
 
 
 async def say_news(sources: Sources, connections: Connections, outbox: Outbox) -> None:

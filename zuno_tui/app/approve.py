@@ -11,27 +11,27 @@ from chain.execution.build.requests import (
     CompoundRequest,
     DecreaseRequest,
     IncreaseRequest,
+    Request,
     ReRangeRequest,
     SeveralRequest,
 )
+from chain.positions.overview import Sources
 from chain.positions.reference import is_v3
 from zuno_tui.app.market import hold_for_approvals
 from zuno_tui.app.plans import same_network, stored_plan
+from zuno_tui.app.session import Session
+from zuno_tui.catalog.command import ActionMaker
 from zuno_tui.catalog.feature import orders_ended_with, what_outlives
 from zuno_tui.gate.actions.plan import action_of_plan
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.dry_run import DryRun, approve, make_dry_run
 from zuno_tui.gate.limits import gate_limits
+from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.approval_card import approval_answer, dry_run_answer
 from zuno_tui.present.only_read import OnlyReadError, carry_out
 
 if TYPE_CHECKING:
     from agents.lp.plan import Plan
-    from chain.execution.build.requests import Request
-    from chain.positions.overview import Sources
-    from zuno_tui.app.session import Session
-    from zuno_tui.catalog.command import ActionMaker
-    from zuno_tui.present.answer import CommandAnswer
 
 
 _LEAVING = (CloseRequest, DecreaseRequest, ReRangeRequest)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from chain.base.quantity import Quantity, Unknown
 from chain.contracts.addresses import shortened
 from chain.prices.ladder import read_prices
+from chain.prices.price import PriceBook
 from chain.tokens import Token, every_listed_token
 from chain.tokens.reading import Balances, read_balances
+from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.words import amount_of, number, units, worth
-
-if TYPE_CHECKING:
-    from chain.prices.price import PriceBook
-    from zuno_tui.app.session import Session
-
 
 _COLUMNS = (
     OutputColumn("TOKEN"),

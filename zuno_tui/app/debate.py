@@ -6,15 +6,16 @@ import asyncio
 import os
 import secrets
 import traceback
-from typing import TYPE_CHECKING
+from argparse import Namespace
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agents.bus.envelope import FailureCause
+from agents.bus.envelope import FailureCause, Role
 from agents.bus.run import Listener
 from agents.lp.payloads import FlowCreateStart, FlowStart
 from chain.base.errors import error_kind
+from zuno_tui.app.agents_elsewhere import AgentPlaces
 from zuno_tui.app.debate_setup import Debating, debate
 from zuno_tui.app.range import read_price
 from zuno_tui.app.session import Session, say
@@ -25,14 +26,7 @@ from zuno_tui.present.plan_card import plan_answer
 from zuno_tui.present.transcript import LiveTranscript
 from zuno_tui.prompt.create_phrase import parse_create
 from zuno_tui.settings import SettingsError
-from zuno_tui.settings.debates import debate_settings
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from agents.bus.envelope import Role
-    from zuno_tui.app.agents_elsewhere import AgentPlaces
-    from zuno_tui.settings.debates import DebateSettings
+from zuno_tui.settings.debates import DebateSettings, debate_settings
 
 
 class Arguing(Struct, frozen=True):

@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,8 +19,10 @@ from agents.bus.run import ArgumentEnd, Listener, SpokenTurn
 from agents.bus.transport import Ambient, BusLimits
 from agents.bus.worker import StageFailedError
 from agents.lp.debate import LP_FLOW, hold_debate
+from agents.lp.facts import ScoutContext
 from agents.lp.observe import ChainObserver
 from agents.lp.payloads import CRITIC, FlowCreateStart, FlowStart
+from agents.lp.plan import Plan
 from agents.lp.plan_document import plan_document
 from agents.lp.rebuild import (
     PlanRefusedError,
@@ -31,24 +32,20 @@ from agents.lp.rebuild import (
     stricter_plan,
 )
 from agents.model.budget import Budget, BudgetReport, DebateBudget
+from agents.model.interface import Model
 from agents.model.settings import ModelSettings, RoleModels
 from chain.base.redaction import Redactor
+from chain.base.store import Store
+from chain.positions.overview import Sources
 from zuno_tui.app.agents_elsewhere import AgentPlaces, Gathering, SecondCritic, gathered_agents
 from zuno_tui.app.desk_knowledge import with_desk_knowledge
 from zuno_tui.app.outside_words import with_outside_words
 from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.app.retention import let_go_when_due
+from zuno_tui.app.session import Session
 from zuno_tui.settings import SettingsError
+from zuno_tui.settings.debates import DebateSettings
 from zuno_tui.settings.load import TransportChoice
-
-if TYPE_CHECKING:
-    from agents.lp.facts import CreateContext, MarketContext
-    from agents.lp.plan import Plan
-    from agents.model.interface import Model
-    from chain.base.store import Store
-    from chain.positions.overview import Sources
-    from zuno_tui.app.session import Session
-    from zuno_tui.settings.debates import DebateSettings
 
 SECOND = "second opinion"
 """The tag of what two Critics come to together."""
@@ -119,9 +116,7 @@ def _labelled(listener: Listener, name: str, keep: Callable[[SpokenTurn], None])
     return Listener(on_turn=on_turn, on_prose=listener.on_prose)
 
 
-async def seen_here(
-    sources: Sources, start: FlowStart | FlowCreateStart
-) -> MarketContext | CreateContext:
+async def seen_here(sources: Sources, start: FlowStart | FlowCreateStart) -> ScoutContext:
     """The position, or the pools for a new one, as this desk sees them."""
     observer = ChainObserver(sources)
     if isinstance(start, FlowStart):
@@ -134,7 +129,7 @@ async def judged_here(
     record: Path,
     start: FlowStart | FlowCreateStart,
     chain_id: int,
-    seeing: asyncio.Task[MarketContext | CreateContext],
+    seeing: asyncio.Task[ScoutContext],
 ) -> ArgumentEnd[Plan]:
     """The same end, or a failure in place of a plan that is not what its facts give."""
     if ended.plan is None:
@@ -233,7 +228,7 @@ async def _debate(
     sources: Sources,
     start: FlowStart | FlowCreateStart,
     gathering: Gathering,
-    seeing: asyncio.Task[MarketContext | CreateContext] | None = None,
+    seeing: asyncio.Task[ScoutContext] | None = None,
 ) -> Debated:
     session, request_id = debating.session, debating.request_id
     remote = gathering.remote

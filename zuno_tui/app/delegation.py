@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from chain.contracts.addresses import checksummed
 from chain.contracts.delegation import delegate_in
+from chain.contracts.networks import Address, Network
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from zuno_tui.app.session import Session
-
+from zuno_tui.app.session import Session
 
 _PATIENCE = 5.0
 

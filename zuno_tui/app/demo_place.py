@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -14,10 +15,6 @@ from msgspec import Struct
 
 from chain.base.errors import Failure, ZunoError
 from chain.base.home import Home, write_atomically
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
 
 EMBEDDED_NETWORK = "devnet"
 """What alerts and plans of the demo name it as, in the commands they print."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanStore
 from agents.lp.facts import AdviceRecord, DeskMemory, EarlierAdvice
@@ -13,16 +12,14 @@ from agents.scorecard.score import AdviceKind, ScoreStore
 from agents.scorecard.track_record import record_of
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.receipts import minted_positions
+from chain.positions.overview import Sources
 from chain.rpc import requests
 from chain.rpc.records import Block, Receipt
 from zuno_tui.app.goal import keep_goal_of
 from zuno_tui.app.plans import signed_plans
 from zuno_tui.app.range import own_range_of
+from zuno_tui.app.session import Session
 from zuno_tui.gate.limits import gate_limits
-
-if TYPE_CHECKING:
-    from chain.positions.overview import Sources
-    from zuno_tui.app.session import Session
 
 _RECENT = 24
 """How many of the newest transactions are looked at: a day between actions leaves few."""

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from agents.lp.plan import Candidate, Plan
 from chain.base.units import usd
+from chain.contracts.networks import Network
 from chain.math.price import format_amount
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.batch_reader import read_of_both
 from chain.positions.overview import tokens_at
 from chain.positions.reference import position_label, position_name
+from chain.tokens import Token
 from chain.tokens.pair import pair_of
 from zuno_tui.app.plans import same_network, stored_plan
+from zuno_tui.app.session import Session
 from zuno_tui.gate.actions.plan import capital_of, find_pool
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.plan_card import plan_subject
-
-if TYPE_CHECKING:
-    from agents.lp.plan import Candidate, Plan
-    from chain.contracts.networks import Network
-    from chain.tokens import Token
-    from zuno_tui.app.session import Session
 
 _DIGITS, _DUST = 6, 8
 _COLUMNS = (OutputColumn(""), OutputColumn("NOW", "right"), OutputColumn("THEN", "right"))

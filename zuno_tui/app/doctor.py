@@ -10,32 +10,31 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from agents.model.settings import ModelSettings
 from chain.base.home import HomeError
 from chain.base.http import HttpClient, HttpError, HttpLimits
+from chain.base.store import Store
 from chain.base.units import MEGABYTE
 from chain.contracts.addresses import checksummed, keccak
-from chain.contracts.networks import shipped_code_hashes
+from chain.contracts.networks import Address, Network, shipped_code_hashes
 from chain.rpc import requests
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.tokens import forget_token, read_tokens, remembered_tokens
 from zuno_tui.app.delegation import account_words, read_account_codes
 from zuno_tui.app.first_steps import CHECK_MARKS, Check, CheckState, endpoint_checks
+from zuno_tui.app.session import Session
 from zuno_tui.gate.contract_code import forget_code, pinned_code
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.present.output import OutputColumn, table
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import debate_settings
+from zuno_tui.settings.models import ModelChoice
 from zuno_tui.settings.plain_http import is_plain
 
 if TYPE_CHECKING:
-    from agents.model.settings import ModelSettings
-    from chain.base.store import Store
-    from chain.contracts.networks import Address, Network
     from chain.positions.overview import Sources
-    from chain.rpc.client import RpcClient
-    from zuno_tui.app.session import Session
-    from zuno_tui.settings.models import ModelChoice
 
 
 _NAME = "memory"

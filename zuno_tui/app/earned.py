@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,34 +14,31 @@ from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import DAY
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_given_hours
+from chain.history.hours import PoolHours
 from chain.positions.by_day import DayMemory, DayOfRange, ResultPoint, result_path, settled_days
-from chain.positions.overview import read_overview
+from chain.positions.overview import Overview, Sources, read_overview
 from chain.positions.performance import Performance, gains, read_performance
 from chain.positions.reference import position_label, position_name
+from chain.positions.snapshot import PositionSnapshot
 from chain.positions.wallet_worth import read_worths
+from chain.prices.price import WorthUnit
+from chain.read.logs import ScanProgress
 from chain.rpc.errors import RpcError
+from chain.tokens import Token
 from chain.tokens.pair import pair_of
 from zuno_tui.app.portfolio import portfolio_entries, portfolio_targets, unread_entries
 from zuno_tui.app.positions import telling_progress
 from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.session import Session
+from zuno_tui.app.watchlist import Target
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.portfolio import PortfolioEntry
 from zuno_tui.present.words import number, signed_money, worth
 
-if TYPE_CHECKING:
-    from chain.history.hours import PoolHours
-    from chain.positions.overview import Overview, Sources
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.prices.price import WorthUnit
-    from chain.read.logs import ScanProgress
-    from chain.tokens import Token
-    from zuno_tui.app.session import Session
-    from zuno_tui.app.watchlist import Target
-    from zuno_tui.present.portfolio import PortfolioEntry
+Watch = Callable[[ScanProgress], None]
 
-    Watch = Callable[[ScanProgress], None]
-
-    EarningsTold = Callable[["WalletEarnings"], None]
+EarningsTold = Callable[["WalletEarnings"], None]
 
 
 _NO_DAY = Unknown("no day of it is known yet")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -17,17 +16,15 @@ from chain.execution.decode.words import names_on
 from chain.execution.exit_tax import shortfall_words
 from chain.execution.simulate import Simulation, simulate
 from chain.positions.overview import Overview, Sources, read_overview
+from chain.positions.snapshot import PositionSnapshot
 from chain.tokens.pair import pair_of
 from zuno_tui.app.positions import telling_progress
+from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import UNKNOWN, amount_of, money
-
-if TYPE_CHECKING:
-    from chain.positions.snapshot import PositionSnapshot
-    from zuno_tui.app.session import Session
 
 _COLUMNS = (
     OutputColumn("#", "right"),

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chain.base.units import time_text
 from chain.contracts.addresses import checksummed
 from chain.execution.decode.batches import single_calls
 from chain.execution.decode.decoder import decode
-from chain.execution.decode.records import Execute, ModifyLiquidities
+from chain.execution.decode.records import DecodedStep, Execute, ModifyLiquidities
 from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import Dispatch, PlanStep
+from zuno_tui.app.session import Session
 from zuno_tui.gate.actions.target import read_wallet
 from zuno_tui.gate.apply import unused_approval
+from zuno_tui.gate.approvals import Approval
 from zuno_tui.gate.drift import network_time
 from zuno_tui.gate.judgment import judge_transactions
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, json_text
-
-if TYPE_CHECKING:
-    from chain.execution.decode.records import DecodedStep
-    from chain.execution.outbox.records import Dispatch, PlanStep
-    from zuno_tui.app.session import Session
-    from zuno_tui.gate.approvals import Approval
 
 
 async def exported(session: Session, plan_id: str | None, *, for_safe: bool) -> CommandAnswer:

@@ -7,26 +7,22 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.base.home import Home
 from chain.base.redaction import SecretStruct
 from chain.contracts.abi import selector
 from chain.contracts.networks import Network, all_networks
+from chain.names.ens import ResolvedName
 from chain.rpc import requests
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import ErrorKind, HttpFault, RangeTooWide, RpcError, WrongChain
 from chain.rpc.records import LogFilter
 from chain.rpc.requests import RequestLimits
+from chain.wallet.secrets import Passphrase, PrivateKey
 from zuno_tui.settings import Settings, SettingsError, checked_url
 from zuno_tui.settings.edit import keep_setting
-
-if TYPE_CHECKING:
-    from chain.base.home import Home
-    from chain.names.ens import ResolvedName
-    from chain.rpc.client import RpcClient
-    from chain.wallet.secrets import Passphrase, PrivateKey
-
 
 IMPATIENT = RequestLimits(connect_seconds=3.0, answer_seconds=4.0, total_seconds=5.0, rounds=1)
 """For somebody who waits at a field."""

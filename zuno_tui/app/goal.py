@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agents.lp.facts import KeepGoal
 from chain.contracts.networks import NATIVE
+from chain.positions.overview import Sources
+from chain.tokens.pair import Pair
+from chain.tokens.token import Token
 from zuno_tui.app.range import pair_of_position
 from zuno_tui.prompt.dates import read_day
 from zuno_tui.settings import SettingsError
-
-if TYPE_CHECKING:
-    from chain.positions.overview import Sources
-    from chain.tokens.pair import Pair
-    from chain.tokens.token import Token
 
 LONG = "long"
 """Stands for the token whose price the pair tells."""

@@ -5,19 +5,16 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.monitor.deliver.delivery import REFUSED_REST_SECONDS
 from agents.monitor.deliver.ledger import Progress, all_progress
 from agents.monitor.heartbeat import Beat, Holder, current_holder, last_beat
+from chain.base.home import Home
 from chain.base.store import Store, StoreError
 from chain.base.units import age_text
 from chain.contracts.addresses import shortened
-
-if TYPE_CHECKING:
-    from chain.base.home import Home
 
 START = "zuno monitor"
 _MOST_NAMED = 5

@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from chain.bookkeeping.wallet_history import read_wallet_history
+from chain.contracts.networks import Address
 from chain.execution.outbox.outbox import Outbox
+from chain.positions.overview import Sources
 from chain.positions.reference import position_label
 from chain.positions.wallet_worth import read_worths
 from chain.prices.price import WorthUnit
+from chain.read.logs import ScanProgress
 from chain.rpc.errors import RpcError
 from zuno_tui.app.portfolio import portfolio_entries, portfolio_targets, unread_entries
 from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.session import Session
+from zuno_tui.app.watchlist import Target
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.present.history import (
@@ -29,15 +33,8 @@ from zuno_tui.present.history import (
     history_heading,
     history_lines,
 )
+from zuno_tui.present.portfolio import PortfolioEntry
 from zuno_tui.settings import SettingsError
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.positions.overview import Sources
-    from chain.read.logs import ScanProgress
-    from zuno_tui.app.session import Session
-    from zuno_tui.app.watchlist import Target
-    from zuno_tui.present.portfolio import PortfolioEntry
 
 SentPlans = dict[tuple[int, str], dict[str, str]]
 """By chain and wallet: the transactions that were included, and the plan of each."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from agents.lp.advice_words import edge_sentence
 from agents.numbers.advice import edge_of
@@ -12,6 +12,7 @@ from chain.base.errors import ZunoError
 from chain.base.quantity import Quantity, Unknown
 from chain.base.units import HOUR, age_text
 from chain.contracts.addresses import checksummed
+from chain.math.liquidity import Amounts
 from chain.positions.overview import OnePosition, read_one
 from chain.positions.performance import (
     Gains,
@@ -20,8 +21,10 @@ from chain.positions.performance import (
     read_performance,
 )
 from chain.positions.reference import position_label
+from chain.prices.price import WorthUnit
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.pools import read_weeks
+from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import range_gauge
 from zuno_tui.present.only_read import page_of
@@ -36,6 +39,7 @@ from zuno_tui.present.position import (
     state_words,
     yearly_fees,
 )
+from zuno_tui.present.views import Tone
 from zuno_tui.present.words import (
     UNKNOWN,
     amount_of,
@@ -46,12 +50,6 @@ from zuno_tui.present.words import (
     worth,
 )
 from zuno_tui.settings.monitor import monitor_settings
-
-if TYPE_CHECKING:
-    from chain.math.liquidity import Amounts
-    from chain.prices.price import WorthUnit
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.views import Tone
 
 T = TypeVar("T")
 

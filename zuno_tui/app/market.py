@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -15,12 +15,9 @@ from chain.base.http import HttpClient, HttpError, HttpLimits
 from chain.devnet.defaults import control_url
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
+from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.prompt.phrase_error import PhraseError
-
-if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-
 
 MarketAction: TypeAlias = Literal["pause", "resume", "step", "faster", "slower"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from argparse import Namespace
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field
@@ -25,12 +25,6 @@ from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import DebateSettings, debate_settings
 from zuno_tui.settings.edit import keep_setting
 from zuno_tui.settings.models import ModelChoice, role_models
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from zuno_tui.settings.models import ModelChoice
-
 
 _HOUR = 3_600.0
 _COLUMNS = ("role", "model", "server", "key", "seconds", "tokens", "a million tokens", "a debate")

@@ -8,10 +8,11 @@ import re
 import signal
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from agents.monitor.alerts.alert import AlertEvent, event_document, iso_time
 from agents.monitor.alerts.store import AlertStore
@@ -28,6 +29,7 @@ from agents.monitor.heartbeat import (
     TurnTaken,
     WaitingForTurn,
 )
+from agents.monitor.poll import PollReport
 from agents.monitor.service import run_monitor
 from chain.base.home import Home, HomeError
 from chain.contracts.addresses import shortened
@@ -37,12 +39,6 @@ from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.present.output import Json, print_exactly, print_json_line
 from zuno_tui.present.words import subscription_words
 from zuno_tui.settings.monitor import monitor_interval
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from agents.monitor.poll import PollReport
-
 
 _FIGURES = re.compile(r"[0-9]+")
 

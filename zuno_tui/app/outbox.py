@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from argparse import Namespace
 
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import SUCCEEDED, VersionKind
+from chain.execution.outbox.records import SUCCEEDED, Dispatch, VersionKind
+from chain.positions.overview import Sources
 from chain.wallet.keystore import open_signer
 from zuno_tui.app.apply import step_words
 from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
+from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.replace import replacement_of, send_replacement, waiting_dispatch
@@ -22,13 +24,6 @@ from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table
 from zuno_tui.present.result_card import aftermath_document
 from zuno_tui.present.words import NOBODY
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from chain.execution.outbox.records import Dispatch
-    from chain.positions.overview import Sources
-    from zuno_tui.gate.agreement import Connections
 
 
 async def replace_waiting(

@@ -7,21 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
-from agents.lp.payloads import FlowStart
+from agents.lp.payloads import FlowCreateStart, FlowStart
 from chain.base.clean_text import clean_text
 from chain.base.http import HttpClient, HttpError, HttpLimits
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.contracts.networks import NATIVE
+from chain.positions.overview import Sources
+from chain.tokens.token import Token
 from zuno_tui.app.range import pool_of_position
+from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import features
-
-if TYPE_CHECKING:
-    from agents.lp.payloads import FlowCreateStart
-    from chain.positions.overview import Sources
-    from chain.tokens.token import Token
-    from zuno_tui.app.session import Session
 
 _MOST_HEADLINES = 5
 _MOST_PARTS = 6

@@ -8,13 +8,13 @@ from agents.bus.plan_store import PlanStore
 from agents.lp import FLOW
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import SUCCEEDED, Dispatch
+from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import Feature, PlanFlow, feature_of_flow
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.argued_plan import ArguedPlan, plan_of_document
 
 if TYPE_CHECKING:
     from agents.lp.plan import Plan
-    from zuno_tui.app.session import Session
 
 
 def stored_plan(session: Session, named: str | None) -> ArguedPlan:

@@ -15,26 +15,26 @@ from agents.scorecard.pool_days import PoolDayStore, PoolWindow, RankKey, days_o
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import DAY
 from chain.contracts.hooks import Danger
+from chain.contracts.networks import Network
+from chain.contracts.pool_key import PoolId
 from chain.history.events import fee_terms
 from chain.history.fee_rate import HourSums, hour_sums
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.history.volatility import WEEK
+from chain.pools.state import PoolState
+from chain.positions.overview import Sources
+from chain.positions.snapshot import PoolSnapshot
 from chain.prices.price import WorthUnit
 from chain.rpc.errors import RpcError
 from chain.survey.discovery import MOST_AGE, PoolSurvey, SurveyedPool, SurveyPlan, survey_pools
 from chain.tokens.pair import pair_of
+from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.position import price_fields
 from zuno_tui.present.words import UNKNOWN, fee_text, number, percent, worth
 
 if TYPE_CHECKING:
-    from chain.contracts.networks import Network
-    from chain.contracts.pool_key import PoolId
-    from chain.pools.state import PoolState
-    from chain.positions.overview import Sources
-    from chain.positions.snapshot import PoolSnapshot
-    from zuno_tui.app.session import Session
     from zuno_tui.catalog.intents import ListPools
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from agents.monitor.alerts.alert import Alert
 from chain.base.clean_text import quoted
 from chain.base.home import Home
 from chain.contracts.addresses import checksummed
+from chain.contracts.networks import Address, Network
 from chain.names.ens import ResolvedName, is_name, network_of_names, resolve_name
+from chain.positions.memory import SearchProgress
 from chain.positions.wallet_worth import WalletWorth, read_worths
 from chain.rpc.errors import RpcError
 from chain.wallet.address_book import parsed_address, read_book
@@ -33,14 +36,6 @@ from zuno_tui.present.portfolio import (
     portfolio_lines,
 )
 from zuno_tui.settings import Settings, SettingsError, load_settings
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from agents.monitor.alerts.alert import Alert
-    from chain.contracts.networks import Address, Network
-    from chain.positions.memory import SearchProgress
-    from zuno_tui.app.session import Session
 
 
 def address_given(text: str, settings: Settings, network: Network) -> Address:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from chain.contracts.addresses import shortened
+from chain.positions.memory import SearchProgress
 from chain.positions.overview import Overview, read_overview
 from chain.positions.performance import Performance, read_performance
 from chain.positions.reference import position_name
+from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import attachments
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import range_gauge
@@ -24,13 +25,9 @@ from zuno_tui.present.position import (
 )
 from zuno_tui.present.search_words import search_words
 from zuno_tui.present.terminal import terminal_of
+from zuno_tui.present.views import PositionRow
 from zuno_tui.present.words import money
 from zuno_tui.settings.monitor import monitor_settings
-
-if TYPE_CHECKING:
-    from chain.positions.memory import SearchProgress
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.views import PositionRow
 
 _BETWEEN_TELLINGS = 2.0
 _COLUMNS = (

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from chain.base.quantity import Quantity, Unknown
+from chain.contracts.networks import Network
 from chain.prices.ladder import read_prices
 from chain.read.gas import read_gas_price
 from chain.tokens import Token, listed_tokens, named_tokens
+from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.present.words import number, worth
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.prompt.pieces import listed
 from zuno_tui.prompt.slots import names_symbol
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
-    from zuno_tui.app.session import Session
 
 
 async def token_price(session: Session, symbol: str) -> CommandAnswer:

@@ -7,13 +7,18 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.lp.evaluation_context import own_ticks
+from agents.lp.facts import (
+    ObservedPool,
+    ObservedPoolFacts,
+    ScoutContext,
+)
 from agents.lp.observe import ChainObserver
-from agents.lp.plan import OwnRange, PricedToken
+from agents.lp.plan import Candidate, OwnRange, PricedToken
+from agents.numbers.edges import TickRange
 from agents.numbers.shapes import ShapeError
 from chain.base.units import NumeralError, read_numeral
 from chain.contracts.networks import Network, network_named
@@ -22,30 +27,25 @@ from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.batch_reader import read_of_both
 from chain.positions.overview import Sources, tokens_at
 from chain.positions.reference import position_label, position_name
+from chain.positions.snapshot import PositionSnapshot
+from chain.rpc.records import Block
 from chain.tokens.pair import Pair, pair_of
+from chain.tokens.token import Token
 from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.session import Session
 from zuno_tui.catalog.intents import ChooseRange, CreatePosition, MovePosition
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.range_form import RangeForm, range_form
+from zuno_tui.present.views import RangeFigure
 from zuno_tui.present.words import fee_text
 from zuno_tui.prompt.create_phrase import CreatePhrase, parse_create
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import debate_settings
 
-if TYPE_CHECKING:
-    from agents.lp.facts import CreateContext, MarketContext, ObservedPool, ObservedPoolFacts
-    from agents.lp.plan import Candidate
-    from agents.numbers.edges import TickRange
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.rpc.records import Block
-    from chain.tokens.token import Token
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.views import RangeFigure
-
-    Telling = Callable[[str], None]
+Telling = Callable[[str], None]
 
 
 async def own_range_of(sources: Sources, token_id: int, prices: tuple[str, str]) -> OwnRange:
@@ -232,7 +232,7 @@ class _Reading(Struct, frozen=True):
     phrase: CreatePhrase | None
 
     async def form(
-        self, context: MarketContext | CreateContext, observed: ObservedPool, place: int = 0
+        self, context: ScoutContext, observed: ObservedPool, place: int = 0
     ) -> RangeForm | None:
         """None where a token's decimals are unknown, and with them what a price is."""
         pool = observed.pool

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -21,17 +21,13 @@ from agents.bus.replay import (
 )
 from agents.lp.debate import LP_FLOW, replay_debate
 from chain.base.errors import error_kind
+from chain.base.home import Home
 from zuno_tui.app.session import Session, say
 from zuno_tui.catalog.feature import PlanFlow, RunAgain, feature_of_flow
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import print_json, print_lines
 from zuno_tui.present.transcript import ending, turn_line
 from zuno_tui.settings import SettingsError
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from chain.base.home import Home
 
 
 class Replayed(Struct, frozen=True):

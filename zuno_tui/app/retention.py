@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base import strict_json
+from chain.base.home import Home
 from chain.base.store import Store, StoreError
 from chain.base.units import DAY, MEGABYTE
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import Dispatch
 from chain.history.hour_reader import forget_hours
-
-if TYPE_CHECKING:
-    from chain.base.home import Home
-    from chain.execution.outbox.records import Dispatch
-    from zuno_tui.settings.schema import RetentionSettings
+from zuno_tui.settings.schema import RetentionSettings
 
 _NAMESPACE, _KEY = "retention", "last"
 

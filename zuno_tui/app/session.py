@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from argparse import Namespace
 from collections.abc import AsyncIterator, Callable, MutableMapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
@@ -13,13 +14,11 @@ from msgspec import Struct
 
 from chain.base.home import Home
 from chain.base.store import Store, StoreError
+from chain.contracts.networks import Address, Network
 from chain.wallet.address_book import read_book
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from chain.contracts.networks import Address, Network
     from chain.positions.overview import Sources
     from chain.prices.coingecko import CoinGecko
     from chain.rpc.client import RpcClient

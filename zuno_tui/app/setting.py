@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import OutputColumn, table
 from zuno_tui.present.settings import change_words, setting_rows
 from zuno_tui.settings import SettingsError, load_settings
 from zuno_tui.settings.edit import change_setting
-
-if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
 
 _CHOSEN_AT_THE_DESK = ("network", "address", "unit")
 

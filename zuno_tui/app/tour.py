@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -14,9 +14,6 @@ from zuno_tui.app.session import say
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.output import print_json, print_lines
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 _FLAGS = ("network", "rpc", "address", "home")
 

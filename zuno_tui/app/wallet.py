@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chain.contracts.addresses import checksummed
+from chain.contracts.networks import Address
 from chain.wallet.address_book import KeyStorage, Wallet, change_book, read_book
 from chain.wallet.errors import WalletError, WalletRefusedError
 from chain.wallet.private_files import guard_process
+from chain.wallet.secrets import Passphrase, PrivateKey
 from zuno_tui.app.session import Session, say
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from chain.contracts.networks import Address
     from chain.wallet.keystore import StoredKey
-    from chain.wallet.secrets import Passphrase, PrivateKey
 
 
 def run_action(action: str, arguments: Namespace) -> int:

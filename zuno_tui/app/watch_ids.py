@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from chain.contracts.addresses import checksummed, shortened
 from chain.positions.batch_reader import read_positions
 from zuno_tui.app.inspect import MissingPositionError
+from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
-
-if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
 
 
 async def remember_ids(session: Session, token_ids: Sequence[int]) -> CommandAnswer:

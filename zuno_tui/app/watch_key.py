@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from argparse import Namespace
 
 from msgspec.structs import replace
 
 from chain.base.quantity import Unknown
 from chain.contracts.addresses import checksummed
-from chain.contracts.networks import all_networks
+from chain.contracts.networks import Address, all_networks
 from chain.execution.build.gas_bill import gas_bill
 from chain.execution.transaction import UnsignedTransaction
 from chain.math.price import format_amount
@@ -20,6 +20,7 @@ from chain.wallet.address_book import KeyStorage
 from chain.wallet.demo import DEMO_NETWORK
 from chain.wallet.errors import WalletError, WalletRefusedError
 from chain.wallet.keystore import StoreChoice
+from chain.wallet.secrets import Passphrase
 from chain.wallet.watch_key import (
     WatchKey,
     make_watch_key,
@@ -31,12 +32,6 @@ from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_new_passphrase, ask_passphrase, typed_word
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.output import print_json, print_lines
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from chain.contracts.networks import Address
-    from chain.wallet.secrets import Passphrase
 
 ORDER_GAS = 500_000
 """What carrying out an order took at most, and some more."""

@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from agents.monitor.deliver.channel import Channel
 from agents.monitor.heartbeat import Note, SubscriptionChanged, Troubled
 from agents.monitor.poll import FeatureNews, PollReport, Watch, Watcher
+from agents.monitor.rules.risks import HedgeSource
+from agents.monitor.rules.thresholds import WatchSettings
+from chain.base.home import Home
 from chain.base.store import Store, StoreError
 from chain.contracts.networks import Address, Network, network_named
 from chain.positions.overview import Sources
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
 from chain.prices.defillama import DefiLlama, DefiLlamaSettings
 from chain.rpc.client import RpcClient
+from chain.rpc.errors import RpcError
 from chain.wallet.address_book import AddressBook, read_book
 from chain.wallet.errors import WalletError
 from zuno_tui.catalog.feature import features
@@ -28,11 +33,6 @@ from zuno_tui.settings.monitor import ChannelSettings, channel_settings, monitor
 
 if TYPE_CHECKING:
     from agents.monitor.alerts.store import AlertStore
-    from agents.monitor.deliver.channel import Channel
-    from agents.monitor.rules.risks import HedgeSource
-    from agents.monitor.rules.thresholds import WatchSettings
-    from chain.base.home import Home
-    from chain.rpc.errors import RpcError
 
 
 class Target(Struct, frozen=True):

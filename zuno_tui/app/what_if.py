@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import isqrt
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -13,19 +12,17 @@ from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
 from chain.positions.overview import Overview, read_overview
 from chain.positions.reference import position_name
+from chain.positions.snapshot import PositionSnapshot
+from chain.tokens import Token
 from chain.tokens.pair import pair_of
 from zuno_tui.app.positions import telling_progress
 from zuno_tui.app.price import token_called
+from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.words import amount_of, number, signed_money, worth
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.prompt.slots import names_symbol
-
-if TYPE_CHECKING:
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.tokens import Token
-    from zuno_tui.app.session import Session
 
 _COLUMNS = (
     OutputColumn("#", "right"),

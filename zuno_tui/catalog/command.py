@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from argparse import Namespace
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
@@ -10,8 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from chain.positions.overview import Sources
     from zuno_tui.app.session import Session
     from zuno_tui.gate.actions.action import Action
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.prompt.remaining import Remaining
 
-    ActionMaker: TypeAlias = Callable[[Sources], Awaitable[Action]]
-    """Makes an action of the chain as it is when it is read."""
+ActionMaker: TypeAlias = "Callable[[Sources], Awaitable[Action]]"
+"""Makes an action of the chain as it is when it is read."""
 
 
 class Argument(Struct, frozen=True):

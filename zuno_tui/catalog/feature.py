@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import cache
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from argparse import Namespace
+from zuno_tui.catalog.command import Intent
 
+if TYPE_CHECKING:
     from textual.screen import Screen
 
     from agents.bus.replay import Record, ReplayReport
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from zuno_tui.app.agents_elsewhere import Gathering
     from zuno_tui.app.session import Session
     from zuno_tui.app.watchlist import SettingsSource
-    from zuno_tui.catalog.command import Intent
     from zuno_tui.catalog.intents import Apply, Approve
     from zuno_tui.desk.approvals import EmbeddedMarket
     from zuno_tui.desk.context import DeskContext

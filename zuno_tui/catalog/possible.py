@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from zuno_tui.catalog.command import Suggestion
+
 if TYPE_CHECKING:
-    from zuno_tui.catalog.command import Suggestion
     from zuno_tui.prompt.context import PhraseContext
 
 

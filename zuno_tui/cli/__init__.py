@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ from zuno_tui.cli.output import flush_output
 from zuno_tui.present.exit_codes import DONE, FAILED
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from zuno_tui.catalog.command import Command
 
 

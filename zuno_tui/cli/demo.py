@@ -10,9 +10,11 @@ import asyncio
 import os
 import shutil
 import tempfile
+from argparse import Namespace
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
+from subprocess import Popen
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -34,9 +36,6 @@ from zuno_tui.cli.output import no_desk_here
 from zuno_tui.present.exit_codes import DONE, FAILED
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from subprocess import Popen
-
     from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.events import Event
     from zuno_tui.screen.app.running import Opening

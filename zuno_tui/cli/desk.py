@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import Namespace
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -12,8 +13,6 @@ from zuno_tui.cli.output import no_desk_here
 from zuno_tui.present.exit_codes import USAGE
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from zuno_tui.app.session import Session
     from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.events import Event

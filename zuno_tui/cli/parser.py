@@ -6,13 +6,12 @@ import argparse
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn, TypeAlias
 
 from zuno_tui.catalog.arguments import DESK_FLAGS
 from zuno_tui.catalog.command import Argument, Command, OneOf
 
-if TYPE_CHECKING:
-    Parsers = argparse._SubParsersAction[argparse.ArgumentParser]
+Parsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 _DESCRIPTION = (
     "A terminal desk for people who provide liquidity on Uniswap v4. "

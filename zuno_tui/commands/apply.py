@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from zuno_tui.catalog.command import Command, Group, Verb
 from zuno_tui.catalog.intents import Apply
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from zuno_tui.prompt.remaining import Remaining
 
 

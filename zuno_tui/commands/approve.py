@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.command import ActionMaker, Command, Group, Verb
 from zuno_tui.catalog.intents import Approve
 from zuno_tui.catalog.possible import with_plan
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
-    from zuno_tui.catalog.command import ActionMaker
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.prompt.remaining import Remaining

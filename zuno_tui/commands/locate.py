@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.catalog.command import Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from chain.base.home import Home
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 from zuno_tui.catalog.possible import always
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from zuno_tui.catalog.arguments import write_token_id
@@ -11,8 +12,6 @@ from zuno_tui.catalog.intents import MovePosition
 from zuno_tui.catalog.possible import of_selected, with_positions
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from zuno_tui.prompt.remaining import Remaining
 
 _PRICE = re.compile(r"\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)[kKmM]?", re.ASCII)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ from zuno_tui.catalog.intents import OUTBOX_ACTIONS, OpenOutbox, OutboxAction, S
 from zuno_tui.catalog.possible import always, with_sent
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from zuno_tui.prompt.remaining import Remaining
 
 

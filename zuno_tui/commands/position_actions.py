@@ -12,13 +12,12 @@ from zuno_tui.catalog.arguments import (
     read_percent,
     write_amount,
 )
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.command import ActionMaker, Argument, Command, Group, Intent, Verb
 from zuno_tui.catalog.possible import of_selected, with_positions
 
 if TYPE_CHECKING:
     from chain.base.units import Numeral
     from zuno_tui.app.session import Session
-    from zuno_tui.catalog.command import ActionMaker
     from zuno_tui.gate.actions.position import Together
     from zuno_tui.prompt.remaining import Remaining
 

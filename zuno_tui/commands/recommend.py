@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -12,8 +13,6 @@ from zuno_tui.catalog.intents import Recommend
 from zuno_tui.catalog.possible import of_selected, with_positions
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from zuno_tui.prompt.remaining import Remaining
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from argparse import Namespace
 
 from zuno_tui.catalog.command import Command, Group
 from zuno_tui.catalog.intents import SayPhrase
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 
 def _run(arguments: Namespace) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -12,14 +13,11 @@ from zuno_tui.catalog.arguments import (
     read_file_name,
     read_without_key,
 )
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, OneOf, Verb
+from zuno_tui.catalog.command import ActionMaker, Argument, Command, Group, Intent, OneOf, Verb
 from zuno_tui.catalog.intents import WALLET, UseWallet
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from zuno_tui.app.session import Session
-    from zuno_tui.catalog.command import ActionMaker
     from zuno_tui.prompt.remaining import Remaining
 
 _NAME = Argument("--name", "what to call it", metavar="NAME", read=read_without_key)

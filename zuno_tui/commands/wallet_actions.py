@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.catalog.arguments import AMOUNT
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.command import ActionMaker, Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
     from chain.base.units import Numeral
     from zuno_tui.app.session import Session
-    from zuno_tui.catalog.command import ActionMaker
     from zuno_tui.prompt.remaining import Remaining
 
 

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.base.home import Home
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address, Network, network_named
 from chain.execution.decode.batches import single_calls
 from chain.execution.decode.parties import parties_of
+from chain.execution.decode.records import DecodedStep
 from chain.execution.decode.words import names_on
+from chain.execution.simulate import Simulation
+from chain.rpc.records import Block
 from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.demo import DEMO_NETWORK
+from zuno_tui.gate.apply import WaitingApproval
+from zuno_tui.gate.dry_run import Approved
+from zuno_tui.gate.replace import Replacement
+from zuno_tui.gate.worth import ActionWorth
 from zuno_tui.present import signing
 from zuno_tui.present.approval_card import outcome_lines
 from zuno_tui.present.receipt import ReceiptFacts, receipt_of, step_brief
 from zuno_tui.present.views import ApprovalView, StepView
-
-if TYPE_CHECKING:
-    from chain.base.home import Home
-    from chain.execution.decode.records import DecodedStep
-    from chain.execution.simulate import Simulation
-    from chain.rpc.records import Block
-    from zuno_tui.gate.apply import WaitingApproval
-    from zuno_tui.gate.dry_run import Approved
-    from zuno_tui.gate.replace import Replacement
-    from zuno_tui.gate.worth import ActionWorth
 
 
 class SigningKey(Struct, frozen=True):

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from agents.lp.advice_words import option_index, option_letter
 from zuno_tui.app.approve import action_of_candidate, dry_run_made
 from zuno_tui.app.market import MarketClock, MarketClockError, MarketTrading, open_approvals
 from zuno_tui.app.plans import stored_plan
+from zuno_tui.catalog.command import ActionMaker
+from zuno_tui.catalog.intents import Approve, ExplainPlan, ShowPlan
+from zuno_tui.catalog.intents import SetMarketClock as Asked
 from zuno_tui.desk.approval_views import approved_view, signing_key
+from zuno_tui.desk.card import Card
+from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.debates import show_plan, turn_view
 from zuno_tui.desk.events import DebateChanged, Said, ViewAsked
 from zuno_tui.gate.dry_run import DryRun, approve
 from zuno_tui.present.argued_plan import ArguedPlan, recorded_turns
 from zuno_tui.present.plan_card import edited_words, record_words
 from zuno_tui.present.views import DebateView, PlanView
-
-if TYPE_CHECKING:
-    from zuno_tui.catalog.command import ActionMaker
-    from zuno_tui.catalog.intents import Approve, ExplainPlan, ShowPlan
-    from zuno_tui.catalog.intents import SetMarketClock as Asked
-    from zuno_tui.desk.card import Card
-    from zuno_tui.desk.context import DeskContext
 
 _BETWEEN_LOOKS = 3.0
 _REAL_TIME = 1.0

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from agents.lp.advice_words import option_letter
+from agents.lp.plan import Candidate, Plan
+from agents.scorecard.track_record import TrackRecord
 from chain.positions.reference import position_label
+from zuno_tui.desk.context import Tell
 from zuno_tui.desk.events import PlanChanged
+from zuno_tui.present.argued_plan import ArguedPlan
 from zuno_tui.present.plan_card import (
     PlanPool,
     decided_words,
@@ -24,12 +27,6 @@ from zuno_tui.present.plan_card import (
 )
 from zuno_tui.present.views import ApprovalView, OptionView, PlanView, ResultView, StepProgress
 from zuno_tui.present.words import fee_text
-
-if TYPE_CHECKING:
-    from agents.lp.plan import Candidate, Plan
-    from agents.scorecard.track_record import TrackRecord
-    from zuno_tui.desk.context import Tell
-    from zuno_tui.present.argued_plan import ArguedPlan
 
 _DRAWN_OTHERWISE = ("from", "to", "stays 24 h", "stays 7 d")
 

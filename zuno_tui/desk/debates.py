@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec.structs import replace
 
-from agents.bus.envelope import SpokenTable
+from agents.bus.envelope import Role, SpokenTable
+from agents.bus.run import Listener, SpokenTurn
+from agents.lp.payloads import FlowCreateStart, FlowStart
+from agents.model.budget import BudgetReport
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
 from agents.model.speaking import SILENCE
 from chain.base.errors import error_kind
 from chain.positions.reference import position_label
+from zuno_tui.app.agents_elsewhere import AgentPlaces
+from zuno_tui.catalog.intents import CreatePosition, MovePosition, Recommend
+from zuno_tui.desk.card import Card
 from zuno_tui.desk.cleaning import clean_in_place
+from zuno_tui.desk.context import DeskContext, Tell
 from zuno_tui.desk.events import DebateChanged, ProseHeard, Said, ThinkingHeard, TurnEnded
 from zuno_tui.desk.judging import judge_earlier, shown_plan
+from zuno_tui.present.argued_plan import ArguedPlan
 from zuno_tui.present.transcript import WHY_STRUCK, ending
 from zuno_tui.present.views import DebateView, Struck, TurnView
 from zuno_tui.present.words import screen_words
+from zuno_tui.settings.debates import DebateSettings
 from zuno_tui.settings.load import TransportChoice
-
-if TYPE_CHECKING:
-    from agents.bus.envelope import Role
-    from agents.bus.run import Listener, SpokenTurn
-    from agents.lp.payloads import FlowCreateStart, FlowStart
-    from agents.model.budget import BudgetReport
-    from zuno_tui.app.agents_elsewhere import AgentPlaces
-    from zuno_tui.catalog.intents import CreatePosition, MovePosition, Recommend
-    from zuno_tui.desk.card import Card
-    from zuno_tui.desk.context import DeskContext, Tell
-    from zuno_tui.present.argued_plan import ArguedPlan
-    from zuno_tui.settings.debates import DebateSettings
 
 
 def turn_view(turn: SpokenTurn) -> TurnView:

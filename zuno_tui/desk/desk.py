@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.contracts.networks import Address, UnknownNetworkError, network_named
 from chain.positions.reference import is_v3, position_label
+from chain.wallet.secrets import Passphrase
+from zuno_tui.app.session import Session
+from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.intents import (
     Cancel,
     ChangeSetting,
@@ -23,6 +26,7 @@ from zuno_tui.catalog.intents import (
     UseWallet,
 )
 from zuno_tui.desk.cleaning import cleaned
+from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.events import (
     AlertsChanged,
     DebateChanged,
@@ -37,7 +41,7 @@ from zuno_tui.desk.events import (
     SettingsReady,
     StatusChanged,
 )
-from zuno_tui.desk.jobs import fault_words
+from zuno_tui.desk.jobs import Jobs, fault_words
 from zuno_tui.desk.workspace import Workspace
 from zuno_tui.present.outage import OutageView, endpoint_words
 from zuno_tui.present.views import (
@@ -49,13 +53,6 @@ from zuno_tui.present.views import (
     StatusView,
 )
 from zuno_tui.settings import SettingsError
-
-if TYPE_CHECKING:
-    from chain.wallet.secrets import Passphrase
-    from zuno_tui.app.session import Session
-    from zuno_tui.catalog.command import Intent
-    from zuno_tui.desk.context import DeskOpening
-    from zuno_tui.desk.jobs import Jobs
 
 # What is to be typed stands whole on a line of 80 columns: 76 of them are left for a hint.
 _READING = "Reading the chain: the demo wallet and a week of its market."

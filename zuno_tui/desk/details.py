@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -18,12 +18,16 @@ from chain.bookkeeping.wallet_history import read_wallet_history
 from chain.contracts.addresses import checksummed
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_given_hours
+from chain.history.hours import PoolHours
 from chain.history.volatility import price_path
+from chain.math.liquidity import Amounts
 from chain.pools.depth import read_depths, read_states
 from chain.positions.by_day import DayMemory, DayOfRange, hours_of_range, settled_days
+from chain.positions.circumstances import LiquidityChange
 from chain.positions.overview import OnePosition, read_one
 from chain.positions.performance import Performance, gains, read_performance
 from chain.positions.reference import position_label
+from chain.positions.snapshot import PositionSnapshot
 from chain.positions.wallet_worth import read_worths
 from chain.prices.price import PriceBook, WorthUnit
 from chain.read.block_reader import OneBlock
@@ -31,21 +35,15 @@ from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.history import sent_plans
 from zuno_tui.app.inspect import PositionPage
 from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.catalog.intents import Inspect
+from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import DetailReady, Said
+from zuno_tui.desk.jobs import Progress
 from zuno_tui.present.charts import liquidity_points, range_chart
 from zuno_tui.present.history import profit_figures
 from zuno_tui.present.position import DetailView, KeyFigure, gain_tone
+from zuno_tui.present.views import ChartView
 from zuno_tui.present.words import UNKNOWN, amount_of, short_gain
-
-if TYPE_CHECKING:
-    from chain.history.hours import PoolHours
-    from chain.math.liquidity import Amounts
-    from chain.positions.circumstances import LiquidityChange
-    from chain.positions.snapshot import PositionSnapshot
-    from zuno_tui.catalog.intents import Inspect
-    from zuno_tui.desk.context import DeskContext
-    from zuno_tui.desk.jobs import Progress
-    from zuno_tui.present.views import ChartView
 
 T = TypeVar("T")
 

@@ -6,15 +6,18 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
+from chain.rpc.records import Block
+from chain.wallet.secrets import Passphrase
 from zuno_tui.app.last_block import answer_of
 from zuno_tui.app.market import MarketClockError
 from zuno_tui.app.plans import feature_of_plan
 from zuno_tui.app.retention import let_go_when_due
-from zuno_tui.catalog.feature import features
+from zuno_tui.catalog.command import Intent
+from zuno_tui.catalog.feature import DeskPart, Feature, features
 from zuno_tui.catalog.intents import (
     Acknowledge,
     Apply,
@@ -41,25 +44,19 @@ from zuno_tui.catalog.registry import registry
 from zuno_tui.desk.approvals import Approvals
 from zuno_tui.desk.approvals import EmbeddedMarket as MarketClock
 from zuno_tui.desk.card import Card
+from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.debates import Debates
 from zuno_tui.desk.details import Details
 from zuno_tui.desk.events import RangeReady, Said, ViewAsked
+from zuno_tui.desk.jobs import Progress
 from zuno_tui.desk.pages import OutboxRows, Pages, Pools, Records
 from zuno_tui.desk.portfolio import PortfolioReader
 from zuno_tui.desk.proposals import PhraseProposals
+from zuno_tui.desk.reading import PositionReader
 from zuno_tui.desk.signing import Signing
 from zuno_tui.desk.watching import Watching
 from zuno_tui.present.only_read import OnlyReadError, refuse_v3, v3_named
 from zuno_tui.settings import SettingsError
-
-if TYPE_CHECKING:
-    from chain.rpc.records import Block
-    from chain.wallet.secrets import Passphrase
-    from zuno_tui.catalog.command import Intent
-    from zuno_tui.catalog.feature import DeskPart, Feature
-    from zuno_tui.desk.context import DeskContext
-    from zuno_tui.desk.jobs import Progress
-    from zuno_tui.desk.reading import PositionReader
 
 _PATIENCE = 180.0
 

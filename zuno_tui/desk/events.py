@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from zuno_tui.present.outage import OutageView
+
 if TYPE_CHECKING:
     from zuno_tui.catalog.intents import ChooseRange
-    from zuno_tui.present.outage import OutageView
     from zuno_tui.present.portfolio import PortfolioView
     from zuno_tui.present.position import DetailView
     from zuno_tui.present.range_form import RangeForm

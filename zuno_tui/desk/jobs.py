@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,10 +16,8 @@ from zuno_tui.desk.events import Event, Said
 from zuno_tui.present.failures import foreseen, unforeseen
 from zuno_tui.present.views import JobView
 
-if TYPE_CHECKING:
-    Work = Callable[["Progress"], Awaitable[None]]
-
-    Progress = Callable[[str], None]
+Progress = Callable[[str], None]
+Work = Callable[[Progress], Awaitable[None]]
 
 
 _LOG = logging.getLogger("zuno.desk")

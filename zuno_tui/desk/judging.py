@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
+from agents.scorecard.scoring import DecidedPlan
 from agents.scorecard.track_record import track_record
 from chain.rpc.errors import RpcError
 from zuno_tui.desk.card import Card, plan_view
+from zuno_tui.desk.context import DeskContext
+from zuno_tui.present.argued_plan import ArguedPlan
 from zuno_tui.present.plan_card import plan_pools
-
-if TYPE_CHECKING:
-    from agents.scorecard.scoring import DecidedPlan
-    from zuno_tui.desk.context import DeskContext
-    from zuno_tui.present.argued_plan import ArguedPlan
-    from zuno_tui.present.views import PlanView
+from zuno_tui.present.views import PlanView
 
 JUDGING = "scorecard"
 _PATIENCE = 600.0

@@ -6,20 +6,25 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec.structs import replace
 
 from agents.lp.payloads import summarise
 from agents.scorecard.pool_days import RankKey
-from chain.base.home import write_atomically
+from chain.base.home import Home, write_atomically
 from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import Dispatch
 from chain.execution.outbox.resume import ResumeChoice, StepSituation
 from chain.survey.discovery import SurveyedPool, SurveyPlan, survey_pools
 from zuno_tui.app.outbox import resolve_half_done
 from zuno_tui.app.pools import PoolWords, pool_words, ranked_pools, read_surveyed
 from zuno_tui.app.replay import record_path, replayed
+from zuno_tui.app.session import Session
+from zuno_tui.catalog.command import Intent
+from zuno_tui.catalog.intents import Replay
 from zuno_tui.desk.cleaning import clean_line
+from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.debates import turn_view
 from zuno_tui.desk.events import (
     DebateChanged,
@@ -32,20 +37,12 @@ from zuno_tui.desk.events import (
 )
 from zuno_tui.gate.approvals import read_approval
 from zuno_tui.gate.results import UnsettledStep, look_at_outbox, remember_heard, stands
+from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.views import DebateView, DispatchView, PoolRow, RecordRow
 
-if TYPE_CHECKING:
-    from chain.base.home import Home
-    from chain.execution.outbox.records import Dispatch
-    from zuno_tui.app.session import Session
-    from zuno_tui.catalog.command import Intent
-    from zuno_tui.catalog.intents import Replay
-    from zuno_tui.desk.context import DeskContext
-    from zuno_tui.present.answer import CommandAnswer
+Answering = Callable[[Session, Intent], Awaitable[CommandAnswer]]
 
-    Answering = Callable[[Session, Intent], Awaitable[CommandAnswer]]
-
-    Action = Literal["resume", "cancel", "speed-up", "resolve"]
+Action = Literal["resume", "cancel", "speed-up", "resolve"]
 
 
 _CHAIN_PATIENCE = 180.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
@@ -18,7 +18,10 @@ from chain.positions.reference import position_label
 from chain.prices.price import WorthUnit
 from zuno_tui.app.earned import PositionEarnings, WalletEarnings, known_sum, read_whole_earnings
 from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.catalog.intents import ShowPortfolio
+from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import PortfolioChanged
+from zuno_tui.desk.jobs import Progress
 from zuno_tui.present.glance import DayGain, WorthSample
 from zuno_tui.present.past_day import MILLION, HourGain
 from zuno_tui.present.portfolio import (
@@ -31,12 +34,6 @@ from zuno_tui.present.portfolio import (
 )
 from zuno_tui.present.position import gain_tone
 from zuno_tui.present.words import UNKNOWN, fee_text, money, short_gain
-
-if TYPE_CHECKING:
-    from zuno_tui.catalog.intents import ShowPortfolio
-    from zuno_tui.desk.context import DeskContext
-    from zuno_tui.desk.jobs import Progress
-
 
 _NAMESPACE = "desk-worth"
 _MOST = 7 * 24

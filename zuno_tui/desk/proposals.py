@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from chain.positions.reference import is_v3
+from zuno_tui.catalog.intents import SayPhrase
+from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import (
     AlertsChanged,
     Event,
@@ -17,12 +19,10 @@ from zuno_tui.desk.events import (
     RecordsReady,
     StatusChanged,
 )
+from zuno_tui.present.views import PlanView
 from zuno_tui.prompt.context import PhraseContext, held_positions
 
 if TYPE_CHECKING:
-    from zuno_tui.catalog.intents import SayPhrase
-    from zuno_tui.desk.context import DeskContext
-    from zuno_tui.present.views import PlanView
     from zuno_tui.settings.debates import DebateSettings
 
 

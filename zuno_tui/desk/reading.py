@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
@@ -13,10 +12,13 @@ from msgspec.structs import replace
 from chain.base.quantity import Unknown
 from chain.base.store import Store, StoreError, read_as
 from chain.base.units import HOUR
+from chain.contracts.networks import Address, Network
 from chain.history.hours import hour_of
+from chain.positions.memory import SearchProgress
 from chain.positions.overview import Overview, read_overview
 from chain.rpc.errors import StaleHead
 from zuno_tui.catalog.feature import position_notes
+from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import OutageChanged, PositionsChanged, Said
 from zuno_tui.desk.jobs import fault_words, sentences_of
 from zuno_tui.desk.portfolio import ClosedHours, WorthHistory
@@ -26,11 +28,6 @@ from zuno_tui.present.position import Won, positions_view, won_by_position
 from zuno_tui.present.search_words import search_words
 from zuno_tui.present.views import ChartView, PositionsView
 from zuno_tui.settings.monitor import monitor_settings
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.positions.memory import SearchProgress
-    from zuno_tui.desk.context import DeskContext
 
 _NAMESPACE = "desk-positions"
 _KEPT_ROWS = 1_000

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
 from chain.contracts.addresses import checksummed
+from chain.contracts.networks import Address, Network
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import STOPPED, SUCCEEDED, PlanStep
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
+from chain.wallet.secrets import Passphrase
+from chain.wallet.signer import Signer
 from zuno_tui.app.apply import step_words
 from zuno_tui.catalog.feature import what_outlives
+from zuno_tui.catalog.intents import Apply
+from zuno_tui.catalog.intents import OpenOutbox as AskedOutbox
 from zuno_tui.desk.approval_views import replacement_view, signing_key, waiting_view
+from zuno_tui.desk.card import Card
+from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, Said
 from zuno_tui.desk.jobs import fault_words
 from zuno_tui.gate.apply import apply, unused_approval, waiting_of
@@ -35,17 +42,7 @@ from zuno_tui.present.result_card import (
 )
 from zuno_tui.present.views import ApprovalView, ResultView, StepProgress, StepView
 
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.wallet.secrets import Passphrase
-    from chain.wallet.signer import Signer
-    from zuno_tui.catalog.intents import Apply
-    from zuno_tui.catalog.intents import OpenOutbox as AskedOutbox
-    from zuno_tui.desk.card import Card
-    from zuno_tui.desk.context import DeskContext
-
-    Act = Callable[[Passphrase | None], Awaitable[None]]
-    from chain.contracts.networks import Network
+Act = Callable[[Passphrase | None], Awaitable[None]]
 
 RESUME = "resume"
 

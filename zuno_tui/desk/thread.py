@@ -6,17 +6,17 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from chain.wallet.secrets import Passphrase
+from zuno_tui.catalog.command import Intent
+from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.events import Event, HelpAsked, QuitAsked, Said
 
 if TYPE_CHECKING:
-    from chain.wallet.secrets import Passphrase
-    from zuno_tui.catalog.command import Intent
-    from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.desk import Desk
 
-    Errand = Callable[[Desk], Awaitable[None]]
+Errand: TypeAlias = "Callable[[Desk], Awaitable[None]]"
 
 
 class DeskLink(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -32,14 +32,12 @@ from zuno_tui.app.health import undelivered
 from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
 from zuno_tui.catalog.intents import ALL_ALERTS, Acknowledge
 from zuno_tui.catalog.intents import MuteAlert as AskedMute
+from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 from zuno_tui.desk.jobs import fault_words
 from zuno_tui.present.views import AlertRow, AlertsView
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import Flags
-
-if TYPE_CHECKING:
-    from zuno_tui.desk.context import DeskContext
 
 
 def alert_row(alert: Alert, network: Network, wallet: Address) -> AlertRow:

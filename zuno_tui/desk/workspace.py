@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from chain.contracts.addresses import shortened
+from chain.contracts.networks import Address
+from chain.positions.overview import Overview
+from chain.rpc.errors import RpcError
 from chain.wallet.address_book import read_book
-from zuno_tui.desk.context import DeskContext, StatusBoard
+from zuno_tui.app.session import Session
+from zuno_tui.desk.context import DeskContext, DeskOpening, StatusBoard, Tell
 from zuno_tui.desk.events import Said
 from zuno_tui.desk.jobs import Jobs
 from zuno_tui.desk.reading import EMBEDDED, LIVE, PositionReader
@@ -19,11 +23,6 @@ from zuno_tui.present.views import StatusView
 from zuno_tui.present.words import subscription_words
 
 if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.positions.overview import Overview
-    from chain.rpc.errors import RpcError
-    from zuno_tui.app.session import Session
-    from zuno_tui.desk.context import DeskOpening, Tell
     from zuno_tui.desk.dispatcher import Dispatcher
 
 _HEAD_START = 2.0

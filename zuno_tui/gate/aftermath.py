@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.quantity import Known
+from chain.contracts.networks import Address
 from chain.execution.outbox.receipts import NotIncludedError, read_realised
 from chain.execution.outbox.records import SUCCEEDED, Dispatch
 from chain.positions.batch_reader import read_positions
+from chain.positions.overview import Sources
 from chain.read.block_reader import OneBlock
 from chain.rpc.errors import RpcError
+from chain.rpc.records import BlockRef
 from chain.tokens import Token, read_tokens
 from chain.tokens.reading import balance_call, balance_of
 from chain.tokens.token import amount_text
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.positions.overview import Sources
-    from chain.rpc.records import BlockRef
-    from zuno_tui.gate.approvals import Approval
+from zuno_tui.gate.approvals import Approval
 
 
 class PositionNow(Struct, frozen=True):

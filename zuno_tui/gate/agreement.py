@@ -9,13 +9,14 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.store import Store
+from chain.contracts.networks import Network
 from chain.execution.outbox.delivery import Route
 from chain.execution.outbox.lookup import (
     EMBEDDED,
@@ -23,9 +24,11 @@ from chain.execution.outbox.lookup import (
     Evidence,
     NamedReader,
 )
+from chain.positions.overview import Sources
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import NoEndpoint, RpcError
+from chain.rpc.records import Block
 from zuno_tui.gate.basis import (
     WHOLE_TRIAL,
     Basis,
@@ -37,13 +40,8 @@ from zuno_tui.gate.basis import (
 )
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
+from zuno_tui.settings import Settings
 from zuno_tui.settings.plain_http import THIS_MACHINE
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
-    from chain.positions.overview import Sources
-    from chain.rpc.records import Block
-    from zuno_tui.settings import Settings
 
 
 def evidence_of(network: Network, connections: Connections) -> Evidence:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.contracts.networks import Address, Network
+from chain.execution.build.facts import TokenAllowances
 from chain.execution.chain_facts import read_allowances
+from chain.positions.overview import Sources
 from chain.read.block_reader import OneBlock
 from chain.tokens import listed_tokens
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.execution.build.facts import TokenAllowances
-    from chain.positions.overview import Sources
 
 
 class GivenAllowance(Struct, frozen=True):

@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.errors import ZunoError
+from chain.base.store import Store
+from chain.contracts.networks import Address, Network
 from chain.execution.decode.batches import single_calls
 from chain.execution.decode.words import describe, names_on
 from chain.execution.outbox.journal import OutboxError
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import Dispatch, PlanStep
 from chain.execution.outbox.sender import Sender, TransactionSigner
 from chain.execution.simulate import simulate
+from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+from chain.positions.overview import Sources
 from chain.rpc.errors import RpcRefused
-from zuno_tui.gate.agreement import evidence_of
+from chain.tokens import Token
+from zuno_tui.gate.agreement import Connections, evidence_of
 from zuno_tui.gate.approval_tag import refuse_untagged
 from zuno_tui.gate.approvals import (
     Approval,
@@ -26,14 +33,6 @@ from zuno_tui.gate.approvals import (
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
-    from chain.base.store import Store
-    from chain.contracts.networks import Address, Network
-    from chain.execution.outbox.outbox import Outbox
-    from chain.execution.outbox.records import Dispatch, PlanStep
-    from chain.execution.transaction import SignedTransaction, UnsignedTransaction
-    from chain.positions.overview import Sources
-    from chain.tokens import Token
-    from zuno_tui.gate.agreement import Connections
     from zuno_tui.gate.judgment import SigningJudgment
 
 

@@ -16,14 +16,11 @@ import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.base.store import Store
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-
-if TYPE_CHECKING:
-    from chain.base.store import Store
 
 _TAGS = "approval-tags"
 _FILE = "approval.key"

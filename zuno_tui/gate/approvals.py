@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import asdict, fields, replace
 
+from chain.base.store import Store
 from chain.base.strict_json import canonical, digest
 from chain.base.units import DAY
-from chain.contracts.networks import Address  # noqa: TC001
+from chain.contracts.networks import Address
 from chain.execution.decode.decoder import DecodingError, decode
+from chain.execution.decode.records import DecodedStep
 from chain.execution.decode.words import field_table
 from chain.execution.exit_tax import kept_back
 from chain.execution.outbox.journal import OutboxError
+from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Anchor, Dispatch, PlannedDispatch, PlannedStep
 from chain.execution.policy.policy import VERSION
-from zuno_tui.gate.actions.target import TargetKind  # noqa: TC001
-from zuno_tui.gate.drift import DriftLimits, WalletState  # noqa: TC001
+from chain.execution.simulate import Simulation
+from zuno_tui.gate.actions.target import TargetKind
+from zuno_tui.gate.drift import DriftLimits, WalletState
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
-    from chain.base.store import Store
-    from chain.execution.decode.records import DecodedStep
-    from chain.execution.outbox.outbox import Outbox
-    from chain.execution.simulate import Simulation
     from zuno_tui.gate.prepare import Prepared
 
 _SCHEMA = "zuno/approval/3"

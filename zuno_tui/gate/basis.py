@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from chain.base.store import Store
 from chain.contracts.addresses import shortened
 from chain.contracts.hooks import touches_swaps
 from chain.contracts.networks import NATIVE, Address
+from chain.contracts.pool_key import PoolKey
+from chain.execution.build.facts import ChainFacts, PositionFacts
 from chain.execution.build.requests import QuotedSwap
 from chain.execution.chain_facts import read_chain_facts
 from chain.execution.simulate import Simulation, simulate_whole
+from chain.execution.transaction import UnsignedTransaction
 from chain.pools.depth import quote_at_most, quotes_across, read_depths
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.overview import Sources, tokens_at
 from chain.read.block_reader import OneBlock, read_slots
+from chain.rpc.reader import Reader
+from chain.rpc.records import Block
+from chain.tokens import Token
 from zuno_tui.gate.actions.target import ActionTarget, TargetKind, read_subject
 from zuno_tui.gate.contract_code import CodeHashes, read_code_hashes
 from zuno_tui.gate.drift import WalletState, read_circumstances
-
-if TYPE_CHECKING:
-    from chain.base.store import Store
-    from chain.contracts.pool_key import PoolKey
-    from chain.execution.build.facts import ChainFacts, PositionFacts
-    from chain.execution.transaction import UnsignedTransaction
-    from chain.rpc.reader import Reader
-    from chain.rpc.records import Block
-    from chain.tokens import Token
 
 
 class SwapInput(Struct, frozen=True):

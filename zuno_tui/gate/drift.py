@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -12,20 +12,17 @@ from chain.contracts.abi import encode_call
 from chain.contracts.addresses import keccak, shortened
 from chain.contracts.delegation import delegate_in
 from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, NO_HOOK
-from chain.contracts.networks import Address  # noqa: TC001
+from chain.contracts.networks import Address
+from chain.execution.exit_tax import ExitTax
 from chain.execution.outbox.rules import APPROVAL_SECONDS
 from chain.execution.policy.context import DEAREST_POOL_FEE
+from chain.positions.overview import Sources
 from chain.rpc import requests
-from chain.rpc.client import AHEAD_SECONDS
+from chain.rpc.client import AHEAD_SECONDS, RpcClient
 from chain.rpc.errors import Reverted
+from chain.rpc.records import Block, BlockRef
+from zuno_tui.gate.actions.target import ActionTarget
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-
-if TYPE_CHECKING:
-    from chain.execution.exit_tax import ExitTax
-    from chain.positions.overview import Sources
-    from chain.rpc.client import RpcClient
-    from chain.rpc.records import Block, BlockRef
-    from zuno_tui.gate.actions.target import ActionTarget
 
 
 async def read_circumstances(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chain.contracts.networks import Address
 from chain.execution.build.facts import BuildError
 from chain.execution.build.requests import ReRangeRequest, SeveralRequest, swap_in
 from chain.execution.decode.batches import single_calls
@@ -16,22 +16,18 @@ from chain.execution.decode.words import describe, names_on
 from chain.execution.exit_tax import shortfall_words, untold_tokens
 from chain.execution.outbox.outbox import Outbox
 from chain.positions.overview import Sources, tokens_at
+from chain.tokens import Token
+from zuno_tui.gate.actions.action import Action
 from zuno_tui.gate.actions.target import subject_of
-from zuno_tui.gate.agreement import Agreement, require_agreement
+from zuno_tui.gate.agreement import Agreement, Connections, require_agreement
 from zuno_tui.gate.approval_tag import tag_approval
 from zuno_tui.gate.approvals import approval_of, dispatch_of, keep_approval, notional_of_today
 from zuno_tui.gate.basis import Basis, BasisQuestion, SwapInput
 from zuno_tui.gate.drift import network_time
+from zuno_tui.gate.limits import GateLimits
 from zuno_tui.gate.pending_elsewhere import nonces_sent, pending_elsewhere, pending_words
 from zuno_tui.gate.prepare import Prepared, prepare
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.tokens import Token
-    from zuno_tui.gate.actions.action import Action
-    from zuno_tui.gate.agreement import Connections
-    from zuno_tui.gate.limits import GateLimits
 
 
 class DryRun(Struct, frozen=True):

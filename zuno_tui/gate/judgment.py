@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -14,6 +13,7 @@ from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.execution.build.facts import PoolFacts, PositionFacts, Tolerance, position_facts
 from chain.execution.build.gas_bill import GasBill, gas_bill
+from chain.execution.build.requests import QuotedSwap
 from chain.execution.decode.batches import single_calls
 from chain.execution.decode.decoder import DecodingError, decode
 from chain.execution.decode.parties import Parties, mentions_of, parties_of
@@ -26,12 +26,17 @@ from chain.execution.decode.records import (
     Execute,
 )
 from chain.execution.exit_tax import kept_back
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import Dispatch
 from chain.execution.policy.context import PolicyContext, key_of
 from chain.execution.policy.policy import PolicyRefused, check
 from chain.execution.policy.shapes import plain_swap
+from chain.execution.transaction import UnsignedTransaction
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
+from chain.positions.overview import Sources
 from chain.read.block_reader import OneBlock, read_slots
+from chain.rpc.records import Block
 from zuno_tui.gate.actions.target import ActionTarget, read_subject, read_wallet
 from zuno_tui.gate.agreement import Agreement, Connections, refuse_silent_route, require_agreement
 from zuno_tui.gate.approvals import Approval, notional_of_today
@@ -51,19 +56,11 @@ from zuno_tui.gate.drift import (
     network_time,
     read_circumstances,
 )
+from zuno_tui.gate.limits import GateLimits
 from zuno_tui.gate.pending_elsewhere import nonces_sent, pending_elsewhere
 from zuno_tui.gate.prepare import refuse_failing
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.worth import read_worth
-
-if TYPE_CHECKING:
-    from chain.execution.build.requests import QuotedSwap
-    from chain.execution.outbox.outbox import Outbox
-    from chain.execution.outbox.records import Dispatch
-    from chain.execution.transaction import UnsignedTransaction
-    from chain.positions.overview import Sources
-    from chain.rpc.records import Block
-    from zuno_tui.gate.limits import GateLimits
 
 # Nothing of it comes from a file: which positions, pools, swaps and tokens are asked about is
 # what the bytes themselves name.

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.units import COIN, GWEI, MICRO
+from chain.contracts.networks import Address, Network
 from chain.execution.outbox.lookup import DOUBT_BLOCKS, LEAST_DOUBT_SECONDS
 from chain.execution.policy.context import PolicyLimits
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from zuno_tui.settings.schema import LimitsTable
+from zuno_tui.settings.schema import LimitsTable
 
 _VALUE_USD = 250_000
 Transactions = Literal["auto", "one", "steps"]

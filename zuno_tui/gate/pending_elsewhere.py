@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from chain.contracts.networks import Address
+from chain.execution.outbox.records import Dispatch
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.execution.outbox.records import Dispatch
-    from chain.rpc.reader import Reader
+from chain.rpc.reader import Reader
 
 _LOOKS = 3
 _BETWEEN_LOOKS = 0.5

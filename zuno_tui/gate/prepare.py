@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.quantity import Unknown
+from chain.base.store import Store
 from chain.base.units import COIN
 from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import NATIVE, Address, Network
@@ -21,14 +22,19 @@ from chain.execution.build.requests import CancelOrdersRequest, DelegateRequest,
 from chain.execution.build.sizing import Band, price_band
 from chain.execution.chain_facts import read_chain_facts
 from chain.execution.decode.decoder import decode
+from chain.execution.decode.records import DecodedStep
 from chain.execution.outbox.rules import APPROVAL_SECONDS
 from chain.execution.policy.context import PolicyContext, key_of
 from chain.execution.policy.policy import PolicyRefused, check
 from chain.execution.simulate import Simulation, simulate_whole
 from chain.positions.overview import Sources, tokens_at
 from chain.read.gas import read_gas_price
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
+from chain.rpc.records import Block
 from chain.tokens.token import amount_text
+from zuno_tui.gate.actions.action import Action
+from zuno_tui.gate.agreement import Connections, Witness
 from zuno_tui.gate.contract_code import (
     CodeHashes,
     called_contracts,
@@ -43,16 +49,8 @@ from zuno_tui.gate.drift import (
     network_time,
     read_circumstances,
 )
+from zuno_tui.gate.limits import GateLimits, Transactions
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-
-if TYPE_CHECKING:
-    from chain.base.store import Store
-    from chain.execution.decode.records import DecodedStep
-    from chain.rpc.client import RpcClient
-    from chain.rpc.records import Block
-    from zuno_tui.gate.actions.action import Action
-    from zuno_tui.gate.agreement import Connections, Witness
-    from zuno_tui.gate.limits import GateLimits, Transactions
 
 _TWO = 2
 _OF_A_BLOCK = 2

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,16 +21,14 @@ from chain.devnet.json_rpc import NodeError
 from chain.execution.outbox.delivery import Route
 from chain.execution.outbox.records import Dispatch, Inclusion, PlanStep, StepState
 from chain.positions.overview import OnePosition, Sources, read_one
+from chain.prices.price import WorthUnit
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.rpc.forwarder import Forwarder, forwarding
+from chain.rpc.records import Block
 from zuno_tui.gate.agreement import Connections
+from zuno_tui.gate.approvals import Approval
 from zuno_tui.gate.results import ApplyResult, read_result
-
-if TYPE_CHECKING:
-    from chain.prices.price import WorthUnit
-    from chain.rpc.records import Block
-    from zuno_tui.gate.approvals import Approval
 
 _BLOCK_SECONDS = 12
 

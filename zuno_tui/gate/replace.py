@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
 from chain.base.quantity import Unknown
 from chain.base.units import COIN
+from chain.contracts.networks import Address
 from chain.execution.build.facts import FactsUnknownError
 from chain.execution.build.gas_bill import GasBill
 from chain.execution.decode.parties import Parties, parties_of
+from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import REPLACEABLE, Dispatch, PlanStep
 from chain.execution.outbox.sender import (
     PLAIN_TRANSFER_GAS,
@@ -20,20 +20,16 @@ from chain.execution.outbox.sender import (
     cancellation,
     speed_up,
 )
+from chain.execution.transaction import UnsignedTransaction
+from chain.positions.overview import Sources
 from chain.read.gas import read_gas_price
 from chain.rpc import requests
 from zuno_tui.gate.agreement import Connections, evidence_of, refuse_silent_route
 from zuno_tui.gate.approvals import approval_under, refuse_tampered
 from zuno_tui.gate.drift import network_time
 from zuno_tui.gate.judgment import decoded, judge_transactions
+from zuno_tui.gate.limits import GateLimits
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.execution.outbox.outbox import Outbox
-    from chain.execution.transaction import UnsignedTransaction
-    from chain.positions.overview import Sources
-    from zuno_tui.gate.limits import GateLimits
 
 CANCEL, SPEED_UP = "cancel", "speed-up"
 _ESTIMATE_MARGIN = (3, 2)

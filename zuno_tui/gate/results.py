@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.contracts.networks import NATIVE, Address
+from chain.execution.outbox.lookup import Evidence
+from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.receipts import (
     Realised,
     all_together,
@@ -19,20 +21,15 @@ from chain.execution.outbox.receipts import (
 )
 from chain.execution.outbox.records import SUCCEEDED, Dispatch, Inclusion, PlanStep, StepState
 from chain.execution.outbox.resume import StepFinding, StepSituation, look
+from chain.positions.overview import Sources
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
+from chain.rpc.reader import Reader
 from zuno_tui.gate.aftermath import Aftermath, read_aftermath
-from zuno_tui.gate.agreement import evidence_of
+from zuno_tui.gate.agreement import Connections, evidence_of
 from zuno_tui.gate.allowances import GivenAllowance, read_given
 from zuno_tui.gate.approvals import Approval, read_approval, unread_approval
 from zuno_tui.gate.worth import read_worth
-
-if TYPE_CHECKING:
-    from chain.execution.outbox.lookup import Evidence
-    from chain.execution.outbox.outbox import Outbox
-    from chain.positions.overview import Sources
-    from chain.rpc.reader import Reader
-    from zuno_tui.gate.agreement import Connections
 
 _QUIET = frozenset((StepSituation.INCLUDED, StepSituation.FINAL))
 _NEEDS_NOTHING = frozenset(

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.contracts.networks import Address, Network
 from chain.execution.build.gas_bill import GasBill
 from chain.execution.decode.decoder import decode
+from chain.execution.decode.parties import Parties
 from chain.execution.decode.words import describe, names_on
 from chain.execution.outbox.delivery import check_signed_bytes
+from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Dispatch, PlanStep, Version, VersionKind
 from chain.execution.outbox.resume import StepFinding, StepSituation, look
 from chain.execution.outbox.sender import Sender
+from chain.positions.overview import Sources
 from chain.tokens import Token, read_tokens
 from zuno_tui.gate.agreement import Connections, evidence_of, refuse_silent_route
 from zuno_tui.gate.approvals import approval_under, refuse_tampered
 from zuno_tui.gate.judgment import judge_transactions
+from zuno_tui.gate.limits import GateLimits
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.replace import refuse_unlike_cancel
 from zuno_tui.gate.results import stands
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.execution.decode.parties import Parties
-    from chain.execution.outbox.outbox import Outbox
-    from chain.positions.overview import Sources
-    from zuno_tui.gate.limits import GateLimits
 
 _LOOK = "See where things stand: zuno outbox"
 

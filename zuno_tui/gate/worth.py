@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from chain.base.quantity import Quantity, Unknown
 from chain.base.units import MICRO
 from chain.contracts.networks import NATIVE, Address
 from chain.positions.overview import Sources, tokens_at
 from chain.prices.ladder import read_prices
-
-if TYPE_CHECKING:
-    from chain.prices.price import PriceBook
-    from chain.rpc.records import Block
-    from chain.tokens import Token
+from chain.prices.price import PriceBook
+from chain.rpc.records import Block
+from chain.tokens import Token
 
 
 class ActionWorth(NamedTuple):

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from chain.base.units import time_text
+from chain.execution.build.recipes import RecipeBounds
 from chain.execution.decode.parties import parties_of
 from chain.execution.decode.words import field_table
+from chain.math.liquidity import Amounts
 from chain.tokens.token import amount_text
+from zuno_tui.gate.actions.swap import SwapQuotes
 from zuno_tui.gate.contract_code import trust_words
+from zuno_tui.gate.dry_run import Approved, DryRun
 from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.output import Json
 from zuno_tui.present.signing import GAS_EXCEEDS, trial_lines
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import UNKNOWN
-
-if TYPE_CHECKING:
-    from chain.execution.build.recipes import RecipeBounds
-    from chain.math.liquidity import Amounts
-    from zuno_tui.gate.actions.swap import SwapQuotes
-    from zuno_tui.gate.dry_run import Approved, DryRun
-    from zuno_tui.present.output import Json
 
 
 def approval_answer(approved: Approved) -> CommandAnswer:

@@ -7,21 +7,24 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown
-from chain.bookkeeping.ledger import EntryKind, LedgerAccount
-from chain.bookkeeping.results import YEAR
+from chain.bookkeeping.ledger import EntryKind, LedgerAccount, LedgerEntry
+from chain.bookkeeping.results import YEAR, StoryResult
+from chain.bookkeeping.wallet_history import WalletHistory
 from chain.contracts.addresses import checksummed
 from chain.positions.reference import position_label, position_name
 from chain.prices.price import WorthUnit
+from chain.tokens import Token
 from chain.tokens.pair import pair_of
 from chain.tokens.token import decimal_text
 from zuno_tui.present.output import Json, OutputColumn, table
-from zuno_tui.present.portfolio import wallet_words
+from zuno_tui.present.portfolio import PortfolioEntry, wallet_words
 from zuno_tui.present.position import KeyFigure
+from zuno_tui.present.views import Tone
 from zuno_tui.present.words import (
     UNKNOWN,
     fee_text,
@@ -32,14 +35,6 @@ from zuno_tui.present.words import (
     signed_money,
     signed_percent,
 )
-
-if TYPE_CHECKING:
-    from chain.bookkeeping.ledger import LedgerEntry
-    from chain.bookkeeping.results import StoryResult
-    from chain.bookkeeping.wallet_history import WalletHistory
-    from chain.tokens import Token
-    from zuno_tui.present.portfolio import PortfolioEntry
-    from zuno_tui.present.views import Tone
 
 
 class HistoryChapter(Struct, frozen=True):

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chain.base.errors import ZunoError
+from chain.contracts.networks import Network
 from chain.positions.reference import is_v3, position_label, token_id_of
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
-    from zuno_tui.catalog.command import Command, Intent
+from zuno_tui.catalog.command import Command, Intent
 
 _PAGE = "https://app.uniswap.org/positions"
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.redaction import shortened_urls
 from chain.base.units import age_text
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
-    from zuno_tui.settings import Settings
+from chain.contracts.networks import Network
+from zuno_tui.settings import Settings
 
 _MINUTE = 60
 

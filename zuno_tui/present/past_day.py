@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,25 +13,22 @@ from msgspec.structs import replace
 from chain.base.quantity import Unknown
 from chain.base.units import DAY, HOUR
 from chain.contracts.networks import NATIVE, Address, Network
-from chain.history.hours import hour_of
+from chain.history.hours import PoolHours, hour_of
 from chain.history.volatility import PricePoint
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.by_day import liquidity_in
+from chain.positions.overview import Overview
 from chain.positions.performance import PATH_STEP, DailyResult, Performance
 from chain.positions.profit import worth
+from chain.positions.snapshot import PositionSnapshot
 from chain.prices.price import WorthUnit
 from chain.tokens import listed_token
 from chain.tokens.pair import pair_of
 from chain.tokens.token import TokenClass
 from zuno_tui.present.charts import range_chart
 from zuno_tui.present.glance import WorthSample
-
-if TYPE_CHECKING:
-    from chain.history.hours import PoolHours
-    from chain.positions.overview import Overview
-    from chain.positions.snapshot import PositionSnapshot
-    from zuno_tui.present.views import ChartView
+from zuno_tui.present.views import ChartView
 
 _STEPS_AN_HOUR = HOUR // PATH_STEP
 _ENDS = 2

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from agents.lp.advice_words import assumption_words, edge_figure, edge_words, option_letter
+from agents.lp.plan import (
+    Candidate,
+    MoveJudgment,
+    Plan,
+    PlanPoolFacts,
+    ReplayedRange,
+    RuleFinding,
+)
 from agents.numbers.advice import DECIDES_ALONE, AdviceReason
 from agents.numbers.calibrated import calibration_words
 from agents.numbers.fees import apr
 from agents.numbers.profiles import PROFILES, Tiebreak
 from agents.numbers.rules import JudgmentVerdict, PlanVerdict, Rule
 from agents.scorecard.track_record import TrackRecord, track_record
+from chain.base.store import Store
 from chain.base.units import UNKNOWN, hours, percent, times_words, usd
 from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.positions.reference import is_v3, position_label
@@ -34,19 +43,6 @@ from zuno_tui.present.words import (
     short_amount,
     short_interval,
 )
-
-if TYPE_CHECKING:
-    from agents.lp.plan import (
-        Candidate,
-        MoveJudgment,
-        Plan,
-        PlanPoolFacts,
-        ReplayedRange,
-        RuleFinding,
-    )
-    from agents.scorecard.track_record import TrackRecord
-    from chain.base.store import Store
-
 
 PLAN_TERMS = {
     "keep, close": "keep it as it is; close it and take the tokens back",

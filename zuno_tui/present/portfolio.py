@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from msgspec import Struct, field
 
-from agents.monitor.alerts.alert import alert_document
+from agents.monitor.alerts.alert import Alert, alert_document
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import HOUR
 from chain.contracts.addresses import shortened
+from chain.contracts.networks import Address, Network
+from chain.positions.wallet_worth import IdleAmount, WalletWorth
+from chain.prices.price import WorthUnit
 from zuno_tui.catalog.feature import Attachment, unknown_attachments
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.position import wallet_document
+from zuno_tui.present.views import Tone
 from zuno_tui.present.words import money, number, units
-
-if TYPE_CHECKING:
-    from agents.monitor.alerts.alert import Alert
-    from chain.contracts.networks import Address, Network
-    from chain.positions.wallet_worth import IdleAmount, WalletWorth
-    from chain.prices.price import WorthUnit
-    from zuno_tui.present.views import Tone
 
 
 class PortfolioEntry(Struct, frozen=True):

@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from agents.monitor.rules.thresholds import WatchSettings
 from agents.numbers.fees import apr
 from chain.base.quantity import Quantity, Unknown
 from chain.contracts.hooks import Danger
+from chain.contracts.networks import Address, Network
+from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
+from chain.positions.overview import Overview, Worth
 from chain.positions.performance import DailyResult, Performance, gains
 from chain.positions.reference import position_name
+from chain.positions.snapshot import PositionSnapshot
+from chain.prices.price import PriceBook, WorthUnit
+from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.charts import price_figure
+from zuno_tui.present.output import Json
 from zuno_tui.present.views import ChartView, PositionRow, PositionsView, Standing, Tone
 from zuno_tui.present.words import (
     fee_text,
@@ -28,19 +36,6 @@ from zuno_tui.present.words import (
     units,
     worth,
 )
-
-if TYPE_CHECKING:
-    from agents.monitor.rules.thresholds import WatchSettings
-    from chain.contracts.networks import Address, Network
-    from chain.math.liquidity import Amounts
-    from chain.positions.overview import Overview, Worth
-    from chain.positions.performance import Performance
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.prices.price import PriceBook, WorthUnit
-    from chain.tokens import Token
-    from chain.tokens.pair import Pair
-    from zuno_tui.present.output import Json
-    from zuno_tui.present.views import ChartView, Standing, Tone
 
 
 def price_fields(pair: Pair, sqrt_price_x96: int) -> dict[str, Json]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import exp, log
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,7 +11,7 @@ from msgspec.structs import replace
 from agents.lp.advice_words import edge_figure
 from agents.lp.evaluation import Evaluated, evaluate, hold_candidate
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
-from agents.lp.facts import CreateContext, MarketContext, path_steps
+from agents.lp.facts import MarketContext, ScoutContext, path_steps
 from agents.lp.plan import Candidate, OwnRange, ShapeChoice
 from agents.numbers.edges import TICK_LOG, TickRange, price_tick
 from agents.numbers.profiles import PROFILES
@@ -20,14 +19,11 @@ from agents.numbers.rules import judge_move
 from chain.math.liquidity import LiquidityError
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick, usable_ticks
 from chain.positions.reference import position_label
+from chain.tokens.pair import Pair
 from zuno_tui.present.charts import liquidity_points, survival_bar
 from zuno_tui.present.plan_card import FIGURES, PlanPool
 from zuno_tui.present.views import ChartView, RangeFigure, RangePreview, Tone
 from zuno_tui.present.words import dollar_gain, fee_text, short_amount
-
-if TYPE_CHECKING:
-    from chain.tokens.pair import Pair
-
 
 _CHANCES: dict[str, Callable[[Candidate], float | None]] = {
     "stays 24 h": lambda one: None if one.survival is None else one.survival.day,
@@ -52,7 +48,7 @@ _ROOT_ONE = 1 << 96
 class RangeForm(Struct, frozen=True, eq=False):
     """Nothing is read for a preview: the same reading and range give the same figures."""
 
-    context: MarketContext | CreateContext
+    context: ScoutContext
     evaluation: EvaluationContext
     pair: Pair
     held: Candidate | None
@@ -216,7 +212,7 @@ class RangeForm(Struct, frozen=True, eq=False):
 
 
 def range_form(
-    context: MarketContext | CreateContext,
+    context: ScoutContext,
     pair: Pair,
     *,
     phrase: str = "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import Struct, field
 
@@ -13,7 +13,7 @@ from chain.contracts.addresses import checksummed
 from chain.contracts.delegation import NOBODY
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
-from chain.execution.build.facts import Span
+from chain.execution.build.facts import PoolFacts, PositionFacts, Span
 from chain.execution.decode.parties import actions_of
 from chain.execution.decode.records import (
     Action,
@@ -34,20 +34,15 @@ from chain.execution.decode.records import (
     Unsubscribe,
     Withdraw,
 )
+from chain.execution.decode.words import Names
 from chain.math.price import format_amount
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
+from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
+from zuno_tui.gate.allowances import GivenAllowance
+from zuno_tui.present.output import Json
 from zuno_tui.present.views import RangeView, ReceiptLine, ReceiptView
 from zuno_tui.present.words import amount_of, fee_text, round_usd
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.execution.build.facts import PoolFacts, PositionFacts
-    from chain.execution.decode.words import Names
-    from chain.tokens import Token
-    from zuno_tui.gate.allowances import GivenAllowance
-    from zuno_tui.present.output import Json
-
 
 _LIMITLESS = 2**159
 """Beyond any supply: what wallets write who mean "everything"."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from chain.contracts.networks import Address, Network
 from chain.execution.outbox.records import SUCCEEDED
 from chain.positions.overview import OnePosition, Sources, tokens_at
+from chain.tokens import Token
 from chain.tokens.pair import pair_of
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
@@ -15,8 +17,6 @@ from zuno_tui.present.result_card import amount_lines, result_document, result_h
 from zuno_tui.present.words import signed_amount, worth
 
 if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.tokens import Token
     from zuno_tui.gate.rehearsal import Rehearsal
 
 _AS_APPROVED = "Everything came out exactly as approved. Nothing was signed or sent."

@@ -11,17 +11,16 @@ from chain.base.units import usd
 from chain.contracts.networks import Address, Network, transaction_url
 from chain.execution.outbox.rules import END_WORDS
 from chain.math.price import format_amount
+from chain.tokens import Token
 from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table
 from zuno_tui.present.receipt import allowance_document, leftover_lines
 from zuno_tui.present.views import ReceiptView, SentTransaction
 from zuno_tui.present.words import UNKNOWN, round_usd, signed_amount
 
 if TYPE_CHECKING:
-    from chain.tokens import Token
     from zuno_tui.app.session import Session
     from zuno_tui.gate.aftermath import Aftermath
     from zuno_tui.gate.results import ApplyResult
-    from zuno_tui.present.output import Json
 
 
 def aftermath_document(aftermath: Aftermath | None) -> Json:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chain.base.units import age_text
+from chain.positions.memory import SearchProgress
 from zuno_tui.present.charts import bar
 from zuno_tui.present.words import percent
-
-if TYPE_CHECKING:
-    from chain.positions.memory import SearchProgress
 
 _BAR_CELLS = 12
 _LONG_SECONDS = 60

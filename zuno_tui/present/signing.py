@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from chain.base.units import time_text
 from chain.contracts.addresses import checksummed, shortened
 from chain.contracts.delegation import DELEGATION_MANAGER, ENTRY_POINT, NOBODY
+from chain.contracts.networks import Address, Network
+from chain.execution.build.gas_bill import GasBill
+from chain.execution.decode.parties import Parties
 from chain.execution.decode.words import Names, names_on
+from chain.execution.simulate import Simulation
+from chain.tokens import Token
 from zuno_tui.present.views import UNDOING
 from zuno_tui.present.words import signed_amount
 
 if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.execution.build.gas_bill import GasBill
-    from chain.execution.decode.parties import Parties
-    from chain.execution.simulate import Simulation
-    from chain.tokens import Token
     from zuno_tui.gate.apply import WaitingApproval
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from chain.base.quantity import Quantity, Unknown
 from chain.math.price import format_amount
 from chain.prices.price import WorthUnit
-
-if TYPE_CHECKING:
-    from chain.tokens import Token
+from chain.tokens import Token
 
 UNKNOWN = "unknown"
 NOBODY = "nobody: nothing leaves the wallet"

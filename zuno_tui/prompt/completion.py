@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
 from chain.positions.reference import position_name
+from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.named_networks import network_names
-
-if TYPE_CHECKING:
-    from zuno_tui.prompt.context import PhraseContext
 
 MOST_SHOWN = 6
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.positions.reference import position_label
-
-if TYPE_CHECKING:
-    from zuno_tui.present.views import PositionRow
+from zuno_tui.present.views import PositionRow
 
 _SHOWN_NUMBER = re.compile(
     r"(?P<sign>[+-]?)<?[^0-9.]?(?P<digits>[0-9]+(?:\.[0-9]+)?)(?P<scale>[kM]?)(?: [A-Z]+)?"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from functools import cache
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -14,11 +13,7 @@ from agents.numbers.shapes import ExposureBias
 from chain.base.units import PIPS, Numeral, NumeralError, read_numeral
 from chain.contracts.networks import Address, Network, all_networks
 from chain.tokens.token import TokenClass, all_listed_symbols, listed_tokens
-from zuno_tui.prompt.pieces import SEPARATOR, PhrasePiece, PieceKind, longest, past
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
-    from zuno_tui.prompt.pieces import Words
+from zuno_tui.prompt.pieces import SEPARATOR, PhrasePiece, PieceKind, Words, longest, past
 
 
 class Part(Enum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
+from typing import Generic, Protocol, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from chain.base.redaction import NOT_KEPT, looks_secret
 from chain.base.spelling import nearest, one_slip_apart
 from chain.contracts.networks import all_networks
 from chain.positions.reference import is_v3
+from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.create_phrase import parse_create
 from zuno_tui.prompt.figures import width
 from zuno_tui.prompt.line_slots import no_such_position
@@ -27,9 +28,6 @@ from zuno_tui.prompt.pieces import LONGEST_PHRASE, listed
 from zuno_tui.prompt.remaining import Remaining
 from zuno_tui.prompt.sentences import Answer, Lines, Meaning, filling_verbs, sentence_meaning
 from zuno_tui.prompt.slots import ALIASES, called, is_look, read_sentence
-
-if TYPE_CHECKING:
-    from zuno_tui.prompt.context import PhraseContext
 
 _PROGRAM = "zuno "
 _AROUND_WORDS = ".,;!\"'`“”‘’«»()[]"

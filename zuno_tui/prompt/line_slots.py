@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from chain.positions.reference import position_label, position_name
 from zuno_tui.catalog.arguments import read_token_id
+from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.figures import edges, named_term, two_prices, width
 from zuno_tui.prompt.phrase_error import NotReadYetError, UnclearSlotError
 from zuno_tui.prompt.pieces import listed
@@ -16,10 +16,7 @@ from zuno_tui.prompt.positions import position_of, positions_meant
 from zuno_tui.prompt.slots import DOLLARS, STABLE, Amount, Sentence, called, names_symbol, symbol_of
 from zuno_tui.prompt.words import plain
 
-if TYPE_CHECKING:
-    from zuno_tui.prompt.context import PhraseContext
-
-    Filler = Callable[[str, Sentence, PhraseContext], Sequence[str]]
+Filler = Callable[[str, Sentence, PhraseContext], Sequence[str]]
 
 _EXAMPLE_CREATE = "Like: create 0.5 WETH/USDC between 2900 and 3300"
 

@@ -6,20 +6,16 @@ phrase or a model says, no line that signs, sends or changes a setting comes fro
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.bus.envelope import Role
 from agents.model.interface import Model, ModelPrompt, ModelUnavailable
 from chain.base.clean_text import clean_text
 from chain.base.redaction import looks_secret
+from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.interpret import Interpretation, Typed, TypedCommands, interpret, may_look
 from zuno_tui.prompt.phrase_error import NotReadYetError
 from zuno_tui.prompt.slots import is_look
-
-if TYPE_CHECKING:
-    from zuno_tui.prompt.context import PhraseContext
 
 PROMPT = Role("prompt")
 _LONGEST = 120

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from zuno_tui.prompt.context import PhraseContext, SpokenPosition
 from zuno_tui.prompt.phrase_error import NotReadYetError
 from zuno_tui.prompt.slots import STABLE, Sentence, names_symbol, sentence_of
 from zuno_tui.prompt.words import plain
-
-if TYPE_CHECKING:
-    from zuno_tui.prompt.context import PhraseContext, SpokenPosition
 
 _STATES: dict[str, Callable[[SpokenPosition], bool]] = {
     "out_of_range": lambda position: position.standing == "out of range",

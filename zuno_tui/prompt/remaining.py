@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
+from typing import Literal, NoReturn, TypeVar
 
 from agents.lp.advice_words import option_index, option_letter
 from chain.base.units import Numeral, NumeralError, read_numeral
 from chain.positions.reference import position_label, position_name
 from zuno_tui.catalog.arguments import read_token_id
+from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError, UnclearError
 from zuno_tui.prompt.pieces import listed
-
-if TYPE_CHECKING:
-    from zuno_tui.prompt.context import PhraseContext
 
 Found = TypeVar("Found")
 

@@ -6,19 +6,16 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.figures import is_turned, is_wrapping, named_term, two_prices, width
 from zuno_tui.prompt.line_slots import FILLERS
 from zuno_tui.prompt.phrase_error import NotReadYetError, UnclearSlotError
 from zuno_tui.prompt.positions import PositionsMeant, positions_meant
 from zuno_tui.prompt.slots import Sentence, is_look, read_sentence, sentence_of
 from zuno_tui.prompt.words import LineRow, Token, Way, fits, grammar, line_rows
-
-if TYPE_CHECKING:
-    from zuno_tui.prompt.context import PhraseContext
 
 NOTHING_DONE = "Nothing is done: what stays as it is needs no command."
 NOT_LATER = (

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from agents.numbers.profiles import RiskProfile
 from chain.contracts.networks import all_networks
 from zuno_tui.catalog.arguments import read_duration
+from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.create_parts import MEANINGS, known_symbols
 from zuno_tui.prompt.named_networks import network_called
 from zuno_tui.prompt.words import Idea, Token, find_ideas, grammar, tokens_of
-
-if TYPE_CHECKING:
-    from zuno_tui.prompt.context import PhraseContext
 
 ALIASES = {
     **dict.fromkeys(("ETH", "ETHER", "ETHEREUM"), ("ETH", "WETH")),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct, field
 
 from zuno_tui.desk.events import (
@@ -15,10 +13,8 @@ from zuno_tui.desk.events import (
     PositionsChanged,
     StatusChanged,
 )
+from zuno_tui.present.outage import OutageView
 from zuno_tui.present.views import AlertsView, DebateView, PlanView, PositionsView, StatusView
-
-if TYPE_CHECKING:
-    from zuno_tui.present.outage import OutageView
 
 
 class LastSeen(Struct):

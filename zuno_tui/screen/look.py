@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -11,9 +11,6 @@ from zuno_tui.screen.graphics.picture import PictureWay, picture_way
 from zuno_tui.settings import Settings, SettingsError
 from zuno_tui.settings.load import told
 from zuno_tui.settings.schema import ScreenTable
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 
 class Look(Struct, frozen=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -13,13 +12,9 @@ from agents.model.budget import NANO, BudgetLimits, TokenRate, known_prices
 from agents.model.settings import DEBATE_SECONDS, RoleModels
 from agents.numbers.profiles import RiskProfile
 from zuno_tui.settings.check import SettingsError, checked
-from zuno_tui.settings.load import TransportChoice, told
+from zuno_tui.settings.load import Settings, TransportChoice, told
 from zuno_tui.settings.models import ModelChoice, model_choices, role_models
 from zuno_tui.settings.schema import BudgetTable, Rounds
-
-if TYPE_CHECKING:
-    from zuno_tui.settings.load import Settings
-
 
 READING_SECONDS = 300.0
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from agents.bus.envelope import Role
 from agents.lp.debate import LP_FLOW
 from agents.model.settings import PROVIDERS, ModelLimits, ModelSettings, RoleModels
 from chain.base.redaction import SecretStruct
@@ -22,9 +22,6 @@ from zuno_tui.settings.schema import (
     RoleModelTable,
     checked_url,
 )
-
-if TYPE_CHECKING:
-    from agents.bus.envelope import Role
 
 OWN_KEY_VARIABLE = "ZUNO_MODEL_KEY"
 """The key of a server that is named by its URL."""

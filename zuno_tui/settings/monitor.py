@@ -7,19 +7,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import time
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import asdict, replace
 
 from agents.monitor.alerts.alert import Severity
+from agents.monitor.deliver.channel import Channel
 from agents.monitor.deliver.ledger import EVERYTHING, FOR_PEOPLE, Pace, QuietHours
 from agents.monitor.deliver.telegram import TELEGRAM_URL, Telegram, TelegramSettings
 from agents.monitor.deliver.webhook import Webhook, WebhookSettings
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from chain.base.units import HOUR
 from zuno_tui.settings.check import SettingsError, checked
-from zuno_tui.settings.load import VARIABLES, told
+from zuno_tui.settings.load import VARIABLES, Settings, told
 from zuno_tui.settings.plain_http import refuse_plain
 from zuno_tui.settings.schema import (
     HOURS,
@@ -31,11 +32,6 @@ from zuno_tui.settings.schema import (
     network_called,
     position_called,
 )
-
-if TYPE_CHECKING:
-    from agents.monitor.deliver.channel import Channel
-    from zuno_tui.settings.load import Settings
-
 
 T = TypeVar("T", bound=PaceTable)
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from agents.bus.envelope import FailureCause
 from agents.bus.worker import StageFailedError
@@ -28,35 +28,32 @@ from agents.lp.observe.pool_facts import (
 )
 from agents.lp.observe.pool_reading import SeenPool, observed_pool, read_pools, swap_pools
 from agents.numbers.costs import GAS_UNITS, CostedRecipe
+from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import MAX_SURVEYED_POOLS
 from chain.base.errors import Failure, ZunoError
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.store import StoreError
 from chain.contracts.abi import AbiError
 from chain.contracts.networks import NATIVE, Address, Network
+from chain.contracts.pool_key import PoolKey
+from chain.math.liquidity import Amounts
 from chain.pools.state import pool_state_slots, pool_states
-from chain.positions.batch_reader import BatchReader, read_of_both
+from chain.positions.batch_reader import AlsoWords, BatchReader, read_of_both
+from chain.positions.identity import PositionIdentity
 from chain.positions.overview import Sources, currencies, price_question, price_words, tokens_at
 from chain.positions.performance import read_accounts
 from chain.positions.profit import SinceEntry, worth
 from chain.positions.reference import is_v3, position_name, token_id_of
+from chain.positions.snapshot import PositionSnapshot
 from chain.prices.ladder import market_prices, price_book
+from chain.prices.price import PriceBook
 from chain.read.block_reader import OneBlock
 from chain.read.gas import GasCost, Weight, read_gas_cost
+from chain.read.logs import ScanProgress
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import ErrorKind, RpcError
+from chain.rpc.records import Block
 from chain.survey.discovery import SurveyedPool, SurveyPlan, survey_pools
-
-if TYPE_CHECKING:
-    from agents.numbers.profiles import RiskProfile
-    from chain.contracts.pool_key import PoolKey
-    from chain.math.liquidity import Amounts
-    from chain.positions.batch_reader import AlsoWords
-    from chain.positions.identity import PositionIdentity
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.prices.price import PriceBook
-    from chain.read.logs import ScanProgress
-    from chain.rpc.client import RpcClient
-    from chain.rpc.records import Block
 
 
 class ObservationError(StageFailedError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -14,19 +13,17 @@ from agents.numbers.rounding import significant
 from agents.numbers.shapes import MAX_CENTER_OFFSET_TICKS, MAX_WIDTH_MULTIPLIER, MOST_BASE_SIGMAS
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import HOUR
+from chain.contracts.hooks import HookPassport
+from chain.contracts.networks import Address, Network
 from chain.contracts.v3_pool import is_v3_pool
+from chain.history.events import FeeTerms
 from chain.history.hours import NOTHING_BEFORE, HourRow, PoolHours, PoolMoment, hour_of, paid_fees
 from chain.history.volatility import WEEK
+from chain.math.fees import ProtocolFee
 from chain.pools.depth import Depth
 from chain.prices.ladder import MARKETS
+from chain.prices.price import PriceBook
 from chain.tokens import Token, TokenClass, listed_token
-
-if TYPE_CHECKING:
-    from chain.contracts.hooks import HookPassport
-    from chain.contracts.networks import Address, Network
-    from chain.history.events import FeeTerms
-    from chain.math.fees import ProtocolFee
-    from chain.prices.price import PriceBook
 
 COIN_DECIMALS = 18
 """Of every network's own coin: a wei is defined so."""

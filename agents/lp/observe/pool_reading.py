@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -29,11 +29,14 @@ from agents.numbers.survival import SigmaEstimate, estimate_sigma
 from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import DAY as DAY_SECONDS
 from chain.base.units import HOUR
-from chain.contracts.hooks import NO_HOOK, hook_passport
+from chain.contracts.hooks import NO_HOOK, HookPassport, hook_passport
+from chain.contracts.networks import Address, Network
+from chain.contracts.pool_key import PoolId, PoolKey
 from chain.contracts.v3_pool import is_v3_pool
 from chain.history.events import SwapFees, fee_terms, fees
 from chain.history.fee_rate import daily_rates, hour_sums, last_day_rate
 from chain.history.hour_reader import HourMemory, read_given_hours
+from chain.history.hours import PoolHours
 from chain.history.volatility import (
     DAY,
     MONTH,
@@ -49,23 +52,16 @@ from chain.history.volatility import (
     volatility,
 )
 from chain.pools.depth import Depth, read_depths
-from chain.pools.state import plain_pools
+from chain.pools.state import PoolState, plain_pools
+from chain.positions.overview import Sources
 from chain.positions.snapshot import STORAGE, V3_POOL
+from chain.prices.coingecko import CoinGecko
 from chain.prices.pair_series import market_closes
+from chain.prices.price import PriceBook
 from chain.read.block_reader import OneBlock
-
-if TYPE_CHECKING:
-    from chain.contracts.hooks import HookPassport
-    from chain.contracts.networks import Address, Network
-    from chain.contracts.pool_key import PoolId, PoolKey
-    from chain.history.hours import PoolHours
-    from chain.pools.state import PoolState
-    from chain.positions.overview import Sources
-    from chain.prices.coingecko import CoinGecko
-    from chain.prices.price import PriceBook
-    from chain.read.logs import ScanProgress
-    from chain.rpc.records import Block
-    from chain.tokens import Token
+from chain.read.logs import ScanProgress
+from chain.rpc.records import Block
+from chain.tokens import Token
 
 # All figures of one pair come from one source, the market's series or the pool's swaps: a day by
 # the one against a week by the other would compare two ways of measuring.

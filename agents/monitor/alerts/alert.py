@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chain.base.clean_text import clean_text
+from chain.contracts.networks import Address
 from chain.positions.reference import position_name
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
 
 Number: TypeAlias = int | float | str | None
 """A figure of an alert: money and ticks as integers, large amounts as text, None for unknown."""

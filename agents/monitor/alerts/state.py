@@ -6,15 +6,13 @@ import sqlite3
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 from msgspec import Struct
 
 from chain.base.sqlite import open_database, transaction
 from chain.base.store import Store, StoreError
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
+from chain.contracts.networks import Address
 
 
 class UnreadableError(Exception):

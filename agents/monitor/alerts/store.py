@@ -7,9 +7,10 @@ import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from agents.monitor.alerts import store_tables as tables
+from agents.monitor.alerts.alert import Alert, AlertEvent, AlertMute
 from agents.monitor.alerts.state import PriceAlert, read_price_alerts
 from agents.monitor.alerts.store_page import (
     AlertDocumentError,
@@ -25,11 +26,8 @@ from agents.monitor.alerts.store_page import (
 )
 from agents.monitor.alerts.store_tables import abandon, open_tables, renew_view
 from chain.base.errors import ZunoError
+from chain.base.home import Home
 from chain.base.sqlite import is_damage, transaction
-
-if TYPE_CHECKING:
-    from agents.monitor.alerts.alert import Alert, AlertEvent, AlertMute
-    from chain.base.home import Home
 
 EVENTS_AT_ONCE = 1_000
 

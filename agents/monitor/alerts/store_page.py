@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct, field
 
@@ -25,10 +25,8 @@ from agents.monitor.alerts.alert import (
     alert_document,
     clean_line,
 )
+from chain.contracts.networks import Address
 from chain.positions.reference import read_position_number
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
 
 
 class AlertDocumentError(ValueError):

@@ -7,10 +7,11 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
+from agents.monitor.alerts.alert import AlertEvent
 from agents.monitor.deliver.channel import (
     DELIVERY_LIMITS,
     ChannelRefused,
@@ -29,9 +30,6 @@ from chain.base.http import HttpAnswer, HttpClient, HttpError, HttpLimits
 from chain.base.redaction import Redactor, SecretStruct
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.base.units import DAY, MEGABYTE
-
-if TYPE_CHECKING:
-    from agents.monitor.alerts.alert import AlertEvent
 
 _OK = 200
 _CONFLICT = 409

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct, ValidationError, convert, to_builtins
 from msgspec.structs import replace
 
+from agents.monitor.rules.thresholds import Thresholds
 from chain.base.units import DAY
-from chain.contracts.networks import Address, Network  # noqa: TC001
+from chain.contracts.networks import Address, Network
 from chain.pools.depth import Depth, read_depths
+from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock
-
-if TYPE_CHECKING:
-    from agents.monitor.rules.thresholds import Thresholds
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.rpc.client import RpcClient
-    from chain.rpc.records import Block
+from chain.rpc.client import RpcClient
+from chain.rpc.records import Block
 
 
 # An excursion begins with the block at whose end the pool's tick is outside the range. It ends

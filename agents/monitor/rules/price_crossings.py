@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from agents.monitor.alerts.alert import (
     Alert,
@@ -16,12 +15,10 @@ from agents.monitor.alerts.alert import (
     Raised,
     Severity,
 )
-
-if TYPE_CHECKING:
-    from agents.monitor.alerts.state import PriceAlert
-    from agents.monitor.alerts.store_page import WatchPlace
-    from chain.contracts.networks import Address, Network
-    from chain.rpc.records import Block
+from agents.monitor.alerts.state import PriceAlert
+from agents.monitor.alerts.store_page import WatchPlace
+from chain.contracts.networks import Address, Network
+from chain.rpc.records import Block
 
 COOLDOWN_SECONDS = 900
 """A price that trembles around a level is told of once in so long."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,20 +11,18 @@ from msgspec.structs import replace
 from agents.monitor.alerts.alert import AlertKind, Finding, Severity
 from agents.monitor.rules import worth_risks
 from agents.monitor.rules.baseline import Baseline, RangeState, protocol_fee_of
+from agents.monitor.rules.thresholds import Thresholds
 from agents.numbers.edges import TickRange, edges_of, price_tick
 from agents.numbers.regime import daily_ticks
 from agents.numbers.survival import HOURS_PER_DAY, survival
 from chain.base.units import PIPS, hours, percent
 from chain.contracts.addresses import shortened
+from chain.contracts.networks import Address, Network
+from chain.history.volatility import Volatility
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.reference import is_v3, position_label, position_name
-
-if TYPE_CHECKING:
-    from agents.monitor.rules.thresholds import Thresholds
-    from chain.contracts.networks import Address, Network
-    from chain.history.volatility import Volatility
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.tokens.pair import Pair
+from chain.positions.snapshot import PositionSnapshot
+from chain.tokens.pair import Pair
 
 _CALMER_EDGE = 1.5
 """A standing alert needs this much more distance from the edge before it is over."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
+from chain.contracts.networks import Network
 
 DEFAULT_INTERVAL_SECONDS = 60.0
 LEAST_INTERVAL_SECONDS = 5.0

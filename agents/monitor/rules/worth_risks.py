@@ -11,16 +11,16 @@ from agents.monitor.rules.thresholds import Thresholds, still_fresh
 from chain.base.quantity import Unknown
 from chain.base.units import HOUR, percent, usd
 from chain.positions.change_reader import ChangeMemory, ChangeReader
+from chain.positions.circumstances import LiquidityChange
+from chain.positions.memory import PositionMemory
+from chain.positions.overview import Sources
 from chain.positions.profit import SinceEntry, since_entry, worth
 from chain.positions.reference import position_label
+from chain.positions.snapshot import PositionSnapshot
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
     from agents.monitor.rules.risks import Situation
-    from chain.positions.circumstances import LiquidityChange
-    from chain.positions.memory import PositionMemory
-    from chain.positions.overview import Sources
-    from chain.positions.snapshot import PositionSnapshot
 
 KEPT_SECONDS: float = HOUR
 """What went in is read again this often, though nothing seems to have changed."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
@@ -18,6 +18,7 @@ from agents.bus.envelope import Role
 from agents.memory.memory import IndexUnavailableError, TradeMemory
 from agents.model.interface import Model, ModelPrompt, ModelUnavailable
 from agents.model.reply_text import StructuredReply
+from agents.trade.facts import ContextSection
 from agents.trade.findings import Sentence
 from agents.trade.observe.sections import section, unavailable
 from agents.trade.routing import ROUTES, RouteName
@@ -25,9 +26,6 @@ from agents.trade.terms import SectionName, SectionStatus
 from chain.base.clean_text import clean_text
 from chain.base.http import HttpClient, HttpError, HttpLimits
 from chain.prices.market_http import MarketError
-
-if TYPE_CHECKING:
-    from agents.trade.facts import ContextSection
 
 _TITLE = 200
 _MOST_ENTRIES = 200

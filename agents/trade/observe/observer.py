@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from agents.trade.expert_rules import price_and_flow
 from agents.trade.facts import (
@@ -29,6 +29,7 @@ from agents.trade.terms import SectionName, TradeMode
 from chain.base.clean_text import clean_text
 from chain.exchange.public.binance import INTERVAL_SECONDS, BinancePublic
 from chain.exchange.public.book import imbalance, slippage_bips, spread_bips
+from chain.exchange.public.book_stream import BookStream, LiveBook
 from chain.exchange.public.market import (
     Candle,
     FundingPayment,
@@ -40,9 +41,6 @@ from chain.exchange.public.market import (
     cumulative_delta,
 )
 from chain.prices.market_http import MarketError
-
-if TYPE_CHECKING:
-    from chain.exchange.public.book_stream import BookStream, LiveBook
 
 T = TypeVar("T")
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from agents.trade.facts import ContextSection
 from agents.trade.indicators import z_score
 from agents.trade.terms import SectionName, SectionStatus
 from chain.exchange.public import deribit, fear_greed, fred, okx, surroundings
-
-if TYPE_CHECKING:
-    from chain.exchange.public.deribit import DeribitPublic
-    from chain.exchange.public.fear_greed import FearGreedIndex
-    from chain.exchange.public.fred import DayValue, Fred
-    from chain.exchange.public.market import VenueReading
-    from chain.exchange.public.okx import OkxPublic
-    from chain.exchange.public.surroundings import DemoSurroundings
+from chain.exchange.public.deribit import DeribitPublic
+from chain.exchange.public.fear_greed import FearGreedIndex
+from chain.exchange.public.fred import DayValue, Fred
+from chain.exchange.public.market import VenueReading
+from chain.exchange.public.okx import OkxPublic
+from chain.exchange.public.surroundings import DemoSurroundings
 
 OLDEST_SECONDS = {
     SectionName.FUNDING: 300,

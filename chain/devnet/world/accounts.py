@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.home import write_atomically
 from chain.base.recursion_limit import kept_recursion_limit
 from chain.contracts.addresses import address_of, keccak
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
+from chain.contracts.networks import Address
 
 
 class Account(Struct, frozen=True):

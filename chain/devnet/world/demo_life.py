@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -43,8 +43,7 @@ from chain.devnet.world.providing import (
 from chain.devnet.world.writing import BlockDraft, UnsignedCall
 from chain.math.ticks import nearest_usable_tick
 
-if TYPE_CHECKING:
-    Event = tuple[int, Callable[[BlockDraft], None]]
+Event = tuple[int, Callable[[BlockDraft], None]]
 
 _EDGE_WIDTH = 700
 

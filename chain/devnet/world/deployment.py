@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from msgspec import Struct
 
@@ -21,6 +21,7 @@ from chain.contracts.delegation import (
     TIMESTAMPS,
 )
 from chain.contracts.networks import NATIVE, Address, Contracts
+from chain.devnet.json_rpc import NodeClient
 from chain.devnet.npm_packages import PackageError, bundled_lock, ensure_package
 from chain.devnet.world.accounts import DEMO_WALLET, DEPLOYER, ISSUER, KEEPER, RESIDENTS
 from chain.devnet.world.hook_code import (
@@ -32,9 +33,6 @@ from chain.devnet.world.hook_code import (
     fee_steward_code,
 )
 from chain.devnet.world.writing import BlockDraft, UnsignedCall
-
-if TYPE_CHECKING:
-    from chain.devnet.json_rpc import NodeClient
 
 ContractName = Literal[
     "PoolManager",

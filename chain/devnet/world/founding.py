@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from chain.contracts.abi import encode_call
 from chain.contracts.calldata import initialize_pool
@@ -38,14 +37,12 @@ from chain.devnet.world.deployment import (
     deploy_protocol,
     deploy_tokens,
 )
+from chain.devnet.world.market import SimulatedMarket
 from chain.devnet.world.pools import ETH_USDC, POOLS, Crowd, Currency, DevnetPool
 from chain.devnet.world.price_path import OPENING, Asset, sqrt_price_at
 from chain.devnet.world.providing import approve_for_good, liquidity_worth, mint
 from chain.devnet.world.writing import BlockDraft, ChainWriter, NodeState, UnsignedCall, WorldError
 from chain.math.ticks import nearest_usable_tick, usable_ticks
-
-if TYPE_CHECKING:
-    from chain.devnet.world.market import SimulatedMarket
 
 _BLOCK_SECONDS = 12
 _MINTABLE = (USDC, USDT, WBTC)

@@ -6,14 +6,11 @@ A hook's permissions are the low 14 bits of its address, so genesis can grant an
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.contracts.abi import selector
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
+from chain.contracts.networks import Address
 
 _OPCODES = {
     "STOP": 0x00,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,16 +24,14 @@ from chain.contracts.calldata import (
     modify_liquidities,
 )
 from chain.contracts.networks import NATIVE, Address
+from chain.devnet.world.accounts import Account
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.market import point_of
+from chain.devnet.world.pools import DevnetPool
+from chain.devnet.world.price_path import Asset
 from chain.devnet.world.writing import BlockDraft, NodeState, UnsignedCall
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-
-if TYPE_CHECKING:
-    from chain.devnet.world.accounts import Account
-    from chain.devnet.world.pools import DevnetPool
-    from chain.devnet.world.price_path import Asset
 
 UNLIMITED = 2**160 - 1
 FOR_EVER = 2**48 - 1

@@ -10,17 +10,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from chain.contracts import abi
 from chain.contracts.addresses import keccak
 from chain.contracts.networks import EMBEDDED, NATIVE, Address, network_named
+from chain.devnet.json_rpc import NodeClient
 from chain.devnet.npm_packages import PackageError, bundled_lock, ensure_package
 from chain.devnet.world.accounts import DEPLOYER
 from chain.devnet.world.deployment import WETH
-
-if TYPE_CHECKING:
-    from chain.devnet.json_rpc import NodeClient
 
 V3Name = Literal["UniswapV3Factory", "NonfungiblePositionManager", "SwapRouter"]
 _NAMES: Mapping[str, V3Name] = {name: name for name in get_args(V3Name)}

@@ -8,23 +8,25 @@ so the wallet's coins and its transactions are what they were.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from chain.base.units import DAY
 from chain.contracts import abi
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.contracts.v3_pool import v3_pool_address
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, WIDE_PROVIDER, Account
-from chain.devnet.world.market import HISTORY_ENDS, MARKET_OPENS, growth_paid
+from chain.devnet.world.market import (
+    HISTORY_ENDS,
+    MARKET_OPENS,
+    MarketVisit,
+    SimulatedMarket,
+    growth_paid,
+)
 from chain.devnet.world.pools import USDC_CURRENCY, WETH_CURRENCY, Crowd, Currency, DevnetPool
 from chain.devnet.world.price_path import MILLITICKS, Asset, sqrt_price_at
 from chain.devnet.world.v3 import SWAP_ROUTER, v3_addresses
 from chain.devnet.world.writing import BlockDraft, NodeState, UnsignedCall
 from chain.math.ticks import nearest_usable_tick, usable_ticks
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.devnet.world.market import MarketVisit, SimulatedMarket
 
 DEEP = DevnetPool(
     "v3 WETH/USDC 0.05%", WETH_CURRENCY, USDC_CURRENCY, 500, 10, NATIVE,

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -26,7 +26,7 @@ from chain.devnet.defaults import BLOCK_SECONDS, CHAIN_ID
 from chain.devnet.json_rpc import NodeClient, NodeError, NodeRefusedError
 from chain.devnet.npm_packages import bundled_lock
 from chain.devnet.world.accounts import WATCH_KEY
-from chain.devnet.world.demo_life import DemoLife
+from chain.devnet.world.demo_life import DemoLife, Event
 from chain.devnet.world.deployment import (
     GENESIS_TIME,
     ContractName,
@@ -59,11 +59,8 @@ from chain.devnet.world.writing import (
     WrittenBlock,
 )
 
-if TYPE_CHECKING:
-    from chain.devnet.world.demo_life import Event
-
-    Progress = Callable[[int, int], None]
-    """How many of how many blocks there are."""
+Progress = Callable[[int, int], None]
+"""How many of how many blocks there are."""
 
 Size = Literal["week", "small"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct, field
@@ -12,12 +12,10 @@ from msgspec import Struct, field
 from chain.base.errors import ZunoError
 from chain.base.units import GWEI
 from chain.contracts.addresses import keccak
+from chain.contracts.networks import Address
 from chain.devnet.defaults import CHAIN_ID
 from chain.devnet.json_rpc import NodeClient, NodeRefusedError
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.devnet.world.accounts import Account
+from chain.devnet.world.accounts import Account
 
 GAS = 1_000_000
 """Enough for anything but a deployment; what is left comes back."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType
+from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType
 
 _DUST = 1e-9
 

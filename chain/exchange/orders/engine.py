@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.exchange.orders.closing import PlanOrders
+from chain.exchange.orders.hedge import HedgeStart
 from chain.exchange.orders.journal import JournalEntry, JournalState, TradeApproval, TradeJournal
 from chain.exchange.orders.order import (
     OrderProgress,
@@ -25,9 +25,6 @@ from chain.exchange.orders.order import (
 )
 from chain.exchange.orders.venue import OrderUnansweredError, TakesGroups, Venue
 from chain.prices.market_http import MarketError
-
-if TYPE_CHECKING:
-    from chain.exchange.orders.hedge import HedgeStart
 
 Sleep = Callable[[float], Awaitable[None]]
 _LOOK_SECONDS = 0.5

@@ -7,13 +7,12 @@ its position, and what a position leaves behind is taken over by the next one at
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from chain.exchange.orders.closing import PlanOrders
-    from chain.exchange.public.market import FundingPayment
+from chain.exchange.orders.closing import PlanOrders
+from chain.exchange.public.market import FundingPayment
 
 _DUST = 1e-9
 

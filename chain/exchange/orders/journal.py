@@ -7,11 +7,11 @@ start is asked for by its own name: the venue knows whether it has it.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -20,9 +20,6 @@ from msgspec.structs import replace
 from chain.base.sqlite import open_versioned, transaction
 from chain.exchange.orders.hedge import HedgeStart
 from chain.exchange.orders.order import OrderProgress, VenueOrder
-
-if TYPE_CHECKING:
-    import sqlite3
 
 _VERSION = 1
 """Of the tables below; a change to them needs a migration."""

@@ -6,13 +6,11 @@ import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import StrEnum
 from math import floor
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-if TYPE_CHECKING:
-    from chain.exchange.public.market import ContractRules, OrderBook
+from chain.exchange.public.market import ContractRules, OrderBook
 
 CLIENT_ID = re.compile(r"[.A-Z:/a-z0-9_-]{1,36}")
 """What venues take as an order's own name; the same name twice is the same order."""

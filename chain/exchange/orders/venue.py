@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
 from chain.base.errors import Failure, ZunoError
-
-if TYPE_CHECKING:
-    from chain.exchange.orders.order import OrderProgress, PerpetualPosition, VenueOrder
-    from chain.exchange.public.abilities import VenueAbilities
-    from chain.exchange.public.binance import BinancePublic
-    from chain.exchange.public.market import ContractRules, FundingPayment, FundingState
+from chain.exchange.orders.order import OrderProgress, PerpetualPosition, VenueOrder
+from chain.exchange.public.abilities import VenueAbilities
+from chain.exchange.public.binance import BinancePublic
+from chain.exchange.public.market import ContractRules, FundingPayment, FundingState
 
 
 class OrderUnansweredError(ZunoError):

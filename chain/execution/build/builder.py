@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from chain.contracts import calldata as actions
 from chain.contracts.delegation import NOBODY, BatchCall, execute_batch
 from chain.contracts.networks import NATIVE, Address
+from chain.contracts.signed_delegation import SignedDelegation
 from chain.execution.build import recipes
 from chain.execution.build.facts import (
     BuildError,
@@ -44,9 +45,6 @@ from chain.execution.build.requests import (
 )
 from chain.execution.build.sizing import guaranteed_by_exit, survivable, with_wallet_balance
 from chain.execution.transaction import Authorization, UnsignedTransaction
-
-if TYPE_CHECKING:
-    from chain.contracts.signed_delegation import SignedDelegation
 
 EXPIRY_SECONDS = 30 * 60
 MOST_TOGETHER = 16

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from chain.base.errors import Failure, ZunoError
+from chain.contracts.networks import Address, Network
+from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.contracts.pool_key import PoolKey
-    from chain.positions.snapshot import PositionSnapshot
-
+from chain.positions.snapshot import PositionSnapshot
 
 DEADLINE_SECONDS = 15 * 60
 

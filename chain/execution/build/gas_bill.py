@@ -9,24 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.contracts.abi import AbiError, address_bytes, decode, encode_call
+from chain.contracts.networks import Address, Network
 from chain.execution.build.builder import Built, raised_gas
 from chain.execution.build.facts import FactsUnknownError
+from chain.execution.simulate import Simulation
+from chain.execution.transaction import UnsignedTransaction
 from chain.read.gas import GAS_PRICE_ORACLE, NODE_INTERFACE, PARENT_GAS
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcError
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.execution.simulate import Simulation
-    from chain.execution.transaction import UnsignedTransaction
-    from chain.rpc.reader import Reader
-    from chain.rpc.records import BlockRef
+from chain.rpc.reader import Reader
+from chain.rpc.records import BlockRef
 
 Item: TypeAlias = "bytes | Sequence[Item]"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -11,8 +10,10 @@ from chain.contracts import abi
 from chain.contracts import calldata as actions
 from chain.contracts.delegation import DELEGATION_MANAGER, NONCES
 from chain.contracts.networks import NATIVE, Address
-from chain.contracts.signed_delegation import disable, raise_nonce
+from chain.contracts.pool_key import PoolKey
+from chain.contracts.signed_delegation import SignedDelegation, disable, raise_nonce
 from chain.execution.build.facts import BuildError, ChainFacts, PoolFacts, PositionFacts, Span
+from chain.execution.build.requests import Allowance, QuotedSwap
 from chain.execution.build.sizing import (
     Sized,
     buys_liquidity,
@@ -24,11 +25,6 @@ from chain.execution.build.sizing import (
     size_swap_entry,
 )
 from chain.math.liquidity import Amounts
-
-if TYPE_CHECKING:
-    from chain.contracts.pool_key import PoolKey
-    from chain.contracts.signed_delegation import SignedDelegation
-    from chain.execution.build.requests import Allowance, QuotedSwap
 
 NOTHING = Amounts(0, 0)
 

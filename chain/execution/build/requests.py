@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.contracts.pool_key import PoolKey
-    from chain.contracts.signed_delegation import SignedDelegation
-    from chain.execution.build.facts import PoolFacts, PositionFacts, Span
-    from chain.math.liquidity import Amounts
+from chain.contracts.networks import Address
+from chain.contracts.pool_key import PoolKey
+from chain.contracts.signed_delegation import SignedDelegation
+from chain.execution.build.facts import PoolFacts, PositionFacts, Span
+from chain.math.liquidity import Amounts
 
 
 class QuotedSwap(Struct, frozen=True):

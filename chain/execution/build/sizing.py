@@ -6,10 +6,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from math import isqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from chain.base.units import BIPS
 from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import PoolKey
 from chain.execution.build.facts import (
     Bips,
     BuildError,
@@ -22,9 +23,6 @@ from chain.execution.build.facts import (
 from chain.execution.build.requests import CreateRequest, QuotedSwap, Request, ReRangeRequest
 from chain.math.liquidity import Amounts, liquidity_for_amounts
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE
-
-if TYPE_CHECKING:
-    from chain.contracts.pool_key import PoolKey
 
 # Along a price band what a range holds is monotone, and so is the ratio of what is there to what
 # a mint takes; the extremes therefore lie at the band's ends or where a range begins or ends

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chain.base.errors import ZunoError
 from chain.contracts.addresses import keccak
+from chain.contracts.networks import Address
 from chain.execution.decode.records import (
     Action,
     Batch,
@@ -48,10 +49,7 @@ from chain.execution.decode.records import (
     Unsubscribe,
     Withdraw,
 )
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.execution.transaction import UnsignedTransaction
+from chain.execution.transaction import UnsignedTransaction
 
 
 class DecodingError(ZunoError, ValueError):

@@ -6,13 +6,12 @@ one is not repeated in the other.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.execution.transaction import UnsignedTransaction
+from chain.contracts.networks import Address
+from chain.execution.transaction import UnsignedTransaction
 
 _KEY = "(address,address,uint24,int24,address)"
 

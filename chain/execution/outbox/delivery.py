@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.errors import Failure
 from chain.contracts.addresses import keccak, recovered_address
+from chain.contracts.networks import Address
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.lookup import (
     ONE_ENDPOINT,
@@ -20,16 +20,13 @@ from chain.execution.outbox.lookup import (
     find_spender,
     find_verdict,
 )
+from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Dispatch, Doubt, EndCode, Inclusion, PlanStep, StepState
 from chain.execution.outbox.rules import check_not_over
+from chain.execution.transaction import Authorization, SignedTransaction, UnsignedTransaction
 from chain.rpc import requests
 from chain.rpc.errors import NoEndpoint, RpcError, SendRefusal, SendRefused, SendUnclear
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.execution.outbox.outbox import Outbox
-    from chain.execution.transaction import Authorization, SignedTransaction, UnsignedTransaction
-    from chain.rpc.reader import Reader
+from chain.rpc.reader import Reader
 
 _DYNAMIC_FEE, _SET_CODE, _AUTHORIZING = 2, 4, 5
 _UNSIGNED_FIELDS = 9

@@ -6,17 +6,15 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
+from chain.execution.outbox.records import Dispatch, PlanStep
 from chain.rpc import requests
 from chain.rpc.errors import Malformed, RpcError, RpcRefused, StatePruned
+from chain.rpc.reader import Reader
 from chain.rpc.records import Block, Receipt, SpentNonce, Transaction
-
-if TYPE_CHECKING:
-    from chain.execution.outbox.records import Dispatch, PlanStep
-    from chain.rpc.reader import Reader
 
 _LOOKS_AGAIN = 6
 LEAST_DOUBT_SECONDS = 10.0

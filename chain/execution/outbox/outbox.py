@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from chain.base.store import Store
 from chain.execution.outbox.journal import (
@@ -57,11 +58,7 @@ from chain.execution.outbox.same_chain import (
     highest_head,
     raise_head,
 )
-
-if TYPE_CHECKING:
-    import sqlite3
-
-    from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 
 
 class Outbox:

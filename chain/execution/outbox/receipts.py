@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -14,11 +14,9 @@ from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.rpc import requests
 from chain.rpc.errors import BlockMissing, RpcError
-
-if TYPE_CHECKING:
-    from chain.rpc.reader import Reader
-    from chain.rpc.records import Log, Receipt
-    from chain.rpc.requests import Request
+from chain.rpc.reader import Reader
+from chain.rpc.records import Log, Receipt
+from chain.rpc.requests import Request
 
 T = TypeVar("T")
 

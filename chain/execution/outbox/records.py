@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+from chain.contracts.networks import Address
+from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 
 
 class StepState(StrEnum):

@@ -8,20 +8,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.execution.outbox.delivery import Observed, observe
 from chain.execution.outbox.lookup import ONE_ENDPOINT, Evidence, NonceState
+from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Dispatch, Doubt, EndCode, PlanStep, StepState
 from chain.execution.outbox.rules import END_WORDS
 from chain.execution.outbox.same_chain import ChainState, keep_sight, sight_chain
 from chain.rpc.errors import RpcError
-
-if TYPE_CHECKING:
-    from chain.execution.outbox.outbox import Outbox
-    from chain.rpc.reader import Reader
+from chain.rpc.reader import Reader
 
 WITHIN_SECONDS = 4.0
 """A person who starts zuno knows where things stand within five seconds."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from chain.base.errors import Failure
 from chain.execution.outbox.journal import OutboxError
@@ -19,11 +19,7 @@ from chain.execution.outbox.records import (
     StepState,
     VersionKind,
 )
-
-if TYPE_CHECKING:
-    import sqlite3
-
-    from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 
 _REPLAN = "Make a new plan from where things stand: zuno recommend ID"
 

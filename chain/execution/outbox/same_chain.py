@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,18 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from chain.execution.outbox.journal import OutboxError
+from chain.execution.outbox.lookup import Evidence
 from chain.execution.outbox.records import Dispatch, EndCode
 from chain.execution.outbox.rules import PlanOverError, check_not_over
 from chain.rpc import requests
 from chain.rpc.errors import REORG_DEPTH, Malformed, NoEndpoint, RpcError
+from chain.rpc.reader import Reader
 from chain.rpc.records import Block
 
 if TYPE_CHECKING:
-    import sqlite3
-
-    from chain.execution.outbox.lookup import Evidence
     from chain.execution.outbox.outbox import Outbox
-    from chain.rpc.reader import Reader
 
 
 class Genesis(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -20,16 +20,14 @@ from chain.execution.outbox.delivery import (
 )
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.lookup import ONE_ENDPOINT, Evidence, NonceState
+from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import SUCCEEDED, Dispatch, Doubt, PlanStep, StepState
 from chain.execution.outbox.rules import check_can_replace, check_not_over, least_dearer
 from chain.execution.outbox.same_chain import Genesis, newest_of, note_seen, require_same_chain
+from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
-
-if TYPE_CHECKING:
-    from chain.execution.outbox.outbox import Outbox
-    from chain.execution.transaction import SignedTransaction, UnsignedTransaction
-    from chain.rpc.reader import Reader
+from chain.rpc.reader import Reader
 
 PLAIN_TRANSFER_GAS = 21_000
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from chain.contracts.delegation import NOBODY
+from chain.contracts.networks import Address
 from chain.execution.decode.batches import single_calls
 from chain.execution.decode.records import (
     Call,
@@ -20,11 +20,8 @@ from chain.execution.decode.records import (
     Unsubscribe,
 )
 from chain.execution.policy.bounds import code_faults
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.execution.policy.context import PolicyContext
-    from chain.execution.transaction import UnsignedTransaction
+from chain.execution.policy.context import PolicyContext
+from chain.execution.transaction import UnsignedTransaction
 
 _FEWEST, _MOST = 2, 64
 

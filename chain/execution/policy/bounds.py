@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from chain.base.units import BIPS, PIPS
 from chain.contracts.hooks import NO_HOOK, Danger, hook_passport
+from chain.contracts.networks import Address
 from chain.execution.build.facts import Span
 from chain.execution.build.sizing import Band, least_paid, most_taken, narrowed, price_band
 from chain.execution.decode.records import (
@@ -26,9 +27,6 @@ from chain.execution.decode.records import (
 from chain.execution.policy.context import PolicyContext, key_of
 from chain.execution.policy.shapes import swap_and_enter
 from chain.math.ticks import MAX_TICK
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
 
 
 class Notional(NamedTuple):

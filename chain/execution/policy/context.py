@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from chain.base.units import COIN
+from chain.contracts.networks import Address, Network
+from chain.contracts.pool_key import PoolKey
+from chain.execution.build.facts import PoolFacts, PositionFacts
+from chain.execution.build.requests import QuotedSwap
 from chain.execution.decode.records import DecodedPoolKey
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.contracts.pool_key import PoolKey
-    from chain.execution.build.facts import PoolFacts, PositionFacts
-    from chain.execution.build.requests import QuotedSwap
-
 
 DEAREST_POOL_FEE = 50_000
 """Pips: a pool that takes more of every swap is not entered."""

@@ -7,7 +7,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from chain.contracts import abi
-from chain.contracts.networks import Address  # noqa: TC001
+from chain.contracts.networks import Address
 from chain.contracts.v3_pool import v3_pool_address, v3_position_key
 from chain.math.fees import FeeGrowth
 from chain.pools.v3 import TICK_TYPES, pool_call, told_by

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.contracts import abi
+from chain.contracts.networks import Network
 from chain.history.events import LogPlace
 from chain.math.liquidity import Amounts
 from chain.positions.circumstances import NOTHING, LiquidityChange
 from chain.positions.profit import SinceEntry, since_entry, unknown_entry
 from chain.positions.reference import token_id_of
+from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import EventError, expected, settle_in_parts, sound_answers
 from chain.read.logs import NARROWABLE
 from chain.rpc import requests
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError, RpcRefused, StatePruned
 from chain.rpc.records import Block, Log, LogFilter, Receipt
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.rpc.client import RpcClient
-    from chain.rpc.values import Hash
+from chain.rpc.values import Hash
 
 INCREASED = abi.topic("IncreaseLiquidity(uint256,uint128,uint256,uint256)")
 DECREASED = abi.topic("DecreaseLiquidity(uint256,uint128,uint256,uint256)")

@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from chain.contracts.networks import Address, Network, V3Contracts
+from chain.contracts.pool_key import PoolId
 from chain.pools.v3 import decode_number
 from chain.positions import custody
 from chain.positions.custody import balance_call
 from chain.positions.reference import is_v3, token_id_of, v3_number
+from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
 from chain.positions.v3.answers import (
+    ManagerRecord,
+    V3Place,
     decode_position,
     owned_call,
     place_calls,
     position_call,
 )
 from chain.positions.v3.snapshot import v3_pool_snapshot, v3_reading, v3_snapshot
+from chain.rpc.multicall import Call, CallOutcome
+from chain.rpc.records import Block
 
 if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network, V3Contracts
-    from chain.contracts.pool_key import PoolId
     from chain.positions.memory import PositionMemory
-    from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
-    from chain.positions.v3.answers import ManagerRecord, V3Place
-    from chain.rpc.multicall import Call, CallOutcome
-    from chain.rpc.records import Block
 
 _FIRST_GUESS = 24
 """Of a wallet nobody has read: so many are asked for at once, whether they are there or not."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.contracts.hooks import NO_HOOK, hook_passport
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.contracts.v3_pool import v3_pool_key
 from chain.math.fees import FeeGrowth, fee_growth_inside, fees_owed
 from chain.math.liquidity import amounts_for_liquidity
@@ -22,15 +21,12 @@ from chain.positions.v3.answers import (
     ManagerRecord,
     PlaceCalls,
     PoolRecord,
+    V3Place,
     decode_growth_outside,
     decode_in_pool,
 )
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.positions.v3.answers import V3Place
-    from chain.rpc.multicall import Call, CallOutcome
-    from chain.rpc.records import Block
+from chain.rpc.multicall import Call, CallOutcome
+from chain.rpc.records import Block
 
 _OWED_END = 1 << 128
 """Both contracts count what they owe in 128 bits, and begin again at zero."""

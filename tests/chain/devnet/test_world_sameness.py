@@ -208,6 +208,8 @@ def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
         "chain.devnet.json_rpc",
         "chain.devnet.npm_packages",
         "chain.devnet.world",
+        "chain.execution",
+        "chain.execution.transaction",
         "chain.math",
     }
     assert set(loaded) - harmless == named

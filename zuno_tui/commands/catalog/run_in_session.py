@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from argparse import Namespace
 
 from zuno_tui.app.last_block import answer_of
 from zuno_tui.app.session import Session
+from zuno_tui.catalog.command import Command
 from zuno_tui.present.answer import print_answer
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from zuno_tui.catalog.command import Command
 
 
 def run_in_session(command: Command, parsed: Namespace) -> int:

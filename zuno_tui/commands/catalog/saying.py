@@ -8,12 +8,14 @@ import shlex
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from zuno_tui.app.session import Session, say
+from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.registry import registry
 from zuno_tui.present.exit_codes import DONE, REFUSED, USAGE
 from zuno_tui.present.failures import foreseen
@@ -24,9 +26,6 @@ from zuno_tui.prompt.phrase_error import NotReadYetError
 from zuno_tui.prompt.slots import ALIASES
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from zuno_tui.catalog.command import Intent
     from zuno_tui.present.position import Won
     from zuno_tui.settings.debates import DebateSettings
 

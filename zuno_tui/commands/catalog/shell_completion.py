@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from zuno_tui.app.session import Session
 from zuno_tui.catalog.command import Command, flat
 from zuno_tui.catalog.registry import registry
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.settings import SettingsError
-
-if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
 
 _SHARED = ("--network", "--rpc", "--address", "--unit", "--alone", "--home", "--json", "--help")
 _ASK_IDS = "zuno completion ids 2>/dev/null"

@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -14,7 +13,15 @@ from msgspec import Struct
 
 from agents.backtest.deciders import PolicyName, advisor_of
 from agents.backtest.hours import PoolBars, read_bars
-from agents.backtest.report import BacktestError, BarUnits, backtest, bars_of_hours
+from agents.backtest.report import (
+    BacktestError,
+    BacktestReport,
+    BarUnits,
+    DollarInterval,
+    PolicyReport,
+    backtest,
+    bars_of_hours,
+)
 from agents.backtest.walking import BacktestTerms
 from agents.numbers.advice import AdvisedAction
 from agents.numbers.profiles import RiskProfile
@@ -25,16 +32,13 @@ from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.survey.discovery import PoolSurvey, SurveyedPool, SurveyPlan, survey_pools
 from chain.tokens.pair import Pair, pair_of
+from zuno_tui.app.session import Session
 from zuno_tui.charts.drawing import ChartError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.words import fee_text, percent
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import debate_settings
-
-if TYPE_CHECKING:
-    from agents.backtest.report import BacktestReport, DollarInterval, PolicyReport
-    from zuno_tui.app.session import Session
 
 
 def write_backtest(report: BacktestReport, path: Path) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -18,6 +17,7 @@ from agents.calibration.calibrate import (
     Calibration,
     HorizonReliability,
     HourlyBars,
+    ReliabilityBin,
     WidthReliability,
     calibrate,
     read_hourly_bars,
@@ -27,10 +27,6 @@ from zuno_tui.charts.drawing import ChartError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.settings import SettingsError
-
-if TYPE_CHECKING:
-    from agents.calibration.calibrate import Calibration, ReliabilityBin
-
 
 ROWS = 11
 COLUMNS = 41

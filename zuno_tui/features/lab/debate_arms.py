@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, ValidationError, convert, to_builtins
 
@@ -18,10 +17,12 @@ from agents.bus.record import MemorySink, RecordWriter, running_versions
 from agents.bus.run import Listener
 from agents.bus.transport import Ambient
 from agents.lp.debate import LP_FLOW, debate_start
-from agents.lp.facts import MarketContext
+from agents.lp.facts import MarketContext, ObservedPool, ScoutContext
 from agents.lp.payloads import context_hash
 from agents.lp.propose import may_win
 from agents.lp.services import RecordedEyes, recorded_context
+from agents.model.budget import Spent
+from agents.model.interface import Model
 from agents.scorecard.arm_scores import (
     ArmScore,
     ArmsReport,
@@ -40,17 +41,23 @@ from agents.scorecard.arms import (
     JudgedSituation,
     answered,
 )
+from agents.scorecard.debate_check import CountedShare
 from agents.scorecard.judging import block_hashes
 from agents.scorecard.scoring import judged_hours
+from agents.scorecard.weeks import WeekInterval
 from chain.base.home import FOLDER_MODE, append_line, write_atomically
 from chain.base.redaction import Redactor
+from chain.base.store import Store
 from chain.base.strict_json import canonical, digest, loads
 from chain.base.units import UNKNOWN, percent, usd
 from chain.history.events import FeeTerms
 from chain.history.hour_reader import HourMemory, read_hours
+from chain.history.hours import HourRow
 from chain.math.fees import unpack_protocol_fee
+from chain.positions.overview import Sources
 from zuno_tui.app.debate_setup import debate_limits, live_model
 from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.session import Session
 from zuno_tui.features.lab.debate_check import (
     DebateCheckOptions,
     SkippedRecord,
@@ -63,18 +70,7 @@ from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.settings import SettingsError
-
-if TYPE_CHECKING:
-    from agents.lp.facts import CreateContext, ObservedPool
-    from agents.model.budget import Spent
-    from agents.model.interface import Model
-    from agents.scorecard.debate_check import CountedShare
-    from agents.scorecard.weeks import WeekInterval
-    from chain.base.store import Store
-    from chain.history.hours import HourRow
-    from chain.positions.overview import Sources
-    from zuno_tui.app.session import Session
-    from zuno_tui.settings.debates import DebateSettings
+from zuno_tui.settings.debates import DebateSettings
 
 _VERSION = 1
 _COLUMNS = (
@@ -307,7 +303,7 @@ async def _situations(
 async def _left_out(
     sources: Sources,
     usable: UsableRecord,
-    context: MarketContext | CreateContext,
+    context: ScoutContext,
     now: int,
     days: int,
 ) -> str:
@@ -326,7 +322,7 @@ async def _left_out(
     )
 
 
-def _observed(context: MarketContext | CreateContext) -> Sequence[ObservedPool]:
+def _observed(context: ScoutContext) -> Sequence[ObservedPool]:
     return (context.observed,) if isinstance(context, MarketContext) else context.surveyed_pools
 
 

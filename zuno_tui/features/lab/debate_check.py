@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,8 +18,10 @@ from agents.bus.run import Listener
 from agents.bus.transport import Ambient
 from agents.lp.debate import LP_FLOW, debate_start, hold_debate
 from agents.lp.payloads import summarise
+from agents.lp.plan import Plan
 from agents.lp.services import RecordedEyes, recorded_context
-from agents.model.budget import NANO
+from agents.model.budget import NANO, DebateBudget
+from agents.model.interface import Model
 from agents.model.speaking import SILENCE
 from agents.scorecard.debate_check import (
     CheckedSituation,
@@ -31,24 +33,18 @@ from agents.scorecard.debate_check import (
 )
 from chain.base.errors import error_kind
 from chain.base.redaction import Redactor
+from chain.base.store import Store
 from chain.base.units import UNKNOWN, percent
 from zuno_tui.app.debate_setup import debate_limits, live_model, with_keys
 from zuno_tui.app.model import chosen_settings
 from zuno_tui.app.replay import record_path
+from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.plan_card import plan_pools, range_words
 from zuno_tui.settings import SettingsError
-
-if TYPE_CHECKING:
-    from agents.bus.replay import Record
-    from agents.lp.plan import Plan
-    from agents.model.budget import DebateBudget
-    from agents.model.interface import Model
-    from chain.base.store import Store
-    from zuno_tui.app.session import Session
-    from zuno_tui.settings.debates import DebateSettings
+from zuno_tui.settings.debates import DebateSettings
 
 
 async def argue_again(

@@ -16,7 +16,7 @@ from agents.scorecard.judging import (
     judge_due,
     past_plans,
 )
-from agents.scorecard.pool_days import PoolDayStore
+from agents.scorecard.pool_days import PoolDay, PoolDayStore
 from agents.scorecard.pool_rankings import (
     FEWEST_RANKINGS,
     NEXT_DAYS,
@@ -27,26 +27,25 @@ from agents.scorecard.score import (
     AdviceScore,
     BeatCount,
     DebateScore,
+    HorizonScore,
     ScoreStore,
     ScoreSummary,
     StayScore,
     summarise,
 )
 from chain.base.units import UNKNOWN, percent, time_text, usd
+from chain.contracts.pool_key import PoolId
 from chain.rpc.errors import RpcError
 from zuno_tui.app.plans import applied_plans
 from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import features
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, NETWORK
 from zuno_tui.present.output import Json, OutputColumn, table
 
 if TYPE_CHECKING:
-    from agents.scorecard.pool_days import PoolDay
-    from agents.scorecard.score import HorizonScore
-    from chain.contracts.pool_key import PoolId
     from chain.positions.overview import Sources
-    from zuno_tui.app.session import Session
 
 
 _MOST_PLANS = 12

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,6 @@ from zuno_tui.features.mcp.tools import (
 from zuno_tui.present.exit_codes import DONE, USAGE
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     import mcp.types as wire
     from mcp.server import Server
 

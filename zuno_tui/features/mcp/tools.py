@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from zuno_tui.present.output import Json
+from zuno_tui.present.output import Json
 
 
 class ToolArgument(NamedTuple):

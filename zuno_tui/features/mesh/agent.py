@@ -7,28 +7,32 @@ import os
 import signal
 import sys
 import time
+from argparse import Namespace
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
-from agents.bus.envelope import CLI, Envelope, Role
+from agents.bus.envelope import CLI, Envelope, FlowTerms, Role
 from agents.bus.host import AgentHost
 from agents.bus.record import running_versions
 from agents.bus.transport import Ambient
 from agents.bus.worker import StageFailedError
 from agents.lp.debate import LP_FLOW
+from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
 from agents.lp.observe import ChainObserver
 from agents.lp.services import DebateServices, Eyes
+from agents.mesh.endpoint import MeshEndpoint
 from agents.mesh.joining import joined
 from agents.mesh.peers import Member, MeshFileError, Peer
 from agents.mesh.transport import AgentTransport
 from agents.model.budget import Budget
 from agents.model.connection import ModelConnections
+from agents.model.interface import Model
 from agents.monitor.heartbeat import Supervisor
+from agents.numbers.profiles import RiskProfile
 from chain.base.errors import error_kind
 from chain.base.home import Home
 from chain.base.locks import locked_if_free
@@ -40,17 +44,6 @@ from chain.rpc.client import RpcClient
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 from zuno_tui.settings.debates import DebateSettings, debate_settings
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from agents.bus.envelope import FlowTerms
-    from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
-    from agents.mesh.endpoint import MeshEndpoint
-    from agents.model.interface import Model
-    from agents.numbers.profiles import RiskProfile
-    from zuno_tui.settings import Settings
-    from zuno_tui.settings.debates import DebateSettings
 
 
 @asynccontextmanager

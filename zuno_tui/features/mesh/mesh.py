@@ -8,9 +8,9 @@ import shutil
 import signal
 import socket
 import sys
+from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agents.bus.envelope import CLI
@@ -18,6 +18,7 @@ from agents.bus.record import running_versions
 from agents.bus.replay import version_words
 from agents.lp.debate import LP_FLOW
 from agents.lp.payloads import CRITIC
+from agents.mesh.endpoint import MeshEndpoint, PeerSight
 from agents.mesh.joining import joined
 from agents.mesh.layout import DESK, NODE_FILE, MeshPlan, checked_hosts, lay_out, planned_members
 from agents.mesh.peers import (
@@ -25,6 +26,7 @@ from agents.mesh.peers import (
     Engine,
     Member,
     MeshFileError,
+    Peer,
     PeerBook,
     read_book,
     read_member,
@@ -33,19 +35,11 @@ from agents.mesh.supervising import Program, bare_environment, supervise
 from chain.base.home import Home, write_atomically
 from chain.base.locks import locked_if_free
 from zuno_tui.app.demo_place import EMBEDDED_NETWORK, running_demo
-from zuno_tui.app.session import say
+from zuno_tui.app.session import Session, say
 from zuno_tui.features.mesh.remote_agents import DESK_LOCK, mesh_folder
 from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from agents.mesh.endpoint import MeshEndpoint, PeerSight
-    from agents.mesh.peers import Member, Peer
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.output import Json
-
+from zuno_tui.present.output import Json
 
 _AGENT = """\
 # The {name} of a mesh. On one machine, or on a machine of its own:

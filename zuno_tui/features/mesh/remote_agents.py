@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from chain.base.home import Home
 from zuno_tui.app.agents_elsewhere import AgentPlaces, Gathering, SecondCritic
+from zuno_tui.app.session import Session
 
 if TYPE_CHECKING:
     from agents.bus.run import RemoteAgents
     from agents.mesh.endpoint import MeshEndpoint
     from agents.mesh.peers import Peer
-    from chain.base.home import Home
-    from zuno_tui.app.session import Session
 
 
 MESH_FOLDER = "mesh"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from argparse import Namespace
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agents.bus.plan_store import DamagedPlanError
 from chain.contracts.addresses import recovered_address
 from chain.execution.build.requests import CancelOrdersRequest
+from chain.positions.overview import Sources
 from chain.rpc.errors import RpcError
 from chain.standing_orders.book import StandingOrders, StandingOrdersError, order_file, read_order
 from chain.standing_orders.call import OrderRefusedError, read_call
@@ -18,9 +21,12 @@ from chain.wallet.watch_key import watch_key
 from zuno_tui.app.confirming import require_typed
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
+from zuno_tui.catalog.feature import RunAgain
+from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderNumber
 from zuno_tui.features.orders.keeper import OrderWork
 from zuno_tui.features.orders.page import draft_lines, headline, order_document, order_lines
 from zuno_tui.features.orders.signing import (
+    OrderDraft,
     keep_order,
     keep_signed,
     order_form,
@@ -28,7 +34,7 @@ from zuno_tui.features.orders.signing import (
     waiting_order,
 )
 from zuno_tui.features.orders.terms import CLOSE_USAGE, COLLECT_USAGE
-from zuno_tui.features.orders.what_if import what_if
+from zuno_tui.features.orders.what_if import WhatIf, what_if
 from zuno_tui.gate.actions.action import Action
 from zuno_tui.gate.actions.target import read_wallet
 from zuno_tui.gate.apply import WORD
@@ -36,19 +42,11 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.exit_codes import DONE
+from zuno_tui.present.output import Json
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from pathlib import Path
-
     from agents.bus.replay import Record
-    from chain.positions.overview import Sources
-    from zuno_tui.catalog.feature import RunAgain
-    from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderNumber
-    from zuno_tui.features.orders.signing import OrderDraft
-    from zuno_tui.features.orders.what_if import WhatIf
-    from zuno_tui.present.output import Json
 
 
 _SIGNATURE_BYTES = 65

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
+from chain.wallet.secrets import Passphrase
+from zuno_tui.catalog.command import Intent
+from zuno_tui.catalog.intents import Apply, Approve
+from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import ConfirmationEnded, Said
 from zuno_tui.desk.jobs import fault_words
 from zuno_tui.features.orders.events import OrderApprovalView, OrderConfirmationAsked
 from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderForm
 from zuno_tui.features.orders.page import draft_rows, headline
 from zuno_tui.features.orders.signing import (
+    OrderDraft,
     keep_signed,
     order_form,
     propose_order,
@@ -22,12 +27,7 @@ from zuno_tui.gate.apply import WORD
 from zuno_tui.gate.refusal import GateRefusedError
 
 if TYPE_CHECKING:
-    from chain.wallet.secrets import Passphrase
-    from zuno_tui.catalog.command import Intent
-    from zuno_tui.catalog.intents import Apply, Approve
     from zuno_tui.desk.approvals import EmbeddedMarket
-    from zuno_tui.desk.context import DeskContext
-    from zuno_tui.features.orders.signing import OrderDraft
 
 _PATIENCE = 60.0
 _JOB = "confirm"

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from chain.standing_orders.order import OutOfRange
-from zuno_tui.features.orders.sight import LEAST_BLOCKS
-
-if TYPE_CHECKING:
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.standing_orders.call import OrderCall
-    from chain.standing_orders.order import StandingOrder, StandingProgress
-    from zuno_tui.features.orders.sight import OrderSight
+from chain.positions.snapshot import PositionSnapshot
+from chain.standing_orders.call import OrderCall
+from chain.standing_orders.order import OutOfRange, StandingOrder, StandingProgress
+from zuno_tui.features.orders.sight import LEAST_BLOCKS, OrderSight
 
 
 class SeenClock(NamedTuple):

@@ -22,17 +22,20 @@ from chain.base.quantity import Unknown
 from chain.contracts.abi import encode_call
 from chain.contracts.addresses import checksummed
 from chain.contracts.delegation import DELEGATION_MANAGER
-from chain.contracts.networks import NATIVE, all_networks
+from chain.contracts.networks import NATIVE, Address, Network, all_networks
 from chain.contracts.signed_delegation import redeem
 from chain.execution.transaction import UnsignedTransaction
 from chain.math.price import format_amount
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.overview import Sources, tokens_at
+from chain.positions.snapshot import PositionSnapshot
 from chain.prices.ladder import market_prices, read_prices
 from chain.read.block_reader import OneBlock, read_slots
 from chain.read.gas import read_gas_price
 from chain.rpc import requests
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
+from chain.rpc.records import Receipt
 from chain.standing_orders.book import KeptOrder, StandingOrders
 from chain.standing_orders.call import OrderCall, OrderRefusedError, call_of, read_call, token_in
 from chain.standing_orders.order import (
@@ -52,16 +55,12 @@ from zuno_tui.app.session import Session
 from zuno_tui.app.watch_key import ORDER_GAS
 from zuno_tui.features.orders.judgment import Seen, has_held, held, reasons_against, why_over
 from zuno_tui.features.orders.sight import LEAST_BLOCKS, OrderSight, read_sight
+from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.settings import load_settings
 
 if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.rpc.client import RpcClient
-    from chain.rpc.records import Receipt
     from zuno_tui.app.watchlist import SettingsSource
-    from zuno_tui.gate.agreement import Connections
 
 ENOUGH = 2
 """Endpoints that must tell the same, where that many are set."""

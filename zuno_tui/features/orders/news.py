@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from agents.monitor.alerts.alert import AlertKind, Finding, Severity
 from agents.monitor.poll import FeatureNews
+from chain.base.home import Home
 from chain.base.units import DAY
-from chain.standing_orders.book import StandingOrders
+from chain.contracts.networks import Network
+from chain.standing_orders.book import KeptOrder, StandingOrders
 from chain.standing_orders.call import OrderCall, OrderRefusedError, read_call
 from chain.standing_orders.order import StandingState
 from zuno_tui.features.orders.page import headline
-
-if TYPE_CHECKING:
-    from chain.base.home import Home
-    from chain.contracts.networks import Network
-    from chain.standing_orders.book import KeptOrder
 
 
 def order_news(home: Home, network: Network, now: float) -> tuple[FeatureNews, ...]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from chain.base.units import DAY, HOUR, time_text
 from chain.contracts.addresses import checksummed, shortened
+from chain.contracts.networks import Network
+from chain.standing_orders.book import KeptOrder
 from chain.standing_orders.call import OrderCall, OrderKind, OrderRefusedError, read_call
 from chain.standing_orders.order import (
     FeesOver,
@@ -18,14 +20,12 @@ from chain.standing_orders.order import (
     StandingProgress,
     StandingState,
 )
+from zuno_tui.present.output import Json
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import amount_of
 
 if TYPE_CHECKING:
-    from chain.contracts.networks import Network
-    from chain.standing_orders.book import KeptOrder
     from zuno_tui.features.orders.signing import OrderDraft
-    from zuno_tui.present.output import Json
 
 
 def length_text(seconds: int) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input
 
+from zuno_tui.desk.events import Event
+from zuno_tui.desk.thread import DeskLink
 from zuno_tui.features.orders.events import (
     OrderApprovalView,
     OrderConfirmationAsked,
@@ -26,10 +29,6 @@ from zuno_tui.screen.screens.typed_confirm import TypedConfirmScreen
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
-
-    from zuno_tui.desk.events import Event
-    from zuno_tui.desk.thread import DeskLink
 
 
 _FRAME = 6

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
 from chain.base.store import Store
 from chain.contracts.delegation import DELEGATION_MANAGER, LIMITED_CALLS, NONCES, delegate_in
 from chain.contracts.hooks import NO_HOOK
-from chain.contracts.signed_delegation import ask_count, ask_disabled, ask_nonce
+from chain.contracts.networks import Address, Network
+from chain.contracts.signed_delegation import SignedDelegation, ask_count, ask_disabled, ask_nonce
 from chain.positions.batch_reader import read_positions
 from chain.positions.memory import PositionMemory
-from chain.positions.snapshot import RangeStatus
+from chain.positions.snapshot import PositionSnapshot, RangeStatus
 from chain.rpc import requests
+from chain.rpc.client import RpcClient
+from chain.rpc.records import Block
 from zuno_tui.gate.drift import read_hook_code
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.contracts.signed_delegation import SignedDelegation
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.rpc.client import RpcClient
-    from chain.rpc.records import Block
-
 
 LEAST_BLOCKS = 3
 """Blocks a condition must have held for, and a transaction must lie deep."""

@@ -6,7 +6,6 @@ import secrets
 import time
 from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, ValidationError, convert, to_builtins
 from msgspec.structs import replace
@@ -22,10 +21,12 @@ from chain.contracts.delegation import (
     delegate_in,
 )
 from chain.contracts.hooks import hook_passport
-from chain.contracts.signed_delegation import ask_nonce
+from chain.contracts.networks import Address, Network
+from chain.contracts.signed_delegation import SignedDelegation, ask_nonce
 from chain.execution.outbox.rules import APPROVAL_SECONDS
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.overview import tokens_at
+from chain.positions.overview import Sources, tokens_at
+from chain.positions.snapshot import PositionSnapshot
 from chain.rpc import requests
 from chain.standing_orders.book import StandingOrders
 from chain.standing_orders.call import OrderCall, OrderKind, least_amounts, propose, read_call
@@ -39,26 +40,20 @@ from chain.standing_orders.order import (
     delegation_text,
     price_condition,
 )
+from chain.tokens import Token
 from chain.tokens.pair import pair_of
 from chain.wallet.watch_key import watch_key
+from zuno_tui.app.session import Session
 from zuno_tui.features.orders.events import OrderFormReady
 from zuno_tui.features.orders.intents import OrderClose, OrderCollect
 from zuno_tui.features.orders.sight import OrderSight, hook_code, read_sight
 from zuno_tui.features.orders.terms import LEAST_HOLD, OrderTerms, OrderWordsError, read_terms
 from zuno_tui.gate.actions.action import owned_position
+from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.approval_tag import ApprovalTags
 from zuno_tui.gate.contract_code import read_code_hashes
 from zuno_tui.gate.drift import network_time
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.contracts.signed_delegation import SignedDelegation
-    from chain.positions.overview import Sources
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.tokens import Token
-    from zuno_tui.app.session import Session
-    from zuno_tui.gate.agreement import Connections
 
 FLOW = "orders"
 _ENFORCED_BY = (DELEGATION_MANAGER, EXACT_EXECUTION, LIMITED_CALLS, TIMESTAMPS, NONCES)

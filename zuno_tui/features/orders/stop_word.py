@@ -12,9 +12,12 @@ from agents.monitor.deliver.telegram import (
     LOOK_SECONDS,
     BotConnection,
     ChatBot,
+    ChatQuestion,
     ChatReply,
     KeptOffset,
+    TelegramSettings,
 )
+from chain.base.home import Home
 from chain.base.locks import locked_if_free
 from chain.base.units import DAY
 from chain.standing_orders.book import StandingOrders
@@ -22,8 +25,6 @@ from zuno_tui.settings import SettingsError, load_settings
 from zuno_tui.settings.monitor import channel_settings
 
 if TYPE_CHECKING:
-    from agents.monitor.deliver.telegram import ChatQuestion, TelegramSettings
-    from chain.base.home import Home
     from zuno_tui.app.watchlist import SettingsSource
 
 _WORDS = re.compile(r"/?orders?(@\w+)?\s+stop\s*[.!]*", re.IGNORECASE)

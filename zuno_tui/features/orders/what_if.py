@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -15,21 +14,17 @@ from chain.base.units import DAY, HOUR, time_text
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.pools.state import pool_state_slots, pool_states
-from chain.positions.overview import tokens_at
+from chain.positions.overview import Sources, tokens_at
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc.errors import RpcError
+from chain.rpc.records import Block
 from chain.standing_orders.book import KeptOrder, StandingOrders
-from chain.standing_orders.order import StandingState
+from chain.standing_orders.order import ClosedRange, StandingState
 from chain.tokens.pair import Pair, pair_of
 from chain.tokens.token import amount_text
+from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import Attachment
-
-if TYPE_CHECKING:
-    from chain.positions.overview import Sources
-    from chain.rpc.records import Block
-    from chain.standing_orders.order import ClosedRange
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.output import Json
+from zuno_tui.present.output import Json
 
 _MOST_DAYS = 30
 _SCORED = "orders"

@@ -8,9 +8,9 @@ import re
 import signal
 import time
 import unicodedata
+from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -25,15 +25,18 @@ from agents.monitor.deliver.telegram import (
     LOOK_SECONDS,
     BotConnection,
     ChatBot,
+    ChatQuestion,
     ChatReply,
     ChatStep,
     KeptOffset,
+    TelegramSettings,
 )
 from agents.trade.routing import ROUTES, RouteName
 from chain.base.clean_text import clean_text, quoted
 from chain.base.locks import locked_if_free
 from chain.base.redaction import looks_secret
 from zuno_tui.app.session import Session, say
+from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.feature import obeyed_word
 from zuno_tui.catalog.intents import ExplainPlan, Inspect, ListPools, Show, ShowPlan, ShowPortfolio
 from zuno_tui.catalog.registry import registry
@@ -58,13 +61,6 @@ from zuno_tui.prompt.interpret import FilledLine, understand
 from zuno_tui.prompt.phrase_error import Misunderstood
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.monitor import channel_settings
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from agents.monitor.deliver.telegram import ChatQuestion, TelegramSettings
-    from zuno_tui.catalog.command import Intent
-
 
 CHAT = Role(RouteName.CHAT.value)
 _MOST_WORDS, _MOST_FACTS = 400, 8

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chain.contracts.networks import NATIVE, Network
+from chain.tokens import Token
 from chain.tokens.token import TokenClass, listed_token
-
-if TYPE_CHECKING:
-    from chain.tokens import Token
 
 _WRAPPED = {"WBTC": "BTC", "CBBTC": "BTC", "TBTC": "BTC", "STETH": "ETH"}
 """Coins that are worth one of another, by what venues call that one."""

@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from agents.bus.envelope import Payload
 from agents.trade.payloads import TradePlanReady
+from agents.trade.plan import TradePlan
 from agents.trade.terms import DeskLimits, TradeMode
+from chain.exchange.orders.engine import OrderNotice
+from chain.exchange.orders.order import OrderProgress
+from chain.wallet.secrets import Passphrase
 from zuno_tui.app.market import MarketClockError
+from zuno_tui.catalog.command import Intent
+from zuno_tui.catalog.intents import Apply, Approve
+from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.debates import DebateHearing
 from zuno_tui.desk.events import ConfirmationEnded, Said
 from zuno_tui.desk.jobs import fault_words
@@ -41,15 +49,7 @@ from zuno_tui.features.trade.unhedging import unhedged
 from zuno_tui.present.views import DebateView
 
 if TYPE_CHECKING:
-    from agents.bus.envelope import Payload
-    from agents.trade.plan import TradePlan
-    from chain.exchange.orders.engine import OrderNotice
-    from chain.exchange.orders.order import OrderProgress
-    from chain.wallet.secrets import Passphrase
-    from zuno_tui.catalog.command import Intent
-    from zuno_tui.catalog.intents import Apply, Approve
     from zuno_tui.desk.approvals import EmbeddedMarket
-    from zuno_tui.desk.context import DeskContext
 
 RUN, SENDING = "trade", "send"
 _PATIENCE = 900.0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from chain.exchange.public.surroundings import SOURCE as SIMULATED
 from zuno_tui.present.charts import Line, StyledText, bar
 from zuno_tui.present.output import cell_width
+from zuno_tui.present.views import Tone
 
 if TYPE_CHECKING:
     from zuno_tui.features.trade.run_view import (
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
         TradeVerdict,
         VerdictKind,
     )
-    from zuno_tui.present.views import Tone
 
 _LAMPS: dict[LampState, StyledText] = {
     "waiting": StyledText("·", "dim"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -19,6 +18,7 @@ from agents.trade.facts import (
     WaitingOrder,
 )
 from agents.trade.leverage_guard import guard
+from agents.trade.plan import HedgePlan, TradePlan
 from agents.trade.risk_rules import RiskFacts, Sizing, judge_risk
 from agents.trade.terms import DeskLimits, TradeDecision
 from chain.base.locks import locked
@@ -30,19 +30,16 @@ from chain.exchange.orders.journal import (
     ApprovalUsedError,
     JournalState,
     TradeApproval,
+    TradeJournal,
 )
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType, VenueOrder
+from chain.exchange.orders.venue import Venue, VenueAccount, VenueFees
+from chain.exchange.public.abilities import VenueAbilities
+from chain.exchange.public.binance import BinancePublic
 from zuno_tui.features.trade.hedges import hedging_coins, read_hedges
 from zuno_tui.features.trade.order_rules import order_fault
+from zuno_tui.gate.approval_tag import ApprovalTags
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-
-if TYPE_CHECKING:
-    from agents.trade.plan import HedgePlan, TradePlan
-    from chain.exchange.orders.journal import TradeJournal
-    from chain.exchange.orders.venue import Venue, VenueAccount, VenueFees
-    from chain.exchange.public.abilities import VenueAbilities
-    from chain.exchange.public.binance import BinancePublic
-    from zuno_tui.gate.approval_tag import ApprovalTags
 
 
 class Trading(Struct, frozen=True):

@@ -6,19 +6,15 @@ from collections.abc import Iterator, Sequence
 from math import exp
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
 
-from agents.calibration.calibrate import read_hourly_bars
+from agents.calibration.calibrate import HourlyBars, read_hourly_bars
 from agents.trade.hedge_replay import LOOK_HOURS, replay_hedge
 from agents.trade.opinions import RangeExposure
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.terminal import OutputColumn, table
 from zuno_tui.present.words import dollar_gain
-
-if TYPE_CHECKING:
-    from agents.calibration.calibrate import HourlyBars
 
 _WEEK = 7 * 24
 _WORTH = 10_000.0

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from agents.trade.facts import HedgeFacts
 from agents.trade.opinions import RangeExposure
+from chain.contracts.networks import Address, Network
+from chain.exchange.public.binance import BinancePublic
 from chain.exchange.public.market import NoContractError, contract_symbol
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import OnePosition, Sources, read_one
+from chain.positions.snapshot import PositionSnapshot
+from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.inspect import MissingPositionError
+from zuno_tui.app.session import Session
 from zuno_tui.features.trade.coins import coin_of, is_dollar, is_rated
 from zuno_tui.gate.refusal import GateRefusedError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from chain.contracts.networks import Address, Network
-    from chain.exchange.public.binance import BinancePublic
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.tokens import Token
-    from zuno_tui.app.session import Session
 
 
 def hedge_legs(

@@ -11,7 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import iso_time
+from chain.base.home import Home
 from chain.base.quantity import Unknown
+from chain.contracts.networks import Address, Network
 from chain.exchange.orders.closing import PlanOrders
 from chain.exchange.orders.engine import current_orders
 from chain.exchange.orders.hedge import (
@@ -22,30 +24,27 @@ from chain.exchange.orders.hedge import (
     position_hedges,
 )
 from chain.exchange.orders.journal import TradeJournal
+from chain.exchange.orders.order import OrderProgress, PerpetualPosition
+from chain.exchange.orders.venue import Venue, VenueAccount
 from chain.exchange.public.market import contract_symbol
 from chain.positions.batch_reader import BatchReader
 from chain.positions.change_reader import ChangeMemory, ChangeReader
+from chain.positions.circumstances import LiquidityChange
+from chain.positions.overview import Overview, Sources
+from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock
+from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
+from zuno_tui.app.session import Session
 from zuno_tui.features.trade.coins import coin_of, is_dollar, is_rated
+from zuno_tui.features.trade.intents import HedgedSubject
+from zuno_tui.features.trade.venue import OpenVenue
+from zuno_tui.present.output import Json
 from zuno_tui.present.words import dollar_gain
 
 if TYPE_CHECKING:
     from agents.trade.facts import HedgeFacts
-    from chain.base.home import Home
-    from chain.contracts.networks import Address, Network
-    from chain.exchange.orders.hedge import PositionHedge
-    from chain.exchange.orders.order import OrderProgress, PerpetualPosition
-    from chain.exchange.orders.venue import Venue, VenueAccount
-    from chain.positions.circumstances import LiquidityChange
-    from chain.positions.overview import Overview, Sources
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.tokens import Token
-    from zuno_tui.app.session import Session
     from zuno_tui.features.trade.gate import Trading
-    from zuno_tui.features.trade.intents import HedgedSubject
-    from zuno_tui.features.trade.venue import OpenVenue
-    from zuno_tui.present.output import Json
 
 
 _DUST = 1e-9

@@ -5,23 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanDocument
 from agents.memory.lesson_writing import kind_records, worded
 from agents.memory.memory import EndedTrade, ExitKind, PostMortem, TradeMemory, TradeSetup, written
+from agents.model.interface import Model
 from agents.trade.data_set import DataSet, DataSetRow, EndedRow, OrderRow, SentRow, run_row
 from agents.trade.facts import DeskRecord, Lesson, SetupRecord
+from agents.trade.plan import TradePlan
 from chain.exchange.orders.closing import TradeClosing, closings
 from chain.exchange.orders.engine import current_orders
 from chain.exchange.orders.order import OrderProgress, OrderType
+from zuno_tui.app.session import Session
+from zuno_tui.features.trade.gate import Trading
 from zuno_tui.features.trade.plans import stored_trade
-
-if TYPE_CHECKING:
-    from agents.model.interface import Model
-    from agents.trade.plan import TradePlan
-    from zuno_tui.app.session import Session
-    from zuno_tui.features.trade.gate import Trading
 
 
 def keep_run(session: Session, plan: TradePlan, document: PlanDocument) -> None:

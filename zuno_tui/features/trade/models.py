@@ -15,8 +15,10 @@ from msgspec.structs import replace
 
 from agents.bus.envelope import Role
 from agents.bus.run import Listener
+from agents.bus.transport import BusLimits
 from agents.memory.lesson_writing import FEEDBACK, POST_MORTEM
 from agents.model.budget import Budget
+from agents.model.interface import Model
 from agents.model.settings import ModelSettings, RoleModels
 from agents.trade.observe.news import EXTRACTION
 from agents.trade.payloads import GEOMETRY
@@ -30,16 +32,14 @@ from agents.trade.routing import (
 )
 from chain.base.redaction import SecretStruct
 from zuno_tui.app.debate_setup import debate_limits, with_keys
+from zuno_tui.app.session import Session
 from zuno_tui.settings.debates import debate_settings, rules_only
+from zuno_tui.settings.load import Settings
 from zuno_tui.settings.models import ModelChoice, role_choice
 from zuno_tui.settings.schema import RoleModelTable
 
 if TYPE_CHECKING:
-    from agents.bus.transport import BusLimits
-    from agents.model.interface import Model
-    from zuno_tui.app.session import Session
     from zuno_tui.features.trade.chart import PngArtist
-    from zuno_tui.settings.load import Settings
 
 
 _OWN_ROLES = (RouteName.FEEDBACK, RouteName.POST_MORTEM, RouteName.EXTRACTION, RouteName.CHAT)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from agents.trade.facts import AccountFacts
+from agents.trade.plan import PlannedOrder, TradePlan
 from agents.trade.terms import TradeDecision
 from chain.exchange.public.market import contract_symbol
-
-if TYPE_CHECKING:
-    from agents.trade.facts import AccountFacts
-    from agents.trade.plan import PlannedOrder, TradePlan
 
 _DUST = 1e-9
 _PROTECTING = ("stop", "take_profit")

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanDocument, PlanStore
 from agents.trade import FLOW
 from agents.trade.facts import PastDecision
+from agents.trade.plan import TradePlan
 from agents.trade.plan_document import trade_plan_in
-
-if TYPE_CHECKING:
-    from agents.trade.plan import TradePlan
-    from zuno_tui.app.session import Session
+from zuno_tui.app.session import Session
 
 
 def stored_trade(session: Session, plan_id: str | None) -> tuple[TradePlan, PlanDocument]:

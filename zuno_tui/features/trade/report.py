@@ -6,27 +6,24 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from agents.bus.plan_store import PlanDocument
 from agents.monitor.deliver.channel import DELIVERY_LIMITS, Delivered
 from agents.monitor.deliver.delivery import unclickable
 from agents.monitor.deliver.telegram import BotConnection, ChatReply, TelegramSettings, send_reply
+from agents.trade.plan import TradePlan
 from chain.base.clean_text import clean_text
 from chain.base.home import Home, write_atomically
 from chain.base.locks import locked
 from chain.base.units import DAY
+from zuno_tui.app.session import Session
 from zuno_tui.features.trade.run_view import message_lines, run_lines, run_of_plan
 from zuno_tui.present.output import json_text
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.settings.monitor import channel_settings
-
-if TYPE_CHECKING:
-    from agents.bus.plan_store import PlanDocument
-    from agents.trade.plan import TradePlan
-    from zuno_tui.app.session import Session
 
 _WIDTH = 100
 _UNSENT = ".unsent"

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from agents.bus.envelope import Payload
+from agents.bus.plan_store import PlanDocument
+from agents.trade.facts import ContextSection
+from agents.trade.findings import AnyFinding, ConflictMap, KeyLevels, RegimeCall
 from agents.trade.payloads import (
     ContextGathered,
     DecisionDraft,
@@ -21,6 +25,7 @@ from agents.trade.payloads import (
     TradePlanReady,
     TriageDone,
 )
+from agents.trade.plan import HedgeOutlook, LadderStep, PlannedOrder, TradeOdds, TradePlan
 from agents.trade.terms import ExpertName, SectionName, SectionStatus, TradeDecision
 from chain.base.clean_text import clean_text
 from chain.base.units import age_text
@@ -30,14 +35,6 @@ from zuno_tui.present.charts import plain
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.transcript import line_width
 from zuno_tui.present.words import dollar_gain
-
-if TYPE_CHECKING:
-    from agents.bus.envelope import Payload
-    from agents.bus.plan_store import PlanDocument
-    from agents.trade.facts import ContextSection
-    from agents.trade.findings import AnyFinding, ConflictMap, KeyLevels, RegimeCall
-    from agents.trade.plan import HedgeOutlook, LadderStep, PlannedOrder, TradeOdds, TradePlan
-
 
 LampState = Literal["waiting", "fresh", "stale", "missing"]
 VerdictKind = Literal["acts", "holds", "failed"]

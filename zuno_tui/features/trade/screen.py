@@ -12,9 +12,12 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 
 from zuno_tui.charts.drawing import ChartError, require_chart_packages
+from zuno_tui.desk.events import Event
+from zuno_tui.desk.thread import DeskLink
 from zuno_tui.features.trade.drawing import chip_lines, sections, verdict_lines
 from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
 from zuno_tui.features.trade.intents import Trade
+from zuno_tui.screen.graphics.picture import PictureWay
 from zuno_tui.screen.keys import TRADING
 from zuno_tui.screen.panes.frame import SEPARATOR, heading, literal
 from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
@@ -23,12 +26,8 @@ from zuno_tui.screen.screens.typed_confirm import TypedConfirmScreen
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
-    from zuno_tui.desk.events import Event
-    from zuno_tui.desk.thread import DeskLink
     from zuno_tui.features.trade.run_view import TradeApprovalView, TradeRunView
-    from zuno_tui.screen.graphics.picture import PictureWay
 
 
 _NARROWEST = 40

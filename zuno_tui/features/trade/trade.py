@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from argparse import Namespace
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from agents.trade.facts import HedgeFacts
+from agents.trade.plan import TradePlan
 from agents.trade.terms import TradeMode
+from chain.exchange.orders.engine import OrderNotice
+from chain.exchange.orders.hedge import PositionHedge
+from chain.exchange.orders.order import OrderProgress, PerpetualPosition
 from chain.exchange.orders.venue import AccountCheck
 from chain.exchange.public.market import contract_symbol
 from chain.positions.overview import OnePosition, Sources, read_overview
@@ -18,12 +23,14 @@ from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.session import Session, say
 from zuno_tui.features.trade.gate import (
     ApprovedTrade,
+    Trading,
     apply_trade,
     approve_trade,
     waiting_trade,
 )
 from zuno_tui.features.trade.hedged_position import hedge_legs, in_contracts, read_position
 from zuno_tui.features.trade.hedges import (
+    HedgedResult,
     hedged_document,
     hedged_lines,
     hedged_results,
@@ -31,6 +38,7 @@ from zuno_tui.features.trade.hedges import (
     owned_facts,
     read_hedges,
 )
+from zuno_tui.features.trade.intents import Hedge, HedgedSubject
 from zuno_tui.features.trade.lessons import keep_run, keep_sent, learn, trade_memory
 from zuno_tui.features.trade.plans import stored_trade
 from zuno_tui.features.trade.report import case_lines, report_files, report_lines, report_run
@@ -40,21 +48,9 @@ from zuno_tui.features.trade.venue import OpenVenue
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.exit_codes import DONE, FAILED
+from zuno_tui.present.output import Json
 from zuno_tui.present.transcript import line_width, wrapped
 from zuno_tui.present.words import dollar_gain
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from agents.trade.facts import HedgeFacts
-    from agents.trade.plan import TradePlan
-    from chain.exchange.orders.engine import OrderNotice
-    from chain.exchange.orders.hedge import PositionHedge
-    from chain.exchange.orders.order import OrderProgress, PerpetualPosition
-    from zuno_tui.features.trade.gate import Trading
-    from zuno_tui.features.trade.hedges import HedgedResult
-    from zuno_tui.features.trade.intents import Hedge, HedgedSubject
-    from zuno_tui.present.output import Json
 
 TRADE_WORD = "trade"
 _PAGE_WIDTH = 110

@@ -8,14 +8,18 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
+from agents.bus.envelope import Role
 from agents.bus.plan_store import PlanDocument, PlanStore
 from agents.bus.record import FileSink, RecordWriter, running_versions
+from agents.bus.run import ArgumentEnd, Listener
 from agents.bus.transport import Ambient
 from agents.memory.lesson_writing import feedback, kind_records
+from agents.memory.memory import TradeMemory
+from agents.model.interface import Model
 from agents.trade.facts import AccountFacts, DeskQuestion, DeskSettings, HedgeFacts, SpotAccount
 from agents.trade.flow import TRADE_FLOW, hold_desk
 from agents.trade.observe.news import MemoryIngestion, NarrativeReader, NewsReader
@@ -29,6 +33,7 @@ from agents.trade.observe.sections import (
     SectionReader,
     SimulatedReader,
 )
+from agents.trade.plan import TradePlan
 from agents.trade.plan_document import trade_document
 from agents.trade.terms import DeskLimits, Objective, SectionName, TradeMode
 from agents.trade.triage import TriageInput, anomalies
@@ -36,6 +41,7 @@ from chain.base.locks import locked_if_free
 from chain.base.redaction import Redactor
 from chain.exchange.orders.ccxt_client import VenuePackageError
 from chain.exchange.orders.engine import tend_orders
+from chain.exchange.orders.other_venues import OtherVenues
 from chain.exchange.public.binance import BASE_URL, BinancePublic
 from chain.exchange.public.book_stream import BookStream
 from chain.exchange.public.deribit import DeribitPublic
@@ -45,6 +51,7 @@ from chain.exchange.public.market import closed_candles, contract_symbol
 from chain.exchange.public.okx import OkxPublic
 from chain.exchange.public.surroundings import DemoSurroundings
 from chain.prices.market_http import MarketError
+from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import Trading, venue_terms
 from zuno_tui.features.trade.hedged_position import position_now
 from zuno_tui.features.trade.lessons import (
@@ -59,15 +66,6 @@ from zuno_tui.features.trade.models import OpenModels, open_models
 from zuno_tui.features.trade.plans import last_decision, last_plan
 from zuno_tui.features.trade.venue import exchange_address, open_venue
 from zuno_tui.gate.approval_tag import ApprovalTags
-
-if TYPE_CHECKING:
-    from agents.bus.envelope import Role
-    from agents.bus.run import ArgumentEnd, Listener
-    from agents.memory.memory import TradeMemory
-    from agents.model.interface import Model
-    from agents.trade.plan import TradePlan
-    from chain.exchange.orders.other_venues import OtherVenues
-    from zuno_tui.app.session import Session
 
 
 @asynccontextmanager

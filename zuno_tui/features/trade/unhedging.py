@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import secrets
 import time
-from typing import TYPE_CHECKING
 
 from agents.bus.plan_store import PlanDocument, PlanStore
 from agents.bus.run import ArgumentEnd
 from agents.trade.facts import HedgeFacts
+from agents.trade.plan import TradePlan
 from agents.trade.plan_document import trade_document
 from agents.trade.unhedging import HedgeContract, unhedge_plan
+from chain.exchange.orders.hedge import HedgeKey, PositionHedge
+from zuno_tui.app.session import Session
+from zuno_tui.features.trade.gate import Trading
 from zuno_tui.features.trade.hedges import forget_wanted, note_wanted, read_hedges
+from zuno_tui.features.trade.intents import HedgedSubject
 from zuno_tui.features.trade.run_view import trade_answer
 from zuno_tui.features.trade.trading import open_trading
 from zuno_tui.features.trade.venue import VenueUnreadError
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
-
-if TYPE_CHECKING:
-    from agents.trade.plan import TradePlan
-    from chain.exchange.orders.hedge import HedgeKey, PositionHedge
-    from zuno_tui.app.session import Session
-    from zuno_tui.features.trade.gate import Trading
-    from zuno_tui.features.trade.intents import HedgedSubject
 
 _DUST = 1e-9
 

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import sqlite3
+from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
 from chain.base.errors import Failure, ZunoError
+from chain.base.home import Home
 from chain.devnet.defaults import control_url
 from chain.exchange.orders.ccxt_client import VenuePackageError
 from chain.exchange.orders.engine import OrderNotice, bare_trades, needs_care
 from chain.exchange.orders.journal import TradeJournal
-from chain.exchange.orders.venue import VenueEntry, VenueFees, VenueKeys, VenueOpening
+from chain.exchange.orders.venue import Venue, VenueEntry, VenueFees, VenueKeys, VenueOpening
 from chain.exchange.orders.venues import venue_entries
 from chain.exchange.public.binance import BASE_URL, SOURCE, BinancePublic, ExchangeAddress
 from chain.prices.market_http import MarketError
 from chain.wallet.errors import KeyringUnusableError, WalletError
+from chain.wallet.keyring_store import Keyring
 from zuno_tui.app.session import Session, say
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.output import print_json, print_lines
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.plain_http import refuse_plain
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from chain.base.home import Home
-    from chain.exchange.orders.venue import Venue
-    from chain.wallet.keyring_store import Keyring
-
 
 CLOSED_TO_LOOKERS = (VenuePackageError, WalletError, sqlite3.Error)
 """What keeps somebody who only looks from a venue, beside what the venue itself says."""

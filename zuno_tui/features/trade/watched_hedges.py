@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agents.monitor.rules.risks import HeldHedge
+from chain.base.home import Home
+from chain.contracts.networks import Network
+from zuno_tui.settings import Settings
 
 if TYPE_CHECKING:
-    from chain.base.home import Home
-    from chain.contracts.networks import Network
     from chain.exchange.orders.hedge import PositionHedge
     from zuno_tui.features.trade.venue import OpenVenue
-    from zuno_tui.settings import Settings
 
 
 class HomeHedges:

@@ -10,20 +10,20 @@ from msgspec import Struct, field
 
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import NATIVE, Address, Network
+from chain.contracts.pool_key import PoolKey
+from chain.contracts.signed_delegation import SignedDelegation
+from chain.execution.build.requests import Request
 from chain.positions.batch_reader import read_positions
+from chain.positions.overview import Sources
+from chain.positions.snapshot import PositionSnapshot
+from chain.rpc.records import BlockRef
+from chain.tokens import Token
+from zuno_tui.gate.actions.target import ActionTarget
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import micro_dollars
 
 if TYPE_CHECKING:
-    from chain.contracts.pool_key import PoolKey
-    from chain.contracts.signed_delegation import SignedDelegation
-    from chain.execution.build.requests import Request
-    from chain.positions.overview import Sources
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.rpc.records import BlockRef
-    from chain.tokens import Token
     from zuno_tui.gate.actions.swap import SwapQuotes
-    from zuno_tui.gate.actions.target import ActionTarget
 
 
 class Action(Struct, frozen=True):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.units import Numeral, NumeralError, read_numeral
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.execution.build.facts import PoolFacts, Span
 from chain.execution.build.requests import CreateRequest
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick, tick_at_sqrt_price
-from chain.pools.state import plain_pools
-from chain.positions.overview import tokens_at
+from chain.pools.state import PoolState, plain_pools
+from chain.positions.overview import Sources, tokens_at
 from chain.standing_orders.order import price_condition
 from chain.tokens.pair import pair_of
 from chain.tokens.token import amount_text
@@ -25,11 +24,6 @@ from zuno_tui.gate.actions.swap import read_pools, token_named
 from zuno_tui.gate.actions.target import ActionTarget, read_wallet
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.pools.state import PoolState
-    from chain.positions.overview import Sources
 
 _LIMIT = re.compile(
     r"(?P<amount>\S+)\s+(?P<sold>\S+)\s+(?:sell|sold|buy\s+(?P<bought>\S+))\s+at\s+"

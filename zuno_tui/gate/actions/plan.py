@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from chain.base.units import BIPS
+from chain.contracts.networks import Address
+from chain.contracts.pool_key import PoolId, PoolKey
 from chain.execution.build.facts import PoolFacts, Span, position_facts
 from chain.execution.build.requests import CloseRequest, CreateRequest, QuotedSwap, ReRangeRequest
 from chain.execution.build.sizing import RE_RANGE_IDLE_BIPS
 from chain.math.liquidity import Amounts
-from chain.pools.depth import read_depths
+from chain.pools.depth import Depth, read_depths
 from chain.pools.state import PoolState, pool_state_slots, pool_states
+from chain.positions.overview import Sources
+from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock, read_slots
+from chain.rpc.records import Block
 from chain.survey.discovery import SurveyedPool, survey_pools
 from zuno_tui.gate.actions.action import Action, owned_position, pair_of, spendable_tokens
 from zuno_tui.gate.actions.range_prices import pool_name, range_prices
@@ -31,12 +36,6 @@ from zuno_tui.gate.worth import read_worth
 if TYPE_CHECKING:
     from agents.lp.plan import Candidate, Plan
     from agents.numbers.inventory import Allocation, PrepSwap, RoutedAllocation, SwapTerms
-    from chain.contracts.networks import Address
-    from chain.contracts.pool_key import PoolId, PoolKey
-    from chain.pools.depth import Depth
-    from chain.positions.overview import Sources
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.rpc.records import Block
 
 
 async def action_to_open(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity
+from chain.base.units import Numeral
+from chain.contracts.networks import Address
 from chain.execution.build.facts import PositionFacts, Tolerance, position_facts
 from chain.execution.build.requests import (
     CloseRequest,
@@ -21,6 +23,8 @@ from chain.execution.build.requests import (
 from chain.execution.build.sizing import buys_liquidity, drift_band, most_taken
 from chain.math.liquidity import Amounts, LiquidityError, liquidity_for_amounts
 from chain.positions.discovery import Discovery
+from chain.positions.overview import Sources
+from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock
 from chain.tokens.reading import balance_call, balance_of
 from chain.tokens.token import amount_text
@@ -33,12 +37,6 @@ from zuno_tui.gate.actions.action import (
 from zuno_tui.gate.actions.target import subject_of
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import ActionWorth, read_worth
-
-if TYPE_CHECKING:
-    from chain.base.units import Numeral
-    from chain.contracts.networks import Address
-    from chain.positions.overview import Sources
-    from chain.positions.snapshot import PositionSnapshot
 
 _PLENTY = 2**127 - 1
 _SOME_LIQUIDITY = 2**64

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from chain.execution.build.facts import PoolFacts, Span
+from chain.positions.overview import Sources
 from chain.tokens import ask_tokens
 from chain.tokens.pair import pair_of
-
-if TYPE_CHECKING:
-    from chain.execution.build.facts import PoolFacts, Span
-    from chain.positions.overview import Sources
 
 
 def pool_name(sources: Sources, pool: PoolFacts) -> str:

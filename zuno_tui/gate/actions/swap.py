@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chain.base.units import Numeral
 from chain.contracts.hooks import touches_swaps
+from chain.contracts.networks import Address, Network
+from chain.contracts.pool_key import PoolKey
 from chain.execution.build.facts import PoolFacts
 from chain.execution.build.requests import QuotedSwap, SwapRequest
 from chain.pools.depth import Depth, quote_at_most, quotes_across, read_pool_depths
@@ -21,13 +23,6 @@ from zuno_tui.gate.actions.action import Action, spendable_tokens
 from zuno_tui.gate.actions.target import ActionTarget, read_wallet
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
-
-if TYPE_CHECKING:
-    from chain.base.units import Numeral
-    from chain.contracts.networks import Address, Network
-    from chain.contracts.pool_key import PoolKey
-    from chain.pools.depth import Depth
-    from chain.positions.overview import Sources
 
 
 class SwapQuotes(Struct, frozen=True):

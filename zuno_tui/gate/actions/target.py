@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
-from chain.contracts.pool_key import PoolKey  # noqa: TC001
+from chain.contracts.pool_key import PoolKey
 from chain.execution.build.facts import FactsUnknownError, PoolFacts, PositionFacts, position_facts
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
+from chain.positions.overview import Sources
+from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
-
-if TYPE_CHECKING:
-    from chain.positions.overview import Sources
-    from chain.positions.snapshot import PositionSnapshot
-    from chain.rpc.records import Block, BlockRef
+from chain.rpc.records import Block, BlockRef
 
 
 class TargetKind(Struct, frozen=True, rename="camel"):

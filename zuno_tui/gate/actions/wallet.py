@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from chain.base.units import Numeral
 from chain.contracts.delegation import NOBODY, delegate_in
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.execution.build.requests import (
     Allowance,
     DelegateRequest,
@@ -14,18 +14,14 @@ from chain.execution.build.requests import (
     UnwrapRequest,
     WrapRequest,
 )
+from chain.positions.overview import Sources
 from chain.rpc import requests
 from chain.tokens.token import amount_text
 from zuno_tui.gate.actions.action import Action
 from zuno_tui.gate.actions.target import read_wallet
+from zuno_tui.gate.allowances import GivenAllowance
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
-
-if TYPE_CHECKING:
-    from chain.base.units import Numeral
-    from chain.contracts.networks import Address
-    from chain.positions.overview import Sources
-    from zuno_tui.gate.allowances import GivenAllowance
 
 COIN_DECIMALS = 18
 _PLENTY = 2**128

@@ -15,20 +15,27 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_chec
 from weakref import WeakKeyDictionary
 
 from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment, Segments
 from rich.style import Style
 from rich.text import Text
 from textual.app import App
+from textual.binding import Binding
 from textual.command import CommandPalette, Provider
+from textual.events import Event as TextualEvent
 from textual.events import Key
 from textual.filter import LineFilter, NoColor
 from textual.message import Message
 from textual.reactive import Reactive
+from textual.screen import Screen
 from textual.scrollbar import ScrollBar, ScrollBarRender
+from textual.theme import Theme
 
 from chain.base.clean_text import DROP, clean_text
 from chain.base.errors import error_kind
 from chain.positions.reference import position_label
+from chain.wallet.secrets import Passphrase
+from zuno_tui.catalog.command import Intent
 from zuno_tui.desk.events import (
     AlertRaised,
     ConfirmationAsked,
@@ -39,26 +46,19 @@ from zuno_tui.desk.events import (
     QuitAsked,
     Said,
 )
+from zuno_tui.desk.thread import DeskLink
+from zuno_tui.present.views import AlertRow
+from zuno_tui.screen.graphics.picture import PictureWay
 from zuno_tui.screen.last_seen import LastSeen
+from zuno_tui.screen.panes.debate import ReadingPace
+from zuno_tui.screen.prompt_history import PhraseHistory
 from zuno_tui.screen.screens.desk import DeskScreen
 from zuno_tui.screen.screens.routes import screen_for
 from zuno_tui.screen.themes import COLOURLESS, DEFAULT, SIXTEEN, THEMES, fitting_theme
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-    from textual.binding import Binding
     from textual.color import Color
-    from textual.events import Event as TextualEvent
-    from textual.screen import Screen
-    from textual.theme import Theme
 
-    from chain.wallet.secrets import Passphrase
-    from zuno_tui.catalog.command import Intent
-    from zuno_tui.desk.thread import DeskLink
-    from zuno_tui.present.views import AlertRow
-    from zuno_tui.screen.graphics.picture import PictureWay
-    from zuno_tui.screen.panes.debate import ReadingPace
-    from zuno_tui.screen.prompt_history import PhraseHistory
 
 # Each stands for one of the same width, so that no column moves.
 _PLAIN = str.maketrans(

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
+from zuno_tui.catalog.command import Suggestion
 from zuno_tui.catalog.registry import registry
 from zuno_tui.screen.screens.asking import active_keys
 from zuno_tui.screen.screens.desk import PANES, DeskScreen
 from zuno_tui.screen.themes import THEME_NAMES
-
-if TYPE_CHECKING:
-    from zuno_tui.catalog.command import Suggestion
 
 
 class Possible(Struct, frozen=True):

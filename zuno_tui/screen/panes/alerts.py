@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from textual.binding import BindingType
 from textual.message import Message
 
 from chain.positions.reference import is_v3, position_label
@@ -13,10 +14,6 @@ from zuno_tui.present.words import round_usd, screen_words
 from zuno_tui.screen.keys import ALERTS
 from zuno_tui.screen.panes.frame import ago, coarse_age, frame, joined, literal, pane_title
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
-
-if TYPE_CHECKING:
-    from textual.binding import BindingType
-
 
 _COLUMNS = (
     TableColumn("NO", 3, 6, right=True),

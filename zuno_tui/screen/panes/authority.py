@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from textual.content import Content
 
 from chain.base.units import ADDRESS
+from zuno_tui.present.views import ApprovalView
 from zuno_tui.present.words import NOBODY
 from zuno_tui.screen.panes.receipt import LABEL, wrapped
-
-if TYPE_CHECKING:
-    from textual.content import Content
-
-    from zuno_tui.present.views import ApprovalView
 
 _WORD = re.compile(r"[a-z][a-z-]{3,15}", re.ASCII)
 

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
@@ -15,16 +16,14 @@ from textual.widgets import Input
 
 from zuno_tui.present.output import FAILED, PASSED, table_lines
 from zuno_tui.present.terminal import TableRow
+from zuno_tui.present.views import DebateView, TurnView
 from zuno_tui.screen.keys import DEBATE, MOVING, SEARCH
 from zuno_tui.screen.panes.frame import frame, joined, literal, pane_title
 from zuno_tui.screen.panes.text import PlainText
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
     from textual.timer import Timer
-
-    from zuno_tui.present.views import DebateView, TurnView
 
 
 _FOLDED = 60

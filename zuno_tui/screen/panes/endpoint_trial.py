@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.message import Message
 
 from chain.base.clean_text import DROP
+from chain.contracts.networks import Network
 from zuno_tui.app import first_steps
 from zuno_tui.app.first_steps import CHECK_MARKS, Check, CheckState
 from zuno_tui.screen.panes.frame import literal
@@ -20,7 +21,6 @@ from zuno_tui.settings import SettingsError
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from chain.contracts.networks import Network
 
 TRY_AFTER_SECONDS = 0.6
 """Of quiet at the field before an endpoint is tried."""

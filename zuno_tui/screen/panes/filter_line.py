@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from textual.binding import BindingType
 from textual.message import Message
 from textual.widgets import Input
 
 from zuno_tui.screen.keys import FILTER
-
-if TYPE_CHECKING:
-    from textual.binding import BindingType
 
 
 class FilterLine(Input):

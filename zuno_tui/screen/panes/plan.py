@@ -9,13 +9,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from rich.cells import cell_len
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 
 from chain.base.clean_text import DROP
 from chain.positions.reference import is_v3, position_label
 from zuno_tui.present.charts import survival_bar
+from zuno_tui.present.views import ApprovalView, OptionView, PlanView, ResultView, StepProgress
 from zuno_tui.screen.keys import MOVING, PLAN
 from zuno_tui.screen.links import can_link
 from zuno_tui.screen.panes.frame import ago, frame, heading, literal, pane_title
@@ -26,10 +29,6 @@ from zuno_tui.screen.panes.text import PlainText
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
-    from textual.geometry import Size
-
-    from zuno_tui.present.views import ApprovalView, OptionView, PlanView, ResultView, StepProgress
 
 
 _MARGIN = 0.08

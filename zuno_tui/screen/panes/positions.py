@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
@@ -17,10 +18,6 @@ from zuno_tui.present.words import UNKNOWN
 from zuno_tui.screen.keys import POSITIONS
 from zuno_tui.screen.panes.frame import ago, frame, joined, literal, pane_title
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
-
-if TYPE_CHECKING:
-    from textual.binding import BindingType
-
 
 _TREND = 8
 _LONG_GAUGE = 26

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
@@ -15,6 +16,7 @@ from textual.widgets.input import Selection
 from chain.base.clean_text import DROP
 from chain.base.redaction import looks_secret
 from chain.positions.reference import position_name
+from zuno_tui.prompt.completion import PhraseCompletion
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
 from zuno_tui.screen.keys import PROMPT
@@ -24,10 +26,8 @@ from zuno_tui.screen.prompt_history import PhraseHistory
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
     from textual.events import Key, Paste
 
-    from zuno_tui.prompt.completion import PhraseCompletion
 
 _PLACEHOLDER = "type a command or a question · ? for help"
 _WITH_EXAMPLE = "type a command or a question, like recommend {token_id} · ? for help"

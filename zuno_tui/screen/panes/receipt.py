@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 from rich.cells import cell_len
@@ -14,11 +14,8 @@ from textual.content import Content
 
 from chain.base.clean_text import DROP
 from zuno_tui.present.charts import wide_gauge
-from zuno_tui.present.views import ReceiptLine
+from zuno_tui.present.views import ApprovalView, ReceiptLine, ReceiptView, StepProgress, StepView
 from zuno_tui.screen.panes.frame import heading, literal
-
-if TYPE_CHECKING:
-    from zuno_tui.present.views import ApprovalView, ReceiptView, StepProgress, StepView
 
 _PARTS = {
     "pool": "pool",

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual.content import Content
 
 from chain.base.clean_text import DROP
+from zuno_tui.present.views import PlanView, ResultView, SentTransaction
 from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.receipt import PROGRESS_MARKS, step_lines, wrapped
 from zuno_tui.screen.panes.row_table import fitted
-
-if TYPE_CHECKING:
-    from zuno_tui.present.views import PlanView, ResultView, SentTransaction
 
 _HASH_ENDS = 6, 4
 _GAP = 2

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
+from textual.binding import BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -18,7 +19,6 @@ from zuno_tui.screen.keys import MOVING
 
 if TYPE_CHECKING:
     from rich.style import Style
-    from textual.binding import BindingType
     from textual.events import Click
 
 

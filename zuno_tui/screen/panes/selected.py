@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
 
 from chain.positions.reference import position_label
 from zuno_tui.present.charts import book_chart, price_chart, wide_gauge
+from zuno_tui.present.views import GlanceView, PositionRow
 from zuno_tui.screen.panes.frame import frame, heading, literal, pane_title
 from zuno_tui.screen.panes.text import PlainText, drawn
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.geometry import Size
 
-    from zuno_tui.present.views import GlanceView, PositionRow
 
 _FACT = 22
 _LABEL = 11

@@ -6,23 +6,21 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from textual.content import Content, Span
+from textual.geometry import Region
 from textual.message import Message
 from textual.widgets import Static
 
 from chain.base.clean_text import DROP
-from zuno_tui.present.charts import sparkline
+from zuno_tui.desk.events import Said
+from zuno_tui.present.charts import Line, sparkline
+from zuno_tui.present.views import GlanceView, PlanView, StatusView
+from zuno_tui.screen.last_seen import LastSeen
 from zuno_tui.screen.panes.alerts import open_rows
 from zuno_tui.screen.panes.frame import coarse_age, joined, literal
 
 if TYPE_CHECKING:
     from textual.events import Click
-    from textual.geometry import Region
     from textual.visual import VisualType
-
-    from zuno_tui.desk.events import Said
-    from zuno_tui.present.charts import Line
-    from zuno_tui.present.views import GlanceView, PlanView, StatusView
-    from zuno_tui.screen.last_seen import LastSeen
 
 
 class PlainText(Static):

@@ -9,22 +9,22 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from chain.positions.reference import is_v3, position_name
+from zuno_tui.catalog.command import Intent
 from zuno_tui.desk.events import PhraseProposed, Said
+from zuno_tui.desk.thread import DeskLink
+from zuno_tui.present.views import OptionView, ViewName
+from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.phrase_error import Misunderstood
+from zuno_tui.screen.last_seen import LastSeen
 from zuno_tui.screen.panes.alerts import AlertsPane
+from zuno_tui.screen.panes.plan import PlanPane
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
+from zuno_tui.screen.panes.row_table import RowTable
 from zuno_tui.screen.panes.text import MessageLine
 
 if TYPE_CHECKING:
-    from zuno_tui.catalog.command import Intent
-    from zuno_tui.desk.thread import DeskLink
-    from zuno_tui.present.views import OptionView, ViewName
-    from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.screen.app.app import ZunoApp
-    from zuno_tui.screen.last_seen import LastSeen
-    from zuno_tui.screen.panes.plan import PlanPane
-    from zuno_tui.screen.panes.row_table import RowTable
 
 
 class ActiveKey(NamedTuple):

@@ -10,7 +10,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from zuno_tui.charts.drawing import Rgb, half_blocks, raster, shades
-from zuno_tui.screen.graphics.picture import FORGET, kitty_picture, sixel_picture
+from zuno_tui.desk.thread import DeskLink
+from zuno_tui.screen.graphics.picture import FORGET, PictureWay, kitty_picture, sixel_picture
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.text import KeyLine
 from zuno_tui.screen.screens.sub_screen import SubScreen
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.events import Resize
 
-    from zuno_tui.desk.thread import DeskLink
-    from zuno_tui.screen.graphics.picture import PictureWay
 
 _CELL = (8, 16)
 """Dots of a cell, where the terminal is not asked for its own."""

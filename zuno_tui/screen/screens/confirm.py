@@ -13,8 +13,10 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 
+from chain.wallet.secrets import Passphrase
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, Event, PlanChanged, Said
-from zuno_tui.present.views import UNDOING
+from zuno_tui.desk.thread import DeskLink
+from zuno_tui.present.views import UNDOING, ApprovalView, PlanView
 from zuno_tui.screen.links import can_link
 from zuno_tui.screen.panes.authority import authority_lines, can_confirm
 from zuno_tui.screen.panes.fields import LOOK_AGAIN_SECONDS, READING_SECONDS, HiddenField, TypedWord
@@ -34,9 +36,6 @@ from zuno_tui.screen.panes.text import PlainText
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from chain.wallet.secrets import Passphrase
-    from zuno_tui.desk.thread import DeskLink
-    from zuno_tui.present.views import ApprovalView, PlanView
 
 _APPROVAL_SECONDS = 600.0
 _LEAVES = "escape goes back, nothing is signed"

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from msgspec.structs import replace
+from textual.binding import BindingType
 from textual.containers import Grid
 from textual.geometry import Size
 from textual.message import Message
+from textual.widget import Widget
 
 from zuno_tui.desk.events import (
     AlertsChanged,
@@ -28,8 +30,12 @@ from zuno_tui.desk.events import (
     ViewAsked,
 )
 from zuno_tui.desk.proposals import context_after
+from zuno_tui.desk.thread import DeskLink
+from zuno_tui.present.outage import OutageView
+from zuno_tui.present.views import PlanView, StatusView
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.screen.keys import DESK
+from zuno_tui.screen.last_seen import LastSeen
 from zuno_tui.screen.panes.alerts import AlertsPane
 from zuno_tui.screen.panes.debate import DebatePane, ReadingPace
 from zuno_tui.screen.panes.filter_line import FilterLine
@@ -38,6 +44,7 @@ from zuno_tui.screen.panes.outage import OutageCard
 from zuno_tui.screen.panes.plan import PlanPane
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptBar, PromptPane
+from zuno_tui.screen.panes.row_table import RowTable
 from zuno_tui.screen.panes.selected import SelectedPane
 from zuno_tui.screen.panes.text import (
     GlanceLine,
@@ -47,19 +54,12 @@ from zuno_tui.screen.panes.text import (
     StatusLine,
     TabLine,
 )
+from zuno_tui.screen.prompt_history import PhraseHistory
 from zuno_tui.screen.screens.asking import Asking, active_keys
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
-    from textual.widget import Widget
 
-    from zuno_tui.desk.thread import DeskLink
-    from zuno_tui.present.outage import OutageView
-    from zuno_tui.present.views import PlanView, StatusView
-    from zuno_tui.screen.last_seen import LastSeen
-    from zuno_tui.screen.panes.row_table import RowTable
-    from zuno_tui.screen.prompt_history import PhraseHistory
 
 PaneName = Literal["positions", "alerts", "debate", "plan"]
 PANES: tuple[PaneName, ...] = ("positions", "alerts", "debate", "plan")

@@ -15,8 +15,11 @@ from textual.screen import Screen
 from textual.widgets import Input, OptionList
 
 from chain.base.clean_text import DROP
+from chain.base.home import Home
 from chain.base.redaction import looks_secret
 from chain.contracts.addresses import checksummed
+from chain.names.ens import ResolvedName
+from chain.wallet.secrets import Passphrase, PrivateKey
 from zuno_tui.app import first_steps
 from zuno_tui.screen.panes.endpoint_trial import EndpointTrial
 from zuno_tui.screen.panes.fields import HiddenField, UrlMask
@@ -42,10 +45,6 @@ from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-
-    from chain.base.home import Home
-    from chain.names.ens import ResolvedName
-    from chain.wallet.secrets import Passphrase, PrivateKey
 
 
 class BroughtKeys:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 from textual.content import Content
 
 from chain.contracts.addresses import checksummed
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from zuno_tui.screen.panes.marked_list import OfferedRows
+from chain.contracts.networks import Address, Network
+from zuno_tui.screen.panes.marked_list import OfferedRows
 
 Beginning = Literal["demo", "watch", "hardware", "new", "key", "seed", "keystore"]
 """How somebody begins."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 
 from zuno_tui.catalog.intents import OpenOutbox
 from zuno_tui.desk.events import Event, OutboxReady
+from zuno_tui.desk.thread import DeskLink
+from zuno_tui.present.views import DispatchView
 from zuno_tui.screen.keys import SENT
 from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
@@ -18,10 +21,7 @@ from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
-    from zuno_tui.desk.thread import DeskLink
-    from zuno_tui.present.views import DispatchView
 
 _COLUMNS = (
     TableColumn("PLAN", 1, 22),

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.binding import BindingType
 from textual.containers import ScrollableContainer, Vertical
 from textual.content import Content
 from textual.screen import ModalScreen, Screen
 
 from zuno_tui.desk.events import Event, PageReady
+from zuno_tui.present.views import JobView
 from zuno_tui.screen.keys import LEAVING, PAGE
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.text import PlainText
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
-
-    from zuno_tui.present.views import JobView
 
 
 _NOTHING = "No output."

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Input
 
 from zuno_tui.desk.events import Event, PoolsReady
+from zuno_tui.desk.thread import DeskLink
+from zuno_tui.present.views import PoolRow
 from zuno_tui.screen.keys import NARROWING
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
@@ -17,10 +20,7 @@ from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
-    from zuno_tui.desk.thread import DeskLink
-    from zuno_tui.present.views import PoolRow
 
 _COLUMNS = (
     TableColumn("POOL", 0, 24),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 
 from zuno_tui.desk.events import Event, PortfolioChanged
+from zuno_tui.desk.thread import DeskLink
 from zuno_tui.present.charts import result_chart, sparkline
 from zuno_tui.present.words import UNKNOWN
 from zuno_tui.screen.keys import SUMMING
@@ -18,9 +20,7 @@ from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
-    from zuno_tui.desk.thread import DeskLink
     from zuno_tui.present.portfolio import EarnedRow, PortfolioView
 
 _TREND = 24

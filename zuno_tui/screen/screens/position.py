@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 
@@ -13,6 +14,7 @@ from chain.base.units import DAY
 from chain.positions.reference import is_v3, position_name
 from zuno_tui.catalog.intents import ChooseRange, Recommend
 from zuno_tui.desk.events import DetailReady, Event
+from zuno_tui.desk.thread import DeskLink
 from zuno_tui.present.charts import (
     day_bars,
     depth_picture,
@@ -28,9 +30,7 @@ from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
-    from zuno_tui.desk.thread import DeskLink
     from zuno_tui.present.position import DetailView, KeyFigure
 
 _WITH_CHART, _WITH_BOTH = 1, 3

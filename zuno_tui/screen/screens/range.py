@@ -6,11 +6,15 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
 
+from zuno_tui.catalog.intents import CreatePosition, MovePosition
 from zuno_tui.desk.events import Event, RangeReady, StatusChanged
+from zuno_tui.desk.thread import DeskLink
 from zuno_tui.present.charts import depth_picture, price_chart
+from zuno_tui.present.views import RangePreview
 from zuno_tui.screen.keys import CHOOSING
 from zuno_tui.screen.long_lived import spare_the_long_lived
 from zuno_tui.screen.panes.frame import heading, literal
@@ -20,12 +24,8 @@ from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
-    from zuno_tui.catalog.intents import CreatePosition, MovePosition
-    from zuno_tui.desk.thread import DeskLink
     from zuno_tui.present.range_form import RangeForm
-    from zuno_tui.present.views import RangePreview
 
 EdgeName = Literal["low", "high", "both"]
 _EDGES: tuple[EdgeName, ...] = ("low", "high", "both")

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 
 from zuno_tui.catalog.intents import Replay
 from zuno_tui.desk.events import DebateChanged, Event, RecordsReady
+from zuno_tui.desk.thread import DeskLink
+from zuno_tui.present.views import DebateView, RecordRow
 from zuno_tui.screen.keys import LISTING, STEPPING
 from zuno_tui.screen.panes.debate import Speakers, TurnBlock
 from zuno_tui.screen.panes.frame import literal
@@ -20,10 +23,6 @@ from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
-
-    from zuno_tui.desk.thread import DeskLink
-    from zuno_tui.present.views import DebateView, RecordRow
 
 
 class ReplayScreen(SubScreen):

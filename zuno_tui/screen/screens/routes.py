@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import singledispatch
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+from textual.screen import Screen
 
 from zuno_tui.catalog.feature import features
 from zuno_tui.desk.events import (
@@ -20,13 +22,9 @@ from zuno_tui.desk.events import (
     RecordsReady,
     SettingsReady,
 )
+from zuno_tui.desk.thread import DeskLink
 
-if TYPE_CHECKING:
-    from textual.screen import Screen
-
-    from zuno_tui.desk.thread import DeskLink
-
-    Clock: TypeAlias = Callable[[], float]
+Clock: TypeAlias = Callable[[], float]
 
 
 @singledispatch

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, OptionList
 
 from zuno_tui.catalog.intents import ChangeSetting, UseWallet
 from zuno_tui.desk.events import Event, Said, SettingsReady
+from zuno_tui.desk.thread import DeskLink
+from zuno_tui.present.views import SettingRow
 from zuno_tui.screen.keys import PICKING, PREFERRING, SAVING
 from zuno_tui.screen.panes.fields import UrlMask
 from zuno_tui.screen.panes.frame import literal
@@ -23,10 +26,7 @@ from zuno_tui.screen.themes import COLOURLESS, THEME_NAMES
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
-    from zuno_tui.desk.thread import DeskLink
-    from zuno_tui.present.views import SettingRow
 
 _COLUMNS = (
     TableColumn("SETTING", 0, 24),

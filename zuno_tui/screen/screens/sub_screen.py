@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from textual.binding import BindingType
 from textual.screen import Screen
 
+from zuno_tui.catalog.command import Intent
+from zuno_tui.desk.thread import DeskLink
 from zuno_tui.screen.keys import VISIT
 from zuno_tui.screen.panes.text import KeyLine
 from zuno_tui.screen.screens.asking import Asking, active_keys
-
-if TYPE_CHECKING:
-    from textual.binding import BindingType
-
-    from zuno_tui.catalog.command import Intent
-    from zuno_tui.desk.thread import DeskLink
 
 
 class SubScreen(Screen[None]):

@@ -12,7 +12,9 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 
+from chain.wallet.secrets import Passphrase
 from zuno_tui.desk.events import ConfirmationEnded, Event
+from zuno_tui.desk.thread import DeskLink
 from zuno_tui.screen.panes.fields import (
     LOOK_AGAIN_SECONDS,
     READING_SECONDS,
@@ -25,9 +27,6 @@ from zuno_tui.screen.panes.text import PlainText
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-
-    from chain.wallet.secrets import Passphrase
-    from zuno_tui.desk.thread import DeskLink
 
 
 class TypedApproval(Protocol):

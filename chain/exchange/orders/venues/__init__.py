@@ -5,10 +5,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from functools import cache
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from chain.exchange.orders.venue import VenueEntry
+from chain.exchange.orders.venue import VenueEntry
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,8 +11,6 @@ from zuno_tui.catalog.arguments import PROFILE, read_file_name
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, OneOf, Verb
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from zuno_tui.app.session import Session
     from zuno_tui.features.lab.backtest import BacktestOptions
     from zuno_tui.present.answer import CommandAnswer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -9,8 +10,6 @@ from zuno_tui.catalog.arguments import read_file_name
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, OneOf, Verb
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from argparse import Namespace
+from typing import ClassVar
 
 from agents.lp import ROLES
 from zuno_tui.catalog.arguments import DETERMINISTIC
 from zuno_tui.catalog.command import Argument, Command, Group, Intent
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 
 class RunAgent(Intent, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from zuno_tui.catalog.command import Command, Group, Intent, Verb
+from zuno_tui.catalog.command import ActionMaker, Command, Group, Intent, Verb
 from zuno_tui.catalog.possible import of_selected, with_positions
 from zuno_tui.features.orders.intents import (
     CancelOrders,
@@ -19,7 +19,6 @@ from zuno_tui.features.orders.intents import (
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
-    from zuno_tui.catalog.command import ActionMaker
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from argparse import Namespace
+from typing import ClassVar
 
 from zuno_tui.catalog.command import Argument, Command, Group, Intent
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 
 class AnswerChats(Intent, frozen=True):

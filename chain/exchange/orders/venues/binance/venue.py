@@ -6,7 +6,7 @@ Stops and profits rest on the venue and only reduce.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -33,11 +33,8 @@ from chain.exchange.orders.order import (
 )
 from chain.exchange.orders.venue import AccountCheck, VenueAccount, VenueKeys
 from chain.exchange.orders.venues.binance import ABILITIES, DEMO_URL
-from chain.exchange.public.binance import BASE_URL
+from chain.exchange.public.binance import BASE_URL, BinancePublic
 from chain.exchange.public.market import VenueAnswer, contract_symbol
-
-if TYPE_CHECKING:
-    from chain.exchange.public.binance import BinancePublic
 
 FUTURES = {"defaultType": "swap", "fetchMarkets": {"types": ["linear"]}}
 CONDITIONAL = frozenset({OrderType.STOP, OrderType.TAKE_PROFIT})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct, field
@@ -37,9 +37,6 @@ from chain.exchange.public.market import (
     OrderBook,
     closed_candles,
 )
-
-if TYPE_CHECKING:
-    import sqlite3
 
 # Takers walk the book as it was read and pay its slippage; makers fill only when the market
 # trades through their price after they were placed, and never more than was traded; fees are

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import datetime
 from math import ceil, floor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chain.exchange.orders.ccxt_client import (
     BETWEEN_LOOKS,
@@ -28,11 +28,9 @@ from chain.exchange.orders.order import (
 )
 from chain.exchange.orders.venue import AccountCheck, VenueAccount, VenueKeys
 from chain.exchange.orders.venues.upbit import ABILITIES
+from chain.exchange.public.binance import BinancePublic
 from chain.exchange.public.market import ContractRules, VenueAnswer
 from chain.prices.market_http import MarketError
-
-if TYPE_CHECKING:
-    from chain.exchange.public.binance import BinancePublic
 
 DOLLAR = "KRW-USDT"
 """The venue's own price of a dollar coin, in won."""
