@@ -1,7 +1,5 @@
 """The rule of `agents.numbers.advice` for many positions at once; NaN stands for unknown."""
 
-from __future__ import annotations
-
 from math import erfc, pi, sqrt
 from typing import NamedTuple
 

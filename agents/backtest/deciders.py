@@ -1,7 +1,5 @@
 """Who decides at each moment, and what is walked side by side: the advice and what it must beat."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from math import log
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Bars by the hour: closes, gaps, and what was known of volatility and edge at each hour's end."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 

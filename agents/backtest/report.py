@@ -1,7 +1,5 @@
 """What came of every policy, with an interval by block bootstrap; bars of a pool from its swaps."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Windows walked forward together: what is held, what it earned, and what acting cost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias

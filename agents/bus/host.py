@@ -1,7 +1,5 @@
 """One role outside the desk's process, over any transport that lets the desk hear all it says."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 from collections import deque

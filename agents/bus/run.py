@@ -1,7 +1,5 @@
 """One flow from its first message to its end, on the record all the way, and the same again."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar

@@ -1,7 +1,5 @@
 """How a message travels, and what a bus takes from outside: limits, time, ids, whose turn it is."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol

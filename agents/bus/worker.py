@@ -1,7 +1,5 @@
 """One agent at work: each request in a lane of its own, in order, several lanes side by side."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence

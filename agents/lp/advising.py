@@ -1,7 +1,5 @@
 """The rule of `agents.numbers.advice`, asked about a position or capital and about each move."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

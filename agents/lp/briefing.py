@@ -1,7 +1,5 @@
 """What a model is told, with an id behind every number, and what it may answer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files

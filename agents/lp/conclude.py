@@ -1,7 +1,5 @@
 """From judged rounds to one plan: EXIT when it must be, HOLD unless a move beats it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 

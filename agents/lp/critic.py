@@ -1,7 +1,5 @@
 """Critic challenges: recomputes every number, applies the floors, then accepts or sends back."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Iterator, Mapping
 
 from agents.bus.envelope import CLI, Envelope

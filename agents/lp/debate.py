@@ -6,8 +6,6 @@ cli ── flow_start ──▸ scout ── context_observed ──▸ strategi
  └── plan_ready ◂── arbiter ◂── deadlock ──────────────────────────────────────┘
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 
 from agents.bus.bus import FlowSpec

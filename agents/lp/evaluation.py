@@ -3,8 +3,6 @@
 Nothing here reads a chain, a clock or a model: the same ground and shape give the same candidate.
 """
 
-from __future__ import annotations
-
 from math import inf
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """One pool of Scout's context, as the numbers want it: what is held, what it could become."""
 
-from __future__ import annotations
-
 from math import log
 
 from msgspec import Struct

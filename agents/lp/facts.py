@@ -4,8 +4,6 @@ No name a contract gave itself is in here: tokens are addresses and roles, so no
 wrote on the chain can reach a prompt or change a plan.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """The Critic's arithmetic: every number again from Scout's facts, then the profile's rules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What each kind of message carries. Every agent finds in it all it needs: none keeps a memory."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path

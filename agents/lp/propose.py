@@ -1,7 +1,5 @@
 """The Strategist's arithmetic: shapes by the rules, and the table of candidates they become."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from agents.lp.advising import decided_by_rule, move_advice

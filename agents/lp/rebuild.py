@@ -1,7 +1,5 @@
 """A plan of agents elsewhere made again here, and a second Critic's judgment of one of ours."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """The tools by name, what each is for, and what it may be asked."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """What agents say and show: pools, proposals, checks as tables, and where HOLD and EXIT stand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from math import exp
 

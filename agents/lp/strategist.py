@@ -1,7 +1,5 @@
 """Strategist proposes: shapes within bounds, which code turns into candidates with every number."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Iterator, Sequence
 
 from agents.bus.envelope import Envelope

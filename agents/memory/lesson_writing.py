@@ -1,7 +1,5 @@
 """Lessons in a model's words: what to mind after one trade, and after many of a kind."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Ended trades kept twice: as lines, which last, and in an index, which finds what is alike."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Collection, Sequence

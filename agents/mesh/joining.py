@@ -1,7 +1,5 @@
 """A member's folder as a peer that can speak: its key, the peer file and the engine it uses."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path

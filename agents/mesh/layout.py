@@ -1,7 +1,5 @@
 """A new mesh as files: a folder for each member, with its keys, the peer file and its node."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit

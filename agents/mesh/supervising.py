@@ -1,7 +1,5 @@
 """Programs kept running: each is started again when it ends, later each time, until the end."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Both ends of the mesh, the desk's and an agent's, and the order in which a desk records."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """A prompt while it is written: an id behind every number, so that each can be checked later."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

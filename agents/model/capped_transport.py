@@ -1,7 +1,5 @@
 """A cap on what a model's endpoint may send, whatever library reads it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import httpx2

@@ -1,7 +1,5 @@
 """Asks an OpenAI-compatible endpoint, and always ends: with an answer or a reason for none."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet

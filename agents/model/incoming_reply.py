@@ -1,7 +1,5 @@
 """A reply while it comes in: words, thoughts and calls of tools, put together piece by piece."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable

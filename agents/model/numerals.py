@@ -1,7 +1,5 @@
 """The numbers in a sentence: how much, in what unit, how exactly, and which claim nothing."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from decimal import Decimal

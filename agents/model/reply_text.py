@@ -1,7 +1,5 @@
 """From a schema and a model's raw text to a checked value: strict JSON, the schema's bounds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache

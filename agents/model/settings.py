@@ -1,7 +1,5 @@
 """How to reach each role's model, who serves models by name, and how long to wait."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit

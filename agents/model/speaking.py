@@ -1,7 +1,5 @@
 """How an agent speaks: a model's prose checked number by number, or the rules' own words."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Coroutine, Iterator
 from math import inf

@@ -1,7 +1,5 @@
 """What a model may look up before it answers: tools, its calls, counted and recorded."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence, Set

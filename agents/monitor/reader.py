@@ -1,7 +1,5 @@
 """Reading wallets for the watch: few requests a poll, and what changes slowly not every time."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress

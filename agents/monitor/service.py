@@ -1,7 +1,5 @@
 """The monitor as a whole: wait for the turn to poll, look round after round, send what happens."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable

@@ -6,8 +6,6 @@ days, and re-centring it each time costs the fraction c. What is left, 2κ/h −
 κ = (ρ − 1)σ²/8, is above nothing from ρ = 1 + 4c/h on and largest at h = cσ²/κ.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from math import exp, log
 from typing import NamedTuple

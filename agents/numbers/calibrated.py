@@ -4,8 +4,6 @@
 ETH/USDT that had no part in fitting anything.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 

@@ -1,7 +1,5 @@
 """What a move costs, how soon it pays for itself, and what a price move loses against HODL."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from math import inf, sqrt
 from typing import NamedTuple

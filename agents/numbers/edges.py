@@ -1,7 +1,5 @@
 """Where the price stands in a range: its distance from both edges, in ticks."""
 
-from __future__ import annotations
-
 from math import log
 from typing import NamedTuple
 

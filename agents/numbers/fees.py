@@ -1,7 +1,5 @@
 """What a range earns, what it loses to better-informed traders, and how far a day's fees stray."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from math import exp, log, sqrt

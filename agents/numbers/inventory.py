@@ -1,7 +1,5 @@
 """From what is held to what a range takes: the swap it needs first, in exact integers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The three risk profiles: floors and ceilings moves are held to, and what a choice may rest on."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What kind of market this is, by one table read from the top, with the numbers that decided."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import NamedTuple
 

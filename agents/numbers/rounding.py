@@ -1,7 +1,5 @@
 """Six significant digits, so that every machine writes the same bytes for the same number."""
 
-from __future__ import annotations
-
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache
 from math import isfinite

@@ -1,7 +1,5 @@
 """Judging a move by the profile's floors, HOLD and EXIT never, and choosing between those left."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from math import inf

@@ -1,7 +1,5 @@
 """Shapes a model may choose, within bounds, and the snapped ticks code makes of them."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from math import exp, floor, isfinite, log, sqrt
 from typing import NamedTuple

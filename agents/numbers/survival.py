@@ -14,8 +14,6 @@ every chance is the mean of S over lognormal σ, S̄(t) = Σ w_k S(t; σ·e^(v·
 nodes; at a scatter of zero σ is taken as known. S̄ depends on σ²t/W² and d/W alone, as S does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import StrEnum
 from functools import cache, lru_cache

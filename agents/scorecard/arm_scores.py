@@ -1,7 +1,5 @@
 """What the arms came to, with intervals, and the smallest effect that could have been seen."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from math import sqrt

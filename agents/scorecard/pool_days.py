@@ -4,8 +4,6 @@ Whole days of the calendar (UTC) are kept, so that any window can be added up an
 leaves no gap.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from itertools import pairwise

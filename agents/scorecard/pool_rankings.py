@@ -1,7 +1,5 @@
 """How well rankings of pools by their last days foretold what the pools paid next."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import StatisticsError, correlation
 

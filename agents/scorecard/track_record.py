@@ -1,7 +1,5 @@
 """What became of plans like this one: said under a plan when it is shown, never kept in it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Means over situations of several weeks: those of one week share one market."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import fmean
 

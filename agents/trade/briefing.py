@@ -1,7 +1,5 @@
 """What each office's model is told: the facts it may argue from, what matters most first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files

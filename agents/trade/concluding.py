@@ -1,7 +1,5 @@
 """The last stages: the risk officer's rules, the guard, and a decision as orders and a plan."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from msgspec import Struct

@@ -3,8 +3,6 @@
 Numbers and codes alone: nothing that a model, a feed or a person has written is in it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias

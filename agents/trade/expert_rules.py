@@ -1,7 +1,5 @@
 """Three experts and the kind of market without a model: findings from arithmetic, marked so."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """What the desk knows when it argues: market, twelve kinds of context, account and hedge."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """What each expert may say, what a model may answer in each office, and what is made of it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

@@ -7,8 +7,6 @@ cli ─ flow_desk_start ▸ desk ─ snapshot, context ▸ meta ─ regime ▸ t
  └─ trade_plan_ready ◂ leverage_guard ◂ risk_manager ◂ judge ◂─────────── synthesis ◂─────────┘
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import TypeVar
 

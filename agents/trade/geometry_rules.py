@@ -1,7 +1,5 @@
 """The chart's expert without a model: levels, patterns and traps from the candles themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A hedge over a price's course: what it takes off the result's scatter, and what that costs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from math import exp, log, sqrt

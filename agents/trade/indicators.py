@@ -1,7 +1,5 @@
 """Numbers and levels read off a chart: where stops and profits go, where others break."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise

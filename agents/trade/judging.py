@@ -1,7 +1,5 @@
 """The judge's draft, the veto on what is not worth it, and the regime's budget, by the rules."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import exp, floor, lgamma, log, log1p
 

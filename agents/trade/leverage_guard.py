@@ -3,8 +3,6 @@
 Plain arithmetic. What is unknown counts as too much.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from math import inf, isfinite
 

@@ -1,7 +1,5 @@
 """What each kind of message of the trade desk carries, and who sends it to whom."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Literal
 

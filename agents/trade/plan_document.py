@@ -1,7 +1,5 @@
 """A trade plan as it is kept and printed: the plan, and what was said for it."""
 
-from __future__ import annotations
-
 from agents.bus.plan_store import DamagedPlanError, PlanDocument, document_of, plan_of
 from agents.bus.run import ArgumentEnd
 from agents.trade import FLOW

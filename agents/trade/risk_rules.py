@@ -1,7 +1,5 @@
 """The risk officer's six rules, in code: an allocation or a leverage never grows, no side flips."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from enum import StrEnum
 

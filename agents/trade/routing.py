@@ -1,7 +1,5 @@
 """Which model each part of the desk asks where nobody chose, and how much it is told."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What the desk works with, live or from its record."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Protocol, TypeVar
 

@@ -1,7 +1,5 @@
 """The desk's stages before and after the experts, from the first look to the plan."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from itertools import combinations
 from typing import Generic, NamedTuple, TypeVar

@@ -1,7 +1,5 @@
 """The desk's words, and every threshold of it in one table, each with where it comes from."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Literal, TypeAlias
 

@@ -1,7 +1,5 @@
 """What is unusual right now, by arithmetic alone; no model is asked, and no expert is spared."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct

@@ -4,8 +4,6 @@ Hours alone have no open interest, so that every spike is an unconfirmed one. Th
 limits are those of `triage.py`; whole arrays are worked out at once.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, TypeAlias

@@ -1,7 +1,5 @@
 """Closing a hedge: a plan without a debate, since there is nothing to argue about."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from agents.trade.facts import AccountFacts, HedgeFacts

@@ -1,7 +1,5 @@
 """Text from chain, peers and servers made safe to show: no control bytes, no invisible tricks."""
 
-from __future__ import annotations
-
 import unicodedata
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The root of every failure that says itself, in a sentence for people, what to do about it."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import ClassVar
 

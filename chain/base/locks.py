@@ -1,7 +1,5 @@
 """One process at a time: a lock on a file or a folder that the system ends with its holder."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Iterator

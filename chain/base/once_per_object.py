@@ -1,7 +1,5 @@
 """What is made of a frozen object, made once: kept as long as the object itself is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import TypeVar

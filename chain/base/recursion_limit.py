@@ -1,7 +1,5 @@
 """How deep Python may call, kept as it was while a library that changes it is loaded."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Secrets kept out of what is shown and written: known values, and what looks like one."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Iterable

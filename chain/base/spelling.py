@@ -1,7 +1,5 @@
 """How near two spellings must be for the one to be offered in place of the other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 

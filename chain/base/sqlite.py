@@ -1,7 +1,5 @@
 """The one way a database is opened: for its owner alone, every commit on disk when it returns."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sqlite3

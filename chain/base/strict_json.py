@@ -1,7 +1,5 @@
 """JSON read strictly, and written as the one text for one value that is hashed and replayed."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

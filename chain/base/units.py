@@ -1,7 +1,5 @@
 """Units, moments and numbers: as they are counted, read exactly and written in words."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Reading a wallet's whole life on one network, and what it came to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TypeAlias

@@ -5,8 +5,6 @@ Every byte is read once: no offset can alias, loop or make a small answer unfold
 Text decodes to raw bytes, because what a contract calls a string is not text until it is cleaned.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

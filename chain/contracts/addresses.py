@@ -1,7 +1,5 @@
 """Keccak-256 and addresses: with EIP-55 capitals, from keys and from signatures."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from sha3 import keccak_256

@@ -4,8 +4,6 @@ Every action's parameters are flat, `abi.encode(a, b, …)`; a swap's are one tu
 a swap are those of universal-router 2.1.0: other releases add one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

@@ -3,8 +3,6 @@
 The code is a delegate's; `execute` of it runs several calls as the account, all or none of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Uniswap v4 keeps a hook's permissions in the low 14 bits of its address, so they
 What the hook does with them can, when its code is a proxy.
 """
 
-from __future__ import annotations
-
 from enum import IntFlag, StrEnum
 
 from msgspec import Struct

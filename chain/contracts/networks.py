@@ -1,7 +1,5 @@
 """The networks zuno knows, from `data/networks.toml`, and known code, from `code_hashes.toml`."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from functools import cache

@@ -1,7 +1,5 @@
 """What pools and positions are called: the key of a pool and the hashes that name both."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from chain.contracts import abi

@@ -4,8 +4,6 @@ The delegation manager checks the signature, and each caveat's enforcer its own 
 account carries the call out (ERC-7710).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chain.contracts import abi

@@ -3,8 +3,6 @@
 `extsload` answers any number of these slots in one call, far cheaper than a call per field.
 """
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from chain.contracts.addresses import keccak

@@ -1,7 +1,5 @@
 """A pool of Uniswap v3: a contract, whose address follows from its tokens and its fee."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from chain.contracts import abi

@@ -1,7 +1,5 @@
 """`python -m chain.devnet`: the embedded chain on its own."""
 
-from __future__ import annotations
-
 import sys
 
 from chain.devnet.process import main

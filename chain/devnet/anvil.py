@@ -1,7 +1,5 @@
 """Anvil, the local node: where its program is, how it is run, and private copies of chains."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

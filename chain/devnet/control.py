@@ -5,8 +5,6 @@ JSON-RPC by POST: `zuno_pause()`, `zuno_resume()`, `zuno_setSpeed(speed)`, `zuno
 `zuno_setHookFlag(refusing)` with a transaction. By GET: the pages of the demo exchange.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from http import HTTPStatus

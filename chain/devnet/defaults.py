@@ -1,7 +1,5 @@
 """What the embedded chain starts with and where it listens, in a module that costs nothing."""
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
 CHAIN_ID = 31337

@@ -1,7 +1,5 @@
 """The embedded world's exchange: perpetual contracts on the same prices the pools trade at."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ A batch promises no order, and a round trip a request would take longer than the
 requests of `ask_all` are pipelined: a node answers what comes over one connection one by one.
 """
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self, TypeAlias

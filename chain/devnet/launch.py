@@ -1,7 +1,5 @@
 """Starting the embedded chain as a child process, and ending it; nothing here is dear to import."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterator

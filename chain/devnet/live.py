@@ -1,7 +1,5 @@
 """Simulated time and the market going on by it: what is due is mined, by the clock or by steps."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Sequence
 

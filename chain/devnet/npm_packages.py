@@ -6,8 +6,6 @@ each file in it. A package that could not be looked at when the lock was written
 npm's own check of what its registry says has to do, and the lock says so.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """`python -m chain.devnet.set_up`: fetch what the embedded chain needs, so that it runs offline."""
 
-from __future__ import annotations
-
 import os
 import sys
 

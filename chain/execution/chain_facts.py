@@ -1,7 +1,5 @@
 """The facts building rests on, read at one block in one request beside the price of gas."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from chain.base.quantity import Unknown

@@ -4,8 +4,6 @@ A hook may keep as much as the minimums in the calldata leave it, and a token as
 leaving is never forbidden for it, but it is said.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 

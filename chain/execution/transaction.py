@@ -1,7 +1,5 @@
 """A transaction before and after it is signed: the same fields that are shown and simulated."""
 
-from __future__ import annotations
-
 import json
 from hashlib import sha256
 

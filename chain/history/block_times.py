@@ -1,7 +1,5 @@
 """When blocks happened, in few requests: exact where it is affordable, else between exact ones."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The ticks of pools at the ends of blocks: what a range held through, swap by swap."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 

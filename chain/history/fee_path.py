@@ -5,8 +5,6 @@ what a unit of liquidity between them was paid: exact for every range there can 
 the price crossed its edge within the hour.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache

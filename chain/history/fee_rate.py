@@ -1,7 +1,5 @@
 """What a pool paid for its liquidity, or a range in it, and how that compares with arbitrage."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import log

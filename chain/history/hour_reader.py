@@ -1,7 +1,5 @@
 """The hours of pools up to a block, read once: saved as they come, continued where they stopped."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from base64 import b64decode, b64encode

@@ -1,7 +1,5 @@
 """Where the past of a pool is told: by the PoolManager for all pools of v4, by itself in v3."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """What a swap pays and to whom: liquidity providers' and protocol's fee, per direction."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chain.base.units import PIPS

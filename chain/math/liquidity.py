@@ -1,7 +1,5 @@
 """What liquidity is made of: amounts of a range, and the liquidity amounts can buy."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chain.math.sqrt_price import Q96, amount0_delta, amount1_delta

@@ -1,7 +1,5 @@
 """Prices and amounts for people: oriented, unit named, significant digits, exact until printed."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Amounts between prices, prices after an amount, and one step of a swap, bit for bit v4-core's."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chain.base.units import PIPS

@@ -3,8 +3,6 @@
 A tick t stands for the price 1.0001^t; the contracts hold √price as Q64.96.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from math import floor, log
 

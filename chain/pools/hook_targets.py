@@ -1,7 +1,5 @@
 """Whose code a hook runs when its own only passes calls on to an address that can be changed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from chain.contracts.abi import encode_call

@@ -1,7 +1,5 @@
 """A pool as the PoolManager stores it at one block, and the plain pools that may exist."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache

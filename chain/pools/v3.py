@@ -1,7 +1,5 @@
 """What the contract of a Uniswap v3 pool is asked, and what it answers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Asking one block about positions until nothing is missing."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial

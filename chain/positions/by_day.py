@@ -1,7 +1,5 @@
 """What a range earned and lost by the day, and how a position stood against holding by the hour."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Every change of liquidity of some positions, read from logs and remembered once it is final."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """The price, the fees paid up to, the time and the gas of past changes of liquidity."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias

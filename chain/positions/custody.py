@@ -1,7 +1,5 @@
 """Whose a position is, and who else can touch it, asked of the PositionManager."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from msgspec import Struct

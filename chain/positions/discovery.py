@@ -4,8 +4,6 @@ The PositionManager cannot list a wallet's tokens. `balanceOf` says how many the
 confirms each at the block of the snapshot; where some are missing they are searched for.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What never changes about a position: its pool, its range, and where its state is stored."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from msgspec import Struct

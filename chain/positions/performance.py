@@ -1,7 +1,5 @@
 """What positions did since they were opened, and in the last day: fees against LVR."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """What became of a position since it was opened, against simply holding what went in."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from msgspec import Struct

@@ -5,8 +5,6 @@ two never meet in a table, a file or an alert. No contract takes a number below 
 id, so no call of v4 can be built for a position of v3 by mistake.
 """
 
-from __future__ import annotations
-
 import re
 
 _WRITTEN = re.compile(r"(?:(?P<v3>3:)|#)?(?P<digits>[0-9]{1,78})", re.ASCII)

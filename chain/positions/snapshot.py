@@ -1,7 +1,5 @@
 """One position at one block: what it holds, what it earned, whether it works, who may touch it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What wallets own on one network at one block: their positions, and the tokens beside them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """CoinGecko: US dollar prices by coin or by contract, and hourly series, every value checked."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from bisect import bisect_left

@@ -1,7 +1,5 @@
 """DefiLlama: US dollar prices of tokens by contract, now and at past times, every value checked."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Asking a market data server over HTTP, bounded, never redirected, its figures checked."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """A pair's hourly prices on the market: one coin in dollars, or one coin in another."""
 
-from __future__ import annotations
-
 import asyncio
 from bisect import bisect_right
 

@@ -7,8 +7,6 @@ deep for a few dollars, and proves no price. A token that is not listed is not p
 whoever made it can make them say anything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 

@@ -5,8 +5,6 @@ upgrade an operator fee: both are asked of the GasPriceOracle predeploy. Arbitru
 data in gas, which its NodeInterface tells.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from hashlib import shake_128
 

@@ -5,8 +5,6 @@ No error holds a URL: URLs may hold API keys. An endpoint is named by its host a
 server sent is cleaned before it gets here, and stands in a sentence only between quotes.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import ClassVar
 

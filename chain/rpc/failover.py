@@ -1,7 +1,5 @@
 """Which endpoint to ask, how long, and what follows a fault: the next one, a pause, an error."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias

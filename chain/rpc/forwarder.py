@@ -4,8 +4,6 @@ What is asked through it gets the client's pacing and failover, and no URL with 
 command line. It only reads: nothing that is sent to the copy ever leaves this machine.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

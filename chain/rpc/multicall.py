@@ -1,7 +1,5 @@
 """Many contract reads in one: Multicall3's `aggregate3`, where each call may fail on its own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct

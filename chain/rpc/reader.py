@@ -1,7 +1,5 @@
 """The ways of asking that every reader of the chain has: one question, some at once, many."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TypeVar, overload

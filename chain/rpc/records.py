@@ -1,7 +1,5 @@
 """What a node tells, as frozen records, each read from its JSON object."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias, TypeVar
 

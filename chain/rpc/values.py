@@ -1,7 +1,5 @@
 """Checks of the values inside JSON-RPC answers: a wrong one raises, none is repaired."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """JSON-RPC on the wire: questions written, answers matched, errors sorted by what can be done."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The orders of a home: a file each, and beside it what came of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress

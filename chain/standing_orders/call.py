@@ -1,7 +1,5 @@
 """The call an order makes: built out of a position, and read back out of what was signed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Literal, NamedTuple

@@ -4,8 +4,6 @@ What the chain enforces is in the signed bytes, and everything told of it is rea
 The condition is what the monitor goes by.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from fractions import Fraction
 from math import isqrt

@@ -4,8 +4,6 @@ Plain pools at the usual fees are probed: their ids follow from their keys, so o
 tells which exist. All others, hooked and with dynamic fees, announce themselves in Initialize logs.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence

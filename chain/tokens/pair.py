@@ -1,7 +1,5 @@
 """Two tokens the way people read them: which is priced in which, and ranges the same way round."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from chain.contracts.networks import NATIVE, Network

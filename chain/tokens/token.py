@@ -1,7 +1,5 @@
 """A token as zuno speaks of it, and the bundled lists that trust in a name rests on."""
 
-from __future__ import annotations
-
 import tomllib
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The demo's keys follow from this source: good for the embedded chain, and for nothing else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from chain.contracts.networks import Address, network_named

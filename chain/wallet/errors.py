@@ -1,7 +1,5 @@
 """What can go wrong with a wallet; every message is a sentence and a next step, never a secret."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """The system's own keyring, used only when it is one that encrypts, and checked after writing."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable
 from secrets import compare_digest

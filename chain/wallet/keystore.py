@@ -1,7 +1,5 @@
 """A key's way into a store, back out of it for signing, and its removal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """Keystore v3 files: a key encrypted under a passphrase, read with suspicion."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

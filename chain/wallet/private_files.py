@@ -1,7 +1,5 @@
 """Files that hold secrets: read when nobody else can, written so that nobody else ever could."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import resource

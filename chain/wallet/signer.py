@@ -1,7 +1,5 @@
 """The only place that signs: one key, one chain, and a second look at every result."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from types import TracebackType

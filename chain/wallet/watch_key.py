@@ -4,8 +4,6 @@ It is no wallet: it is not listed, not watched and never chosen, and it signs no
 the delegation manager.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Mapping

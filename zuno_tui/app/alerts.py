@@ -1,7 +1,5 @@
 """`zuno alerts`: what stands, since when, what to type about it; and to acknowledge or mute it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

@@ -1,7 +1,5 @@
 """`zuno apply PLAN`: sign and send what was approved, once, and read back what it did."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import Namespace
 from pathlib import Path

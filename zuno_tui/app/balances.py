@@ -1,7 +1,5 @@
 """`zuno balances`: what the wallet holds, and what it is worth."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from chain.base.quantity import Quantity, Unknown

@@ -1,7 +1,5 @@
 """The typed word: one line, typed after the question, and nothing that was pasted along."""
 
-from __future__ import annotations
-
 import os
 import select
 import sys

@@ -1,7 +1,5 @@
 """One debate on the command line: advice for a position, a new one, or a range of one's own."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import secrets

@@ -1,7 +1,5 @@
 """Holding a debate: the record opened, the model found, the plan kept, whoever listens."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable

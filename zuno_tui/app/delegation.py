@@ -1,7 +1,5 @@
 """Whose code accounts run, told alike wherever it is shown."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Where the demo that runs now is to be found, so that commands in another shell speak to it."""
 
-from __future__ import annotations
-
 import os
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping

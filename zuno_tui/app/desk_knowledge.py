@@ -1,7 +1,5 @@
 """What a desk knows beside the chain: hooks its person allows, what it did and what came of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanStore

@@ -1,7 +1,5 @@
 """`zuno diff PLAN`: what is held against what a plan would make of it, side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct

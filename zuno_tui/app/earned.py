@@ -1,7 +1,5 @@
 """`zuno earned [PERIOD]`: what positions earned and lost by day, each and summed."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """`zuno exit-drill`: try closing every position now, and say what would come back or why not."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """`zuno explain`: why a plan is what it is, turn by turn."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from zuno_tui.present.answer import CommandAnswer

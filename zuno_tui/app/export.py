@@ -1,7 +1,5 @@
 """`zuno export PLAN`: the approved transactions, unsigned, for a Safe or a hardware wallet."""
 
-from __future__ import annotations
-
 from chain.base.units import time_text
 from chain.contracts.addresses import checksummed
 from chain.execution.decode.batches import single_calls

@@ -1,7 +1,5 @@
 """What the first run leaves on disk: which network, which endpoint, whose positions, and a key."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence

@@ -1,7 +1,5 @@
 """`zuno glossary TERM`: what a word on the screen means."""
 
-from __future__ import annotations
-
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.glossary import GLOSSARY, GlossaryTerm, term_named
 from zuno_tui.prompt.phrase_error import PhraseError

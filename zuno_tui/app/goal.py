@@ -1,7 +1,5 @@
 """What a person wants to keep, as typed, for the tokens of a position."""
 
-from __future__ import annotations
-
 from agents.lp.facts import KeepGoal
 from chain.contracts.networks import NATIVE
 from chain.positions.overview import Sources

@@ -1,7 +1,5 @@
 """Whether somebody watches over this home, and whether what they see reaches the person."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Mapping
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """`zuno history`: everything that moved, at the prices of its time."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta

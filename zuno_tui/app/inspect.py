@@ -1,7 +1,5 @@
 """`zuno inspect ID`: everything that can be known about one position."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Answers of the last block where no endpoint has a new one: with its age, and never signed on."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from chain.rpc.errors import StaleHead

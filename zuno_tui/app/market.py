@@ -1,7 +1,5 @@
 """`zuno market pause`: the clock of the embedded chain's market, turned from the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias

@@ -1,7 +1,5 @@
 """`zuno model`: what is set for each role, by whom, and what it may cost."""
 
-from __future__ import annotations
-
 import os
 import time
 from argparse import Namespace

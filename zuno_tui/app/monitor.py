@@ -1,7 +1,5 @@
 """`zuno monitor`: watch over every wallet and network, headless, until told to end."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -1,7 +1,5 @@
 """`zuno outbox`: everything that was approved or sent, where it stands, and what can be done."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import Namespace
 

@@ -3,8 +3,6 @@
 Both are strangers' words from places that the person has set. What cannot be read is left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """`zuno portfolio`: every wallet on every network, in one sum."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

@@ -1,7 +1,5 @@
 """`zuno positions`: every position of a wallet, counted, at one block."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`zuno price SYMBOL`: what a token is worth now, and where that is from."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from chain.base.quantity import Quantity, Unknown

@@ -1,7 +1,5 @@
 """`zuno range`: one reading of a pool, and what a range of one's own would bring in it."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`zuno replay RECORD`: a debate again from its record, with no model and no chain."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import Namespace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Lets go of old plans, records and memory, once a day, and never of what is still needed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`zuno revoke`: what the wallet still allows; with a token and a spender, approve its end."""
 
-from __future__ import annotations
-
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.positions.overview import Sources, tokens_at
 from chain.tokens import listed_tokens

@@ -1,7 +1,5 @@
 """`zuno setting`: rows of what is set, and one value written."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 

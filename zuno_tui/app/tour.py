@@ -1,7 +1,5 @@
 """`zuno tour`: what there is, step by step; at a terminal Enter runs each command."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """How secrets get in: typed without being shown, or from a file only its owner can read."""
 
-from __future__ import annotations
-
 import getpass
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """`zuno watch-ids ID…`: whose the named positions are; the wallet's own are kept for every look."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from chain.contracts.addresses import checksummed, shortened

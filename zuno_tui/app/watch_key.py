@@ -1,7 +1,5 @@
 """`zuno wallet watch-key`: made, looked at, emptied and removed."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import Namespace
 

@@ -1,7 +1,5 @@
 """`zuno what-if SYMBOL PCT`: every position at another price, by the math of its range."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import isqrt
 

@@ -1,7 +1,5 @@
 """What pictures are drawn with, and how a terminal shows one in its cells."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from io import BytesIO
 from typing import NamedTuple

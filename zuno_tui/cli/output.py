@@ -3,8 +3,6 @@
 Left to Python, it comes after the exit code is decided: where it fails, that code becomes 120.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

@@ -1,7 +1,5 @@
 """The command line's parser, made from the commands' declarations."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """`zuno demo`: the desk on the embedded chain, with no key, no model and no network."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from zuno_tui.catalog.arguments import DESK_FLAGS

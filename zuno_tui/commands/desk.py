@@ -1,7 +1,5 @@
 """`zuno` alone, or `zuno desk`: the desk, on the network and wallet that are set."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from zuno_tui.catalog.command import Command, Group, Intent

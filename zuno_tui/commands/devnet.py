@@ -1,7 +1,5 @@
 """`zuno devnet`: the embedded chain as a JSON-RPC server."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """`zuno init`: how to begin, asked again: network, endpoint, and whose positions."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from zuno_tui.catalog.arguments import DESK_FLAGS

@@ -1,7 +1,5 @@
 """`zuno say "PHRASE"`: what the prompt understands by a phrase, shown or done."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 
 from zuno_tui.catalog.command import Command, Group

@@ -1,7 +1,5 @@
 """What is approved, as card and confirmation show it: words from bytes, outcome from a trial."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Approving at the desk: built, tried, read back and judged; nothing is signed."""
 
-from __future__ import annotations
-
 import asyncio
 
 from agents.lp.advice_words import option_index, option_letter

@@ -1,7 +1,5 @@
 """The plan on the card: one at a time, with its approval, its progress and its result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """The last gate of everything the desk tells: no control byte passes, whatever wrote it."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 from msgspec import Struct

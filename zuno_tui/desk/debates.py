@@ -1,7 +1,5 @@
 """Debates at the desk: one at a time, heard as they run, ending in the plan on the card."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from typing import Literal

@@ -1,7 +1,5 @@
 """A closer look at one position: its facts at once, its pictures as they are read."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime

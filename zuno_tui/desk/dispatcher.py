@@ -1,7 +1,5 @@
 """Where requests are taken once the desk is open: each goes to the part that does it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Named work in the back room: one of each name at a time, with progress, an end and a cancel."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """Earlier plans judged while somebody reads a new one, so that it can say how those did."""
 
-from __future__ import annotations
-
 import asyncio
 
 from agents.scorecard.scoring import DecidedPlan

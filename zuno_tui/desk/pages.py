@@ -1,7 +1,5 @@
 """Lists and pages the desk reads when they are asked for: answers, pools, records, the outbox."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The portfolio: every wallet on every network, with what it earned, told as it is read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The positions pane's reader: what was known first, then the chain again and again."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from fractions import Fraction

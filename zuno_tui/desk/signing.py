@@ -1,7 +1,5 @@
 """The typed word: what is shown before it, what it does, and that it does it once."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal

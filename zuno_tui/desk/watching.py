@@ -1,7 +1,5 @@
 """Alerts at the desk: the book everybody writes to, and the monitor when nobody else runs it."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from contextlib import suppress

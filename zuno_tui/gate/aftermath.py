@@ -1,7 +1,5 @@
 """Where the tokens of a plan are now, read from the chain and not out of the journal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """What a wallet has allowed and not taken back: to Permit2, and through it to other contracts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct

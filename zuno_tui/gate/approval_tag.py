@@ -5,8 +5,6 @@ made with a key that is kept outside the home, where no backup, no sync and no o
 for as long as this machine runs: an approval lasts ten minutes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import os

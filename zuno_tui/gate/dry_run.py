@@ -1,7 +1,5 @@
 """Dry run and approval: an action prepared, sealed under one hash and written into the journal."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The last judgment before a signature: bytes out of the journal, everything else read just now."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 

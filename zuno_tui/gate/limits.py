@@ -1,7 +1,5 @@
 """The limits a person sets on what may be signed: `[limits]` in settings.toml."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Literal
 

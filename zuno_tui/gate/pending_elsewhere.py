@@ -4,8 +4,6 @@ A step signed now would take the nonce of the first of them: it would be refused
 quietly put itself in the other's place.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Sequence
 

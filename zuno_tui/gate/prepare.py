@@ -1,7 +1,5 @@
 """From an action to transactions: built, tried, read back and let through by the policy."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Refusals of the gate: something that could be done and is not."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from chain.base.errors import Failure, ZunoError

@@ -4,8 +4,6 @@ The very bytes that wait to be signed are executed in turn as the wallet. What t
 by the code that reads back a signed plan, so that both say the same where the chains are the same.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager

@@ -1,7 +1,5 @@
 """The two ways out for what was sent and waits: a dearer copy, or nothing in its place."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from chain.base.quantity import Unknown

@@ -1,7 +1,5 @@
 """Sending again what was signed and no node has: told first, judged again, never by a look."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """What tokens and gas are worth, for the limit of the day and the cost on a card."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What a command answers: lines for people, a document for programs, and words beside them."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """An approval as it is shown: what it does in words, what leaves and comes, what it costs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from chain.base.units import time_text

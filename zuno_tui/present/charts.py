@@ -1,7 +1,5 @@
 """Charts in characters: prices, days, depth and active liquidity."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """What a failed command tells: which exit code, a sentence, a next step."""
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

@@ -1,7 +1,5 @@
 """What the words on the screen mean, each in a sentence or two."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Every change of a position: in rows, in lines and as CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """What is not done with positions of Uniswap v3, and where it can be done."""
 
-from __future__ import annotations
-
 from chain.base.errors import ZunoError
 from chain.contracts.networks import Network
 from chain.positions.reference import is_v3, position_label, token_id_of

@@ -1,7 +1,5 @@
 """An endpoint that cannot be read: what happened, which, since when, and what is still known."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The plan card in text: hold, the moves and exit side by side, and what was decided."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 

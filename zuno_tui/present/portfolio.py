@@ -1,7 +1,5 @@
 """The whole of what a person holds, in rows, in lines and as a document."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple, cast

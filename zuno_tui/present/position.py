@@ -1,7 +1,5 @@
 """A position: its row, its page and its document."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """A pool read once, from which every range in it is told at once: what the range form shows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from math import exp, log
 

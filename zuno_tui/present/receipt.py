@@ -1,7 +1,5 @@
 """A receipt before the fact: what is given, got and paid, out of the bytes and a trial of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Literal, NamedTuple

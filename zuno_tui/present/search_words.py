@@ -1,7 +1,5 @@
 """How far a search for positions has come, how long it may take, and what would make it faster."""
 
-from __future__ import annotations
-
 from chain.base.units import age_text
 from chain.positions.memory import SearchProgress
 from zuno_tui.present.charts import bar

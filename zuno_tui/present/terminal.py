@@ -1,7 +1,5 @@
 """Lines as a terminal shows them: no wider than it, with colours where it has them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import textwrap

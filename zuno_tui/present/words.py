@@ -1,7 +1,5 @@
 """Numbers as people read them: dollars, percents, fees, and `unknown` in words."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 

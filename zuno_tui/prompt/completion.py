@@ -1,7 +1,5 @@
 """How a phrase that is being typed could go on: verbs first, then what the desk has to name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """What stands on the desk while something is typed: what `it` can mean, what can be named."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from fractions import Fraction

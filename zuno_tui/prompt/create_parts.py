@@ -1,7 +1,5 @@
 """What a create phrase is made of: amounts, tokens, conditions, and words nobody knows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from functools import cache

@@ -1,7 +1,5 @@
 """A day as people write it: 1 Dec, 2026-12-01, March, in 14d."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 

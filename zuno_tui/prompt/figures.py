@@ -1,7 +1,5 @@
 """Figures inside a sentence: two prices, a width, a turn, a term."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple

@@ -4,8 +4,6 @@ An exact command and a look run at once. Whatever else a sentence is taken for o
 with the exact command, and waits for Enter.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar, cast

@@ -1,7 +1,5 @@
 """The slots of a command line, filled from what a sentence names, or what is still to be said."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction

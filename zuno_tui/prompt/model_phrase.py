@@ -4,8 +4,6 @@ What comes back is read by the same grammar as anything typed, and only a look i
 phrase or a model says, no line that signs, sends or changes a setting comes from it.
 """
 
-from __future__ import annotations
-
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.bus.envelope import Role

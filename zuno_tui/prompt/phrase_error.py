@@ -1,7 +1,5 @@
 """A phrase that cannot be followed: what is wrong with it, and what was understood all the same."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """A phrase cut into numbers, words and marks, before anything is known of their meaning."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from difflib import get_close_matches

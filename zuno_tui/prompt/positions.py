@@ -1,7 +1,5 @@
 """Which positions a sentence means: by number, pair, state, rank, pointing at one, or all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple

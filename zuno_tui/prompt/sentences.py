@@ -1,7 +1,5 @@
 """A sentence as the exact command lines it stands for, by the rows of the grammar."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache

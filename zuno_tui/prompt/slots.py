@@ -1,7 +1,5 @@
 """What a sentence names: positions, amounts, tokens, parts, prices, times, profiles, networks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache

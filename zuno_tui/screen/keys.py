@@ -3,8 +3,6 @@
 The page that asks for the typed word is not among them: its keys stay as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from textual.binding import Binding

@@ -1,7 +1,5 @@
 """The last thing the desk told of each kind, for whoever starts to listen later."""
 
-from __future__ import annotations
-
 from msgspec import Struct, field
 
 from zuno_tui.desk.events import (

@@ -1,7 +1,5 @@
 """Whether a terminal opens what is underlined (OSC 8), by what it says of itself."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 _PROGRAMS = frozenset(("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio", "Tabby"))

@@ -1,7 +1,5 @@
 """What is in memory for long, out of the garbage collector's way."""
 
-from __future__ import annotations
-
 import gc
 
 

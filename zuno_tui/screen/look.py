@@ -1,7 +1,5 @@
 """How the screen is drawn, whatever is on it: `[screen]` and `[keys]`, the environment, flags."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """What was typed before: a line a phrase, the newest last, in a file only its owner can read."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The desk's colours. None of them carries a meaning alone: every state is also a word."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from rich.console import Console

@@ -1,7 +1,5 @@
 """Something a person wrote, held to its type; what does not fit is told in words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from types import UnionType

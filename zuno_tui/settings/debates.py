@@ -1,7 +1,5 @@
 """How the person wants debates held: profile, rounds, which model, and what it may cost."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """One value written into `settings.toml`, and everything else in it left as the person wrote it."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Which model each role asks: from the file, the environment and the table of providers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from msgspec import Struct

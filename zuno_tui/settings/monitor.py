@@ -2,8 +2,6 @@
 and `[monitor.positions.7]` for one position.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import time
 from fractions import Fraction

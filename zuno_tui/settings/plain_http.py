@@ -1,7 +1,5 @@
 """Plain http: whoever is on the line reads what it carries, and may change what comes back."""
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
 from zuno_tui.settings.check import SettingsError

@@ -1,7 +1,5 @@
 """Settings that were renamed: the old name holds for two releases, with a warning."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 RENAMED = {

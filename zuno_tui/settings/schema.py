@@ -1,7 +1,5 @@
 """Every table of `settings.toml`: what it may hold, of what kind, and what is chosen without it."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """Reading what a debate may reason from: a position with its pool, or the pools for a new one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager

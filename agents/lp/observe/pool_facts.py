@@ -1,7 +1,5 @@
 """A pool as facts keep it: liquidity to replay any swap on, and the way its price went."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Pools with their depth, their week of swaps and their market, all up to one block."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What `zuno.db` keeps beside the alerts: the monitor's state, and prices a person asked for."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The alerts of a home as one value, and how a writing turns it into the next one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The alert book's tables in `zuno.db`: opened, set aside when corrupt, read and written."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Collection, Iterable

@@ -1,7 +1,5 @@
 """All channels of a home at once: events carried at each one's pace, until each has been told."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable, Collection, Sequence

@@ -1,7 +1,5 @@
 """Telegram: alerts to a chat, the bot that answers questions, and the Bot API with one token."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence

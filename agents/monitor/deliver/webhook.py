@@ -1,7 +1,5 @@
 """Alerts to any server: one JSON POST for each event, signed where a secret is set."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

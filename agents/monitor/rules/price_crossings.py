@@ -1,7 +1,5 @@
 """When a token's price is beyond a level that a person set, and when it is back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 

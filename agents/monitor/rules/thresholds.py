@@ -1,7 +1,5 @@
 """From where on a position is worth an alert; every figure can be set, for one position or all."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil

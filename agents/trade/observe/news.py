@@ -1,7 +1,5 @@
 """News and a narrative from what the person has set, both filed into the memory by the hour."""
 
-from __future__ import annotations
-
 import asyncio
 import codecs
 import re

@@ -1,7 +1,5 @@
 """Reads one contract and everything around it at once; what fails is missing, never made up."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """One kind of context from its source or the reason there is none; the sources beside the venue."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Who lives on the embedded chain: keys anybody can derive, for money that is worth nothing."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A week in the life of the demo wallet: a position in every state a liquidity provider meets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Uniswap and the tokens on the embedded chain: where everything stands, and how it gets there."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

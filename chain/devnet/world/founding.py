@@ -1,7 +1,5 @@
 """The first hour of the embedded chain: contracts, tokens, pools, and the people who run them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from chain.contracts.abi import encode_call

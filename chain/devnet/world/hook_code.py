@@ -3,8 +3,6 @@
 A hook's permissions are the low 14 bits of its address, so genesis can grant any without mining.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The pools of the embedded chain: what trades in them, how deep, what it takes to move them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct

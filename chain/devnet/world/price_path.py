@@ -1,7 +1,5 @@
 """Where prices go outside the pools: a seeded walk through calm, trend and shock."""
 
-from __future__ import annotations
-
 import struct
 from bisect import bisect_right
 from enum import StrEnum

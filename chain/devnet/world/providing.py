@@ -1,7 +1,5 @@
 """Liquidity the way a person provides it: through Permit2 and the PositionManager."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from msgspec import Struct

@@ -5,8 +5,6 @@ v4 is otherwise for it. What their constructors would have stored is stored here
 it with contracts that were deployed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ by then: what v4 holds and logs stays as it is, to the unit. Somebody else pays 
 so the wallet's coins and its transactions are what they were.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 

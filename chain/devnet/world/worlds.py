@@ -4,8 +4,6 @@ What is kept is the transactions and the times of their blocks. A new node that 
 the same contracts, positions and logs, in a tenth of the time that making them up takes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import zlib

@@ -1,7 +1,5 @@
 """Writing blocks with transactions of the embedded chain's own accounts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Exchanges through ccxt (extra `trade`): loaded when one is opened, asked within bounds."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import importlib.util

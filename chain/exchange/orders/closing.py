@@ -1,7 +1,5 @@
 """What became of trades: each opening held against the orders that closed it, the oldest first."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 

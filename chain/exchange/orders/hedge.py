@@ -4,8 +4,6 @@ A venue holds one sum of each contract. Whose it is, the journal tells: each pla
 its position, and what a position leaves behind is taken over by the next one at the mark of then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

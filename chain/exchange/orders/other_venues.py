@@ -1,7 +1,5 @@
 """Bybit, OKX and Upbit through ccxt, as far as they are public: beside the venue of one's own."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The one interface to a venue that takes orders, and what a venue can do, as data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable

@@ -1,7 +1,5 @@
 """What a venue can do, as data: rules ask for an ability, never for a venue's name."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 

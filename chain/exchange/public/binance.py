@@ -3,8 +3,6 @@
 The embedded chain's exchange and any server of the same shapes are read with the same client.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """An order book: what an order would do to it, and one kept by the changes that a venue streams."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple

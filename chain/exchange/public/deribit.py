@@ -3,8 +3,6 @@
 An option's expiry and strike are read from its name, like ETH-27DEC26-3000-C: it ends at 08:00 UTC.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The fear and greed index of alternative.me: 0 is fear, 100 is greed."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chain.exchange.public.market import VenueAnswer

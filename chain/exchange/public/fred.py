@@ -1,7 +1,5 @@
 """FRED: yields, the dollar and the Nasdaq by the day; needs a key of one's own."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 

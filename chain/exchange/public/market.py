@@ -1,7 +1,5 @@
 """What a perpetual's market shows, in one form for every venue, every field checked."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

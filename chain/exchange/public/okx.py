@@ -1,7 +1,5 @@
 """OKX's public list of liquidations: the one venue that tells them after the fact."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chain.exchange.public.market import VenueAnswer

@@ -1,7 +1,5 @@
 """What surrounds the embedded chain's exchange: simulated, and named so wherever it is shown."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chain.exchange.public.market import VenueAnswer, contract_symbol

@@ -1,7 +1,5 @@
 """From a choice to unsigned transactions: pure, and every byte fixed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 

@@ -1,7 +1,5 @@
 """What building rests on: the chain as it was read at one head, and how far it may drift."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 

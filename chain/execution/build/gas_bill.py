@@ -5,8 +5,6 @@ Isthmus, an operator fee: no fee cap bounds either, so both are asked for the ve
 charges the data as gas, which a simulation does not count: there the limits are raised by it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """The few sequences of actions that ever reach the PositionManager and the UniversalRouter."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """What can be asked of the builder, one record for each kind of step towards the chain."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from chain.contracts.networks import Address

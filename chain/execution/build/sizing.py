@@ -1,7 +1,5 @@
 """How much: minimums of an exit, liquidity of an entry, and how far the price may drift."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial

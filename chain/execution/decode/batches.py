@@ -1,7 +1,5 @@
 """A batch taken apart: each of its calls as a step that could have been sent alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec.structs import replace

@@ -4,8 +4,6 @@ What is read is written out again and must give the same bytes, which leaves no 
 overlapping tails or anything else a contract would skip over and a person would not see.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any

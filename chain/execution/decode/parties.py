@@ -1,7 +1,5 @@
 """What a plan's bytes are about, and who is given what by them: recipients, spenders, contracts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 

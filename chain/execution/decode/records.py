@@ -4,8 +4,6 @@ These records are made from bytes alone. They share nothing with the encoder, so
 one is not repeated in the other.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, NamedTuple
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """A decoded transaction in plain words, every number and address taken from its own bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

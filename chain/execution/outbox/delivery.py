@@ -1,7 +1,5 @@
 """Handing signed bytes to a node, and writing down what the chain says of them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from enum import StrEnum

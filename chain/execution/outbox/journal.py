@@ -1,7 +1,5 @@
 """The journal: its file refused when damaged, its tables changed in transactions."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Where a step's transactions are, and whose word decides: one endpoint's, or two that agree."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The outbox: every change of a plan's transactions, each written whole before the next is made."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path

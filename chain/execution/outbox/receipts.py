@@ -1,7 +1,5 @@
 """What a transaction really did to a wallet, read back from its receipt and its block."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

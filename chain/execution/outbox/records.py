@@ -1,7 +1,5 @@
 """What the journal holds: a plan's transactions on their way, and how far each of them got."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Looking writes down what is seen and sends nothing.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum

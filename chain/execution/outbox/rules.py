@@ -1,7 +1,5 @@
 """What the outbox lets through: one effect a plan, one nonce a step, an approval one use."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """What a batch may be, and lending the account so that it can carry one out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from chain.contracts.delegation import NOBODY

@@ -1,7 +1,5 @@
 """Whether amounts are held within bounds: minimums, maximums, hooks and fees of pools entered."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What the policy judges by: limits a person set, and facts read from the chain."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 

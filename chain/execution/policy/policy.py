@@ -4,8 +4,6 @@ Leaving a pool is judged by its minimums alone; entering one also by its hook, i
 limit.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction

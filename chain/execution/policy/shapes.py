@@ -3,8 +3,6 @@
 Anything else is refused, however harmless each of its parts may look.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct

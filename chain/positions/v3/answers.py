@@ -1,7 +1,5 @@
 """What the contracts of Uniswap v3 are asked about a position, and what they answer."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from msgspec import Struct

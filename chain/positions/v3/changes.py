@@ -1,7 +1,5 @@
 """What was put into positions of v3, taken out and collected, as their manager's logs tell."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """One position of v3 at one block, as `collect` and a full withdrawal would pay it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from msgspec import Struct

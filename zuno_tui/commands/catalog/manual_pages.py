@@ -1,7 +1,5 @@
 """The manual page in roff, from the same declarations as the command line itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from zuno_tui.catalog.command import Command, Group, flat

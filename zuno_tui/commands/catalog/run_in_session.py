@@ -1,7 +1,5 @@
 """A command that answers or prepares an action, run on the command line."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import Namespace
 

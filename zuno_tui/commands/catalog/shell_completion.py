@@ -1,7 +1,5 @@
 """Scripts that complete commands in a shell, made from the registry; positions by what is known."""
 
-from __future__ import annotations
-
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.command import Command, flat
 from zuno_tui.catalog.registry import registry

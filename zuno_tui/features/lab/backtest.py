@@ -1,7 +1,5 @@
 """`zuno backtest`: bars from a file or a pool's swaps, walked, and told as tables and pictures."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """`zuno calibrate`: a file of hours read, judged, and told as a table, a document and a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from math import inf

@@ -4,8 +4,6 @@ What is compared and by what is written down, with a hash, before the first ques
 answer is kept as it comes: the same command goes on where the last one ended.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager

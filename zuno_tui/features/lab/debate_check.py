@@ -1,7 +1,5 @@
 """`zuno debate-check`: recorded situations argued anew with the model and by the rules."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`zuno triage`: spikes a month on a file of hours, beside what every hour was followed by."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from agents.trade.triage_rates import (

@@ -1,7 +1,5 @@
 """The door for other agents, as the rest of the app finds it: by its command alone."""
 
-from __future__ import annotations
-
 from zuno_tui.catalog.feature import Feature
 
 FEATURE = Feature(name="mcp")

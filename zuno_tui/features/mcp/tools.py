@@ -4,8 +4,6 @@ A tool is carried out by a child process that types this very command: what serv
 gate nor wallet, and there is no way to type anything that is not in this table.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """`zuno agent ROLE`: listens for desks, plays its role, and writes down what it heard and sent."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """A mesh of one's own: its keys and files, its processes, and who answers."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What orders tell the screen."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from zuno_tui.desk.events import Event

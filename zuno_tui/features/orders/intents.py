@@ -1,7 +1,5 @@
 """What a person asks of standing orders."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import ClassVar, Literal, TypeAlias

@@ -1,7 +1,5 @@
 """When the condition of an order has held, and why it is over: nothing here asks anybody."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 

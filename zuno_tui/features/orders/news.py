@@ -1,7 +1,5 @@
 """What the monitor tells of orders: carried out, ended, kept from it, and a key without gas."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """What one endpoint tells of an order's position and of the order itself, at its newest block."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from chain.base.store import Store

@@ -1,7 +1,5 @@
 """From words to a signed order: proposed on a fresh reading, approved, read again, signed."""
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import Callable

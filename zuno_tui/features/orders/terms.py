@@ -1,7 +1,5 @@
 """What is typed behind `order close 28`: a condition, an end, and how often."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """What if it had not: what a carried out close paid, against the same range kept until now."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 

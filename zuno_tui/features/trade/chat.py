@@ -1,7 +1,5 @@
 """`zuno telegram`: look for questions, answer them from facts, and send reports that wait."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

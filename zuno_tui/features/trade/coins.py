@@ -1,7 +1,5 @@
 """Which contract a token's price moves with, by its name on venues."""
 
-from __future__ import annotations
-
 from chain.contracts.networks import NATIVE, Network
 from chain.tokens import Token
 from chain.tokens.token import TokenClass, listed_token

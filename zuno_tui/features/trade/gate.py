@@ -1,7 +1,5 @@
 """From a trade plan to orders on a venue: approved by its hash, looked at again, sent once."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`zuno hedge-check`: what hedging by target and band would have done on a file of hours."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from math import exp
 from pathlib import Path

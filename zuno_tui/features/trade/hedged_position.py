@@ -1,7 +1,5 @@
 """A position as the trade desk sees it: which coins of it move with a contract's price."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from agents.trade.facts import HedgeFacts

@@ -1,7 +1,5 @@
 """What a person asks of the trade desk."""
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar, Literal, TypeAlias
 

@@ -1,7 +1,5 @@
 """What ended trades teach: written down when they end, and handed to the next question."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

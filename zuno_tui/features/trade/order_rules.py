@@ -1,7 +1,5 @@
 """What a trade plan's orders must be, whatever the plan says of itself."""
 
-from __future__ import annotations
-
 from agents.trade.facts import AccountFacts
 from agents.trade.plan import PlannedOrder, TradePlan
 from agents.trade.terms import TradeDecision

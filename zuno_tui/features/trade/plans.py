@@ -1,7 +1,5 @@
 """Plans of the trade desk that were kept."""
 
-from __future__ import annotations
-
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanDocument, PlanStore
 from agents.trade import FLOW
 from agents.trade.facts import PastDecision

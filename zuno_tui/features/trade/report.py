@@ -1,7 +1,5 @@
 """A report of each run of the trade desk: text, JSON and its chart, kept and sent to Telegram."""
 
-from __future__ import annotations
-
 import os
 import time
 from contextlib import suppress

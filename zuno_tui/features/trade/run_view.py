@@ -1,7 +1,5 @@
 """A run of the trade desk as the screen, the chat and a report show it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Literal

@@ -1,7 +1,5 @@
 """The trade desk on the command line: argue, approve, apply, and tell how trades stand."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import Namespace
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Opening the trade desk: its market, its venue and its journal; arguing, and keeping the plan."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import time

@@ -1,7 +1,5 @@
 """`zuno unhedge`: from the hedges that stand to the plans that close them."""
 
-from __future__ import annotations
-
 import secrets
 import time
 

@@ -1,7 +1,5 @@
 """`zuno venue`: which venue is set and whether its keys are kept; keys go into the keyring."""
 
-from __future__ import annotations
-
 import sqlite3
 from argparse import Namespace
 from collections.abc import AsyncIterator

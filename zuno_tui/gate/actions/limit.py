@@ -1,7 +1,5 @@
 """A limit order: a range on one side of the price, which trades as the price crosses it."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """What a person wants of a position without asking anybody's opinion."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """A pool and a range as an action's headline names them: pair, fee tier and prices."""
 
-from __future__ import annotations
-
 from chain.execution.build.facts import PoolFacts, Span
 from chain.positions.overview import Sources
 from chain.tokens import ask_tokens

@@ -1,7 +1,5 @@
 """What a person sells for another token, through the pool of the pair that pays most."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct

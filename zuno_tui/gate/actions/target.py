@@ -1,7 +1,5 @@
 """What an action is about: a position, a pool to enter, or the wallet alone, each at one block."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from chain.contracts.pool_key import PoolKey

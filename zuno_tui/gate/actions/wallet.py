@@ -1,7 +1,5 @@
 """What a person wants of the wallet itself: its coin wrapped or unwrapped, its leave taken back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from chain.base.units import Numeral

@@ -1,7 +1,5 @@
 """The command palette: what is possible now, and never a signature."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 

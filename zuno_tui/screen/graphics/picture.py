@@ -1,7 +1,5 @@
 """Pictures inside a terminal: whether it can show them, and how."""
 
-from __future__ import annotations
-
 from base64 import standard_b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The alerts the monitor keeps: how bad, since when, and what to do about it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

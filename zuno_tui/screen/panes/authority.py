@@ -1,7 +1,5 @@
 """Who signs and who receives, drawn from checked fields alone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The line that narrows the positions, there while it is wanted."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from textual.binding import BindingType

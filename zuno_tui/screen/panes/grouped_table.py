@@ -1,7 +1,5 @@
 """A table whose rows stand in groups under headings, which the cursor passes by."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import chain
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """A list whose chosen line has a mark before it, so that no colour need tell it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """The card above the panes while the chain cannot be read; gone when it can."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from textual.content import Content

@@ -1,7 +1,5 @@
 """The positions: where each price stands in its range, what it is worth and what it earned."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import ClassVar

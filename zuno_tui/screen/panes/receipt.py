@@ -1,7 +1,5 @@
 """The receipt before a signature, drawn: what is given, got and paid, and the steps that do it."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Iterator, Sequence

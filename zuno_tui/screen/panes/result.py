@@ -1,7 +1,5 @@
 """What came of a signature, drawn: the result first, then every transaction by its hash."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """The steps of the first minute: what each asks, with which field, and what was before it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 from typing import Literal

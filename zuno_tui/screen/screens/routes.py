@@ -1,7 +1,5 @@
 """Which event opens which screen; each is imported when its door is first opened."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import singledispatch
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """A screen one goes to from the desk and comes back from, with something to ask or not."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from textual.binding import BindingType

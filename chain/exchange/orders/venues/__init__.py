@@ -1,7 +1,5 @@
 """Every venue there is: a folder each, found by looking, named nowhere else."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from functools import cache

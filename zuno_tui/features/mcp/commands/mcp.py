@@ -1,7 +1,5 @@
 """`zuno mcp`: serve what zuno reads to other agents, on standard input and output."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """`zuno agent ROLE`: one role of the debate as a program of its own, on the mesh."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from typing import ClassVar
 

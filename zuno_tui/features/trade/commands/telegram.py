@@ -1,7 +1,5 @@
 """`zuno telegram`: the bot that answers questions in the chats that are set."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from typing import ClassVar
 

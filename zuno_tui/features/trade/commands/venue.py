@@ -1,7 +1,5 @@
 """`zuno venue`: where the trade desk's orders go; keeping or forgetting the keys of an account."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Binance's USD-margined futures, with real money and in its demo trading."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from chain.exchange.orders.venue import Venue, VenueEntry, VenueOpening

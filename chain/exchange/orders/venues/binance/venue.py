@@ -3,8 +3,6 @@
 Stops and profits rest on the venue and only reduce.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Hyperliquid's perpetuals: orders signed by an agent, whose key cannot withdraw."""
 
-from __future__ import annotations
-
 import re
 
 from chain.exchange.orders.venue import Venue, VenueEntry, VenueFees, VenueKeys, VenueOpening

@@ -4,8 +4,6 @@ ccxt packs and signs; what is signed is put together here, because ccxt's own wa
 approve a fee for its builder.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from contextlib import suppress

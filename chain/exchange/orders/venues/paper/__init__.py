@@ -1,7 +1,5 @@
 """Made-up money on the market that is read."""
 
-from __future__ import annotations
-
 from chain.exchange.orders.venue import Venue, VenueEntry, VenueOpening
 from chain.exchange.public.abilities import VenueAbilities
 

@@ -1,7 +1,5 @@
 """The paper venue: an account of made-up money on the real market, kept in a file of its own."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial

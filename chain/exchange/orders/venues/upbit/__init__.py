@@ -1,7 +1,5 @@
 """Upbit's spot market in won: coins are bought, and what is held is sold."""
 
-from __future__ import annotations
-
 from chain.exchange.orders.venue import Venue, VenueEntry, VenueFees, VenueOpening
 from chain.exchange.public.abilities import VenueAbilities
 

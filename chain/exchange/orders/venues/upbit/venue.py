@@ -3,8 +3,6 @@
 The desk thinks in dollars: won are turned into them by the venue's own price of a dollar coin.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from datetime import datetime
 from math import ceil, floor
