@@ -24,7 +24,7 @@ from zuno_tui.prompt.named_networks import network_called
 from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError, PhraseError, UnclearError
 from zuno_tui.prompt.pieces import LONGEST_PHRASE, listed
 from zuno_tui.prompt.remaining import Remaining
-from zuno_tui.prompt.sentences import Answer, Lines, Meaning, filling_verbs, sentence_meaning
+from zuno_tui.prompt.sentences import Lines, Meaning, PlainAnswer, filling_verbs, sentence_meaning
 from zuno_tui.prompt.slots import ALIASES, called, is_look, read_sentence
 
 _PROGRAM = "zuno "
@@ -153,7 +153,7 @@ def _of_meaning(
     meaning: Meaning, context: PhraseContext, commands: TypedCommands[Typed]
 ) -> Interpretation[Typed]:
     """The lines of a sentence, read by the commands' own verbs."""
-    if isinstance(meaning, Answer):
+    if isinstance(meaning, PlainAnswer):
         return Interpretation(answer=meaning.text)
     lines = meaning.lines if isinstance(meaning, Lines) else meaning.choices
     intents: list[Typed] = []
@@ -204,7 +204,7 @@ def _exact(
         return None
     if _unreadable(intent, context) is not None and len(words) > 1:
         meaning = sentence_meaning(text, context)
-        if meaning is not None and not isinstance(meaning, Answer):
+        if meaning is not None and not isinstance(meaning, PlainAnswer):
             return None
     asked = text.rstrip().endswith("?")
     verb, count = commands.verb_at_start(words) or (None, 0)

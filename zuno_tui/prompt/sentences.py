@@ -13,7 +13,7 @@ from zuno_tui.prompt.line_slots import FILLERS
 from zuno_tui.prompt.phrase_error import NotReadYetError, UnclearSlotError
 from zuno_tui.prompt.positions import PositionsMeant, positions_meant
 from zuno_tui.prompt.slots import Sentence, is_look, read_sentence, sentence_of
-from zuno_tui.prompt.words import LineRow, Token, Way, fits, grammar, line_rows
+from zuno_tui.prompt.words import LineRow, SentenceToken, Way, fits, grammar, line_rows
 
 NOTHING_DONE = "Nothing is done: what stays as it is needs no command."
 NOT_LATER = (
@@ -45,11 +45,11 @@ class Question(Struct, frozen=True):
     choices: tuple[str, ...] = ()
 
 
-class Answer(Struct, frozen=True):
+class PlainAnswer(Struct, frozen=True):
     text: str
 
 
-Meaning = Lines | Question | Answer
+Meaning = Lines | Question | PlainAnswer
 
 
 def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:
@@ -79,7 +79,7 @@ def _meaning(sentence: Sentence, context: PhraseContext, *, asked: bool) -> Mean
     if row is None:
         return None
     if row.line.startswith("= "):
-        return Answer(row.line[2:])
+        return PlainAnswer(row.line[2:])
     if row.line.startswith("? "):
         return Question(row.line[2:])
     if (held_back := _held_back(row, sentence, ideas)) is not None:
@@ -105,7 +105,7 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
     if len(sentence.ids) > 1 and (denied or left_out):
         return Question(ONE_AT_A_TIME)
     if denied:
-        return Answer(NOTHING_DONE)
+        return PlainAnswer(NOTHING_DONE)
     reminded = "notify" in ideas and verb != "ack"
     later = reminded or not ideas.isdisjoint(("if", "later"))
     return Question(NOT_LATER) if later and not is_look(verb) else None
@@ -206,7 +206,9 @@ def _is_question(sentence: Sentence, *, asked: bool) -> bool:
     return asked or bool(asking) or bool(first & {"ask", "why", "how_to", "what_if", "should"})
 
 
-def _by_clauses(clauses: Sequence[tuple[Token, ...]], context: PhraseContext) -> Meaning | None:
+def _by_clauses(
+    clauses: Sequence[tuple[SentenceToken, ...]], context: PhraseContext
+) -> Meaning | None:
     """Each clause with its own positions; where one of them is not clear, none is done."""
     lines: list[str] = []
     for clause in clauses:
@@ -217,10 +219,10 @@ def _by_clauses(clauses: Sequence[tuple[Token, ...]], context: PhraseContext) ->
         if not isinstance(meaning, Lines):
             return Question(ONE_AT_A_TIME)
         lines += meaning.lines
-    return Lines(tuple(lines)) if lines else Answer(NOTHING_DONE)
+    return Lines(tuple(lines)) if lines else PlainAnswer(NOTHING_DONE)
 
 
-def _clauses(sentence: Sentence) -> tuple[tuple[Token, ...], ...]:
+def _clauses(sentence: Sentence) -> tuple[tuple[SentenceToken, ...], ...]:
     """Cut before each verb, question or denial that stands between two positions."""
     ids = [
         place
@@ -245,7 +247,7 @@ def _clause_start(sentence: Sentence, place: int) -> int:
     return place
 
 
-def _without_ends(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+def _without_ends(tokens: tuple[SentenceToken, ...]) -> tuple[SentenceToken, ...]:
     while tokens and tokens[-1].text in _SEPARATORS:
         tokens = tokens[:-1]
     while tokens and tokens[0].text in _SEPARATORS:

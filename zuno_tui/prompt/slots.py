@@ -13,7 +13,7 @@ from zuno_tui.catalog.arguments import read_duration
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.create_parts import MEANINGS, known_symbols
 from zuno_tui.prompt.named_networks import network_called
-from zuno_tui.prompt.words import Idea, Token, find_ideas, grammar, tokens_of
+from zuno_tui.prompt.words import Idea, SentenceToken, find_ideas, grammar, tokens_of
 
 ALIASES = {
     **dict.fromkeys(("ETH", "ETHER", "ETHEREUM"), ("ETH", "WETH")),
@@ -53,11 +53,11 @@ class Percent(NamedTuple):
 
 
 class Sentence(Struct, frozen=True):
-    tokens: tuple[Token, ...] = ()
+    tokens: tuple[SentenceToken, ...] = ()
     ideas: tuple[Idea, ...] = ()
     ids: tuple[int, ...] = ()
     """Numbers of positions that are held, or written with a #."""
-    numbers: tuple[Token, ...] = ()
+    numbers: tuple[SentenceToken, ...] = ()
     """Numbers that nothing else explains: prices, or a position nobody holds."""
     percents: tuple[Percent, ...] = ()
     amounts: tuple[Amount, ...] = ()
@@ -89,7 +89,7 @@ def read_sentence(text: str, context: PhraseContext) -> Sentence:
     return sentence_of(tokens_of(text), context)
 
 
-def sentence_of(tokens: tuple[Token, ...], context: PhraseContext) -> Sentence:
+def sentence_of(tokens: tuple[SentenceToken, ...], context: PhraseContext) -> Sentence:
     reader = _SlotReader(tokens, context)
     reader.read()
     words = [token.text for token in tokens]
@@ -114,12 +114,12 @@ def sentence_of(tokens: tuple[Token, ...], context: PhraseContext) -> Sentence:
 class _SlotReader:
     """Walks over the tokens once; what a number means follows from what stands beside it."""
 
-    def __init__(self, tokens: Sequence[Token], context: PhraseContext) -> None:
+    def __init__(self, tokens: Sequence[SentenceToken], context: PhraseContext) -> None:
         self._tokens = tokens
         self._held = frozenset(context.positions)
         self._at = 0
         self.ids: list[int] = []
-        self.numbers: list[Token] = []
+        self.numbers: list[SentenceToken] = []
         self.percents: list[Percent] = []
         self.amounts: list[Amount] = []
         self.symbols: list[str] = []
@@ -145,7 +145,7 @@ class _SlotReader:
         place = self._at + ahead
         return self._tokens[place].text if 0 <= place < len(self._tokens) else ""
 
-    def _number(self, token: Token, value: Fraction) -> None:
+    def _number(self, token: SentenceToken, value: Fraction) -> None:
         if not (
             self._is_id(token)
             or self._is_percent(token, value)
@@ -157,13 +157,13 @@ class _SlotReader:
             self.numbers.append(token)
             self._at += 1
 
-    def _is_id(self, token: Token) -> bool:
+    def _is_id(self, token: SentenceToken) -> bool:
         if token.is_id:
             self.ids.append(int(token.number or 0))
             self._at += 1
         return token.is_id
 
-    def _is_percent(self, token: Token, value: Fraction) -> bool:
+    def _is_percent(self, token: SentenceToken, value: Fraction) -> bool:
         follows = self._word(1)
         if follows in ("%", "percent"):
             after = self._word(2)
@@ -196,7 +196,7 @@ class _SlotReader:
         self._at += 3
         return True
 
-    def _is_time(self, token: Token) -> bool:
+    def _is_time(self, token: SentenceToken) -> bool:
         minutes = token.scaled and self._word(-1) == "for" and token.number is not None
         if minutes and token.number is not None:
             self.seconds = int(token.number * Fraction(60, 10**6))
@@ -210,7 +210,7 @@ class _SlotReader:
         self._at += 2
         return True
 
-    def _is_amount(self, token: Token) -> bool:
+    def _is_amount(self, token: SentenceToken) -> bool:
         ahead = 1
         while self._word(ahead) in _BETWEEN_AMOUNT:
             ahead += 1
@@ -228,7 +228,7 @@ class _SlotReader:
         self._at += ahead + 1
         return True
 
-    def _is_held(self, token: Token) -> bool:
+    def _is_held(self, token: SentenceToken) -> bool:
         if token.scaled or not token.is_whole or token.sign == "+":
             return False
         if token.number not in self._held:
@@ -237,7 +237,7 @@ class _SlotReader:
         self._at += 1
         return True
 
-    def _two_in_one(self, token: Token) -> bool:
+    def _two_in_one(self, token: SentenceToken) -> bool:
         """`26,37` are two positions; `1,5` is a number that two people read differently."""
         parts = token.text.split(",")
         if len(parts) != 2 or not all(parts) or not _DIGITS.issuperset("".join(parts)):
@@ -250,7 +250,7 @@ class _SlotReader:
         self._at += 1
         return True
 
-    def _part(self, token: Token) -> bool:
+    def _part(self, token: SentenceToken) -> bool:
         several = _SEVERAL_PARTS.get((token.text, self._word(1)))
         part = several or _PARTS.get(token.text)
         if part is None:

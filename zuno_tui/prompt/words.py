@@ -47,7 +47,7 @@ _SMALLEST_WORDED = 10
 """Below ten a word is seldom a number by itself: `the one`, `the two of them`."""
 
 
-class Token(NamedTuple):
+class SentenceToken(NamedTuple):
     text: str
     """A word in lower case, a mark, or a number in plain digits."""
     number: Fraction | None = None
@@ -68,7 +68,7 @@ class Way(NamedTuple):
     excludes: tuple[Way, ...] = ()
 
 
-class Row(Struct, frozen=True, forbid_unknown_fields=True):
+class GrammarRow(Struct, frozen=True, forbid_unknown_fields=True):
     """Ways to say a line, written as in the grammar's file."""
 
     say: str
@@ -96,7 +96,7 @@ class Grammar(Struct, frozen=True, forbid_unknown_fields=True):
     same: str
     verbs: dict[str, str]
     words: dict[str, str]
-    rows: dict[str, Row]
+    rows: dict[str, GrammarRow]
 
 
 @cache
@@ -110,7 +110,7 @@ def line_rows() -> tuple[LineRow, ...]:
     return tuple(_line_row(line, row) for line, row in grammar().rows.items())
 
 
-def _line_row(line: str, row: Row) -> LineRow:
+def _line_row(line: str, row: GrammarRow) -> LineRow:
     unless = tuple(map(_way, filter(None, row.unless.split(";"))))
     ways = tuple(_way(way) for way in row.say.split(";"))
     vocabulary = frozenset((*row.hints.split(), *(term for way in ways for term in way.needs)))
@@ -128,7 +128,7 @@ def fits(way: Way, ideas: frozenset[str]) -> bool:
     return ideas.issuperset(way.needs) and not any(fits(each, ideas) for each in way.excludes)
 
 
-def tokens_of(text: str) -> tuple[Token, ...]:
+def tokens_of(text: str) -> tuple[SentenceToken, ...]:
     """The pieces of a text in lower case; numbers in words and scales are made digits."""
     shown = clean_text(text, limit=LONGEST_PHRASE).lower().replace("’", "'").replace("–", "-")
     shown = re.sub(r"(?<=[0-9])'?s\b", "", shown).replace("'", "").replace("..", " - ")
@@ -138,12 +138,12 @@ def tokens_of(text: str) -> tuple[Token, ...]:
     return _with_shared_scale(tuple(_with_number_words(known)))
 
 
-def _with_first_mended(tokens: list[Token]) -> list[Token]:
+def _with_first_mended(tokens: list[SentenceToken]) -> list[SentenceToken]:
     """`colect 33` as `collect 33`: one letter of the first word, where only one verb is near."""
     if not tokens or len(tokens[0].text) < _SHORTEST_MENDED or tokens[0].text in _single_words():
         return tokens
     near = {word for word in _verb_words() if one_slip_apart(tokens[0].text, word)}
-    return [Token(near.pop()), *tokens[1:]] if len(near) == 1 else tokens
+    return [SentenceToken(near.pop()), *tokens[1:]] if len(near) == 1 else tokens
 
 
 @cache
@@ -157,17 +157,17 @@ def _verb_words() -> frozenset[str]:
     return frozenset(form for form in forms if len(form) >= _SHORTEST_MENDED and " " not in form)
 
 
-def _token(match: re.Match[str]) -> Token:
+def _token(match: re.Match[str]) -> SentenceToken:
     if match["id"]:
         number = read_position_number(match["id"])
-        return Token(match["id"].removeprefix("#"), Fraction(number or 0), is_id=True)
+        return SentenceToken(match["id"].removeprefix("#"), Fraction(number or 0), is_id=True)
     if match["number"] is None:
-        return Token(match["word"] or match["comma"] or match["mark"].replace(" ", ""))
+        return SentenceToken(match["word"] or match["comma"] or match["mark"].replace(" ", ""))
     try:
         numeral = read_numeral(f"{match['digits']}{match['scale'] or ''}")
     except NumeralError:
-        return Token(match["digits"])
-    return Token(
+        return SentenceToken(match["digits"])
+    return SentenceToken(
         spelled_out(numeral),
         numeral.value,
         match["sign"] or "",
@@ -176,13 +176,13 @@ def _token(match: re.Match[str]) -> Token:
     )
 
 
-def _without_dropped(tokens: Sequence[Token]) -> Iterator[Token]:
+def _without_dropped(tokens: Sequence[SentenceToken]) -> Iterator[SentenceToken]:
     same, dropped = _same(), _dropped()
     for token in tokens:
         if token.number is not None:
             yield token
         elif token.text in same:
-            yield from map(Token, same[token.text])
+            yield from map(SentenceToken, same[token.text])
         elif token.text not in dropped:
             yield token
 
@@ -198,7 +198,7 @@ def _dropped() -> frozenset[str]:
     return frozenset(grammar().dropped.split())
 
 
-def _with_number_words(tokens: list[Token]) -> Iterator[Token]:
+def _with_number_words(tokens: list[SentenceToken]) -> Iterator[SentenceToken]:
     """`thirty five` as 35, `two hundred` as 200, `5 grand` as 5000; `one` and `two` stay words."""
     at = 0
     while at < len(tokens):
@@ -214,7 +214,7 @@ def _with_number_words(tokens: list[Token]) -> Iterator[Token]:
         if not scaled and end == at + 1 and tokens[at].number is not None:
             yield tokens[at]
         else:
-            yield Token(plain(value), value, dollars=tokens[at].dollars, scaled=scaled)
+            yield SentenceToken(plain(value), value, dollars=tokens[at].dollars, scaled=scaled)
         at = end
 
 
@@ -226,7 +226,7 @@ def plain(value: Fraction, places: int = 8) -> str:
     return f"{whole}.{fraction}" if fraction else str(whole)
 
 
-def _worded(tokens: Sequence[Token], at: int) -> tuple[Fraction | None, int]:
+def _worded(tokens: Sequence[SentenceToken], at: int) -> tuple[Fraction | None, int]:
     token = tokens[at]
     follows = tokens[at + 1].text if at + 1 < len(tokens) else ""
     if token.number is not None:
@@ -247,7 +247,7 @@ _COUNTED = frozenset(
 )
 
 
-def _with_shared_scale(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+def _with_shared_scale(tokens: tuple[SentenceToken, ...]) -> tuple[SentenceToken, ...]:
     """`2.8-3.4k` and `between 2.8 and 3.4k`: the scale of the second is the first's too."""
     shared = list(tokens)
     for at in range(len(tokens) - 2):

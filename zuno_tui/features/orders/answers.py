@@ -34,7 +34,7 @@ from zuno_tui.features.orders.signing import (
     waiting_order,
 )
 from zuno_tui.features.orders.terms import CLOSE_USAGE, COLLECT_USAGE
-from zuno_tui.features.orders.what_if import WhatIf, what_if
+from zuno_tui.features.orders.what_if import ClosedOrder, what_if
 from zuno_tui.gate.actions.action import Action
 from zuno_tui.gate.actions.target import read_wallet
 from zuno_tui.gate.apply import WORD
@@ -163,7 +163,7 @@ async def listed(session: Session, what: str | None) -> CommandAnswer:
     )
 
 
-async def _renew(session: Session, book: StandingOrders) -> dict[int, WhatIf]:
+async def _renew(session: Session, book: StandingOrders) -> dict[int, ClosedOrder]:
     """What the chain has ended is told so, whether anybody watches or not; and of what was closed
     how keeping it would have done."""
     mine = [one for one in book.all() if one.order.chain_id == session.network.chain_id]
@@ -180,7 +180,7 @@ async def _renew(session: Session, book: StandingOrders) -> dict[int, WhatIf]:
     return {}
 
 
-def _judged_words(judged: WhatIf | None) -> str:
+def _judged_words(judged: ClosedOrder | None) -> str:
     return "" if judged is None else judged.words
 
 

@@ -28,7 +28,7 @@ _MOST_DAYS = 30
 _SCORED = "orders"
 
 
-class WhatIf(Struct, frozen=True):
+class ClosedOrder(Struct, frozen=True):
     """An order that closed its position, judged by the swaps of the pool since."""
 
     number: int
@@ -75,10 +75,10 @@ class WhatIf(Struct, frozen=True):
         }
 
 
-async def what_if(sources: Sources, kept: Sequence[KeptOrder]) -> dict[int, WhatIf]:
+async def what_if(sources: Sources, kept: Sequence[KeptOrder]) -> dict[int, ClosedOrder]:
     """By order; one that is not an hour old, or whose pool is gone, is left out."""
     head = await sources.client.head()
-    found: dict[int, WhatIf] = {}
+    found: dict[int, ClosedOrder] = {}
     for one in kept:
         closed = one.progress.closed
         done = one.progress.state is StandingState.DONE and closed is not None
@@ -93,7 +93,9 @@ async def what_if(sources: Sources, kept: Sequence[KeptOrder]) -> dict[int, What
     return found
 
 
-async def _judged(sources: Sources, number: int, closed: ClosedRange, head: Block) -> WhatIf | None:
+async def _judged(
+    sources: Sources, number: int, closed: ClosedRange, head: Block
+) -> ClosedOrder | None:
     network, key = sources.network, closed.pool
     here = OneBlock(sources.client, network, head.hash)
     words = (await read_slots(here, network, pool_state_slots([key]))).words
@@ -116,7 +118,9 @@ async def _judged(sources: Sources, number: int, closed: ClosedRange, head: Bloc
     pair = pair_of(network, tokens[key.currency0], tokens[key.currency1], course.last)
     until = min(head.timestamp, closed.time + _MOST_DAYS * DAY)
     worths = kept_or_closed(course, stake)
-    return WhatIf(number, closed.time, until, worths, course.last, pair) if worths.then else None
+    return (
+        ClosedOrder(number, closed.time, until, worths, course.last, pair) if worths.then else None
+    )
 
 
 async def scored_orders(session: Session, sources: Sources) -> Attachment:
