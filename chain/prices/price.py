@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown, combine
-from chain.contracts.networks import Address
 
 if TYPE_CHECKING:
+    from chain.contracts.networks import Address
     from chain.tokens import Token
 
 DISPUTED_FROM = Fraction(2, 100)

@@ -1,11 +1,17 @@
 """Answers of the last block where no endpoint has a new one: with its age, and never signed on."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from msgspec.structs import replace
 
-from chain.rpc.errors import StaleHead
-from zuno_tui.app.session import Session
 from zuno_tui.catalog.command import Command, Intent
-from zuno_tui.present.answer import CommandAnswer
+
+if TYPE_CHECKING:
+    from chain.rpc.errors import StaleHead
+    from zuno_tui.app.session import Session
+    from zuno_tui.present.answer import CommandAnswer
 
 
 def old_block_words(error: StaleHead) -> str:

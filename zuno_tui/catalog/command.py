@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from argparse import Namespace
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from msgspec import Struct
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from chain.positions.overview import Sources
     from zuno_tui.app.session import Session
     from zuno_tui.gate.actions.action import Action

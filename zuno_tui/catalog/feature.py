@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import cache
@@ -15,6 +14,8 @@ from msgspec import Struct
 from zuno_tui.catalog.command import Intent
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from textual.screen import Screen
 
     from agents.bus.replay import Record, ReplayReport

@@ -12,17 +12,17 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chain.base.redaction import SecretStruct
-from chain.contracts.networks import Address
-from chain.rpc.errors import StaleHead
 from zuno_tui.app.last_block import old_block_words
-from zuno_tui.app.session import Session
 from zuno_tui.desk.events import Event, Said, StatusChanged, ViewAsked
-from zuno_tui.desk.jobs import Jobs
 from zuno_tui.present.views import JobView, StatusView, ViewName
-from zuno_tui.settings import Flags
 
 if TYPE_CHECKING:
+    from chain.contracts.networks import Address
     from chain.positions.overview import Sources
+    from chain.rpc.errors import StaleHead
+    from zuno_tui.app.session import Session
+    from zuno_tui.desk.jobs import Jobs
+    from zuno_tui.settings import Flags
 
 Tell = Callable[[Event], None]
 

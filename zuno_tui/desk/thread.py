@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from chain.wallet.secrets import Passphrase
 from zuno_tui.catalog.command import Intent
 from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.events import Event, HelpAsked, QuitAsked, Said
 
 if TYPE_CHECKING:
+    from chain.wallet.secrets import Passphrase
     from zuno_tui.desk.desk import Desk
 
 Errand: TypeAlias = "Callable[[Desk], Awaitable[None]]"

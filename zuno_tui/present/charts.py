@@ -1,20 +1,25 @@
 """Charts in characters: prices, days, depth and active liquidity."""
 
+from __future__ import annotations
+
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, groupby, pairwise
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec.structs import replace
 
 from chain.base.units import HOUR
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
-from chain.pools.depth import Depth
-from chain.positions.identity import PositionIdentity
-from chain.tokens.pair import Pair
 from zuno_tui.present.views import ChartView, Tone
 from zuno_tui.present.words import percent
+
+if TYPE_CHECKING:
+    from chain.pools.depth import Depth
+    from chain.positions.identity import PositionIdentity
+    from chain.tokens.pair import Pair
+
 
 DrawnTone = Tone | Literal["shade", "good shade"]
 """Shades fill an area; words are never drawn in them."""

@@ -1,13 +1,19 @@
 """An endpoint that cannot be read: what happened, which, since when, and what is still known."""
 
+from __future__ import annotations
+
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.redaction import shortened_urls
 from chain.base.units import age_text
-from chain.contracts.networks import Network
-from zuno_tui.settings import Settings
+
+if TYPE_CHECKING:
+    from chain.contracts.networks import Network
+    from zuno_tui.settings import Settings
+
 
 _MINUTE = 60
 

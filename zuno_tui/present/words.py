@@ -1,12 +1,18 @@
 """Numbers as people read them: dollars, percents, fees, and `unknown` in words."""
 
+from __future__ import annotations
+
 import re
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from chain.base.quantity import Quantity, Unknown
 from chain.math.price import format_amount
 from chain.prices.price import WorthUnit
-from chain.tokens import Token
+
+if TYPE_CHECKING:
+    from chain.tokens import Token
+
 
 UNKNOWN = "unknown"
 NOBODY = "nobody: nothing leaves the wallet"

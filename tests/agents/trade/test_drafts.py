@@ -147,7 +147,6 @@ def test_the_guard_is_arithmetic_without_a_class_of_its_own_or_a_model() -> None
     }
 
     assert imported == {
-        "__future__",
         "agents.trade.terms",
         "enum",
         "math",

@@ -34,7 +34,6 @@ from textual.theme import Theme
 from chain.base.clean_text import DROP, clean_text
 from chain.base.errors import error_kind
 from chain.positions.reference import position_label
-from chain.wallet.secrets import Passphrase
 from zuno_tui.catalog.command import Intent
 from zuno_tui.desk.events import (
     AlertRaised,
@@ -48,7 +47,6 @@ from zuno_tui.desk.events import (
 )
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.present.views import AlertRow
-from zuno_tui.screen.graphics.picture import PictureWay
 from zuno_tui.screen.last_seen import LastSeen
 from zuno_tui.screen.panes.debate import ReadingPace
 from zuno_tui.screen.prompt_history import PhraseHistory
@@ -58,6 +56,9 @@ from zuno_tui.screen.themes import COLOURLESS, DEFAULT, SIXTEEN, THEMES, fitting
 
 if TYPE_CHECKING:
     from textual.color import Color
+
+    from chain.wallet.secrets import Passphrase
+    from zuno_tui.screen.graphics.picture import PictureWay
 
 
 # Each stands for one of the same width, so that no column moves.

@@ -14,11 +14,11 @@ from zuno_tui.desk.events import Event
 from zuno_tui.desk.thread import DeskThread
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.app.log import close_log, open_log
-from zuno_tui.screen.look import Look
 from zuno_tui.screen.panes.debate import ReadingPace
 from zuno_tui.screen.prompt_history import open_history
 
 if TYPE_CHECKING:
+    from zuno_tui.screen.look import Look
     from zuno_tui.screen.screens.first_run import FirstChoice
 
 _SWITCH_SECONDS = 0.0005

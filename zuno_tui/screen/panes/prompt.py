@@ -16,7 +16,6 @@ from textual.widgets.input import Selection
 from chain.base.clean_text import DROP
 from chain.base.redaction import looks_secret
 from chain.positions.reference import position_name
-from zuno_tui.prompt.completion import PhraseCompletion
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
 from zuno_tui.screen.keys import PROMPT
@@ -27,6 +26,8 @@ from zuno_tui.screen.prompt_history import PhraseHistory
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.events import Key, Paste
+
+    from zuno_tui.prompt.completion import PhraseCompletion
 
 
 _PLACEHOLDER = "type a command or a question · ? for help"
