@@ -90,12 +90,14 @@ class Payload(BaseModel):
 @once_per_object
 def wire_of(payload: Payload) -> bytes:
     """A payload's canonical JSON; what travels on in it is written once, whoever carries it."""
-    carried = {name: one for name, one in payload if isinstance(one, Payload) and one.travels_on}
+    carried = {
+        name: part for name, part in payload if isinstance(part, Payload) and part.travels_on
+    }
     plain = payload.model_dump(mode="json", by_alias=True, exclude=set(carried))
     if not carried:
         return canonical(plain)
     parts = {name: canonical(value) for name, value in plain.items()}
-    parts |= {wire_name(name): wire_of(one) for name, one in carried.items()}
+    parts |= {wire_name(name): wire_of(part) for name, part in carried.items()}
     return b"{%b}" % b",".join(b'"%b":%b' % (name.encode(), parts[name]) for name in sorted(parts))
 
 

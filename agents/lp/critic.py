@@ -73,8 +73,8 @@ async def critic(
         for turn in _opinion_turns(number, judged, said, brief):
             yield turn
     remarks = tuple(
-        CandidateRemark(candidate=index, words=brief.plain(one.reason))
-        for index, one in said.items()
+        CandidateRemark(candidate=index, words=brief.plain(opinion.reason))
+        for index, opinion in said.items()
         if index < len(judged.moves)
     )
     debate = with_judgment(proposal, judged, critique, remarks)
@@ -146,7 +146,8 @@ def _strictest_said(reply: CriticReply) -> dict[int, CandidateOpinion]:
 
 def _opinions(said: Mapping[int, CandidateOpinion], brief: Brief) -> dict[int, Opinion]:
     return {
-        index: Opinion(_verdict_of(one), brief.plain(one.reason)) for index, one in said.items()
+        index: Opinion(_verdict_of(opinion), brief.plain(opinion.reason))
+        for index, opinion in said.items()
     }
 
 

@@ -199,7 +199,11 @@ def _capital_ground(context: CreateContext, pool_index: int) -> EvaluationContex
 
 def _other_pools(context: ScoutContext, own: ObservedPoolFacts) -> tuple[Depth, ...]:
     observed = context.surveyed_pools if isinstance(context, CreateContext) else ()
-    plain = [one.pool for one in observed if is_plain_pool(key_of(one.pool))]
+    plain = [
+        observed_pool.pool
+        for observed_pool in observed
+        if is_plain_pool(key_of(observed_pool.pool))
+    ]
     pair = (own.currency0, own.currency1)
     return tuple(
         depth_of(pool)

@@ -78,7 +78,7 @@ def replay_opinion(
     along = _taken_along(paths, move.stake, evaluation.hold)
     day, week = (_in_dollars(replayed, evaluation.market.unit1_value) for replayed in along)
     told = (("24 h", day), ("7 d", week))
-    findings = (_finding(span, one, move) for span, one in told if one is not None)
+    findings = (_finding(span, replayed, move) for span, replayed in told if replayed is not None)
     return ReplayOpinion(day, week, tuple(finding for finding in findings if finding is not None))
 
 

@@ -63,10 +63,10 @@ class _Judged(NamedTuple):
 def kind_records(ended: Iterable[PostMortem]) -> tuple[KindRecord, ...]:
     """The commonest kinds first; trades kept without their kind are left out."""
     kinds: dict[tuple[str, str], list[_Judged]] = defaultdict(list)
-    for one in ended:
-        if one.decision and one.regime and one.pnl_pct is not None:
-            judged = _Judged(one.pnl_pct, won=bool(one.won), win_pct=one.win_pct)
-            kinds[one.decision, one.regime].append(judged)
+    for lesson in ended:
+        if lesson.decision and lesson.regime and lesson.pnl_pct is not None:
+            judged = _Judged(lesson.pnl_pct, won=bool(lesson.won), win_pct=lesson.win_pct)
+            kinds[lesson.decision, lesson.regime].append(judged)
     found = []
     for (decision, regime), group in kinds.items():
         odds = [trade.win_pct for trade in group if trade.win_pct is not None]

@@ -331,7 +331,9 @@ class MeshEndpoint:
         """Try nothing of a request that is over again."""
         for link in self._links.values():
             for seq in [
-                seq for seq, one in link.pending.items() if one.message.header.request == request_id
+                seq
+                for seq, pending in link.pending.items()
+                if pending.message.header.request == request_id
             ]:
                 del link.pending[seq]
             kept = [message for message in link.waiting if message.header.request != request_id]
@@ -465,16 +467,18 @@ class MeshEndpoint:
 
     def _repeat_to(self, link: Link) -> None:
         now = _now()
-        for seq, one in tuple(link.pending.items()):
-            if one.due > now:
+        for seq, pending in tuple(link.pending.items()):
+            if pending.due > now:
                 continue
-            if one.tried >= one.message.attempts:
+            if pending.tried >= pending.message.attempts:
                 del link.pending[seq]
                 continue
-            one.tried += 1
-            one.due = now + retry_wait(one.tried)
+            pending.tried += 1
+            pending.due = now + retry_wait(pending.tried)
             link.resent += 1
-            self._hand_over(link, one.message.header, one.message.payload, keep=one.message.keep)
+            self._hand_over(
+                link, pending.message.header, pending.message.payload, keep=pending.message.keep
+            )
         if link.pending and any(sent.tried > 2 for sent in link.pending.values()):
             # The peer may have been started anew, and drop what is sealed for its earlier process.
             self._greet_when_due(link)

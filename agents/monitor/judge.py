@@ -236,10 +236,10 @@ def judge(
     judging = _Judging(network, place, reading, times, alerts, hedges=hedges)
     changes: list[Change] = []
     later: dict[int, Mapping[str, object] | None] = {}
-    for number, one in followed.items():
-        told, baseline = judging.position(one)
+    for number, situation in followed.items():
+        told, baseline = judging.position(situation)
         changes += told
-        if baseline != one.before:
+        if baseline != situation.before:
             later[number] = baseline.document()
     changes.sort(key=lambda change: change.block or 0)
     changes += judging.gone(followed, baselines, later)
@@ -248,7 +248,9 @@ def judge(
 
 
 def _of_wallet(hedges: Mapping[int, HeldHedge], place: WatchPlace) -> dict[int, HeldHedge]:
-    return {number: one for number, one in hedges.items() if one.wallet == place.wallet_address}
+    return {
+        number: hedge for number, hedge in hedges.items() if hedge.wallet == place.wallet_address
+    }
 
 
 class _Judging:

@@ -296,15 +296,15 @@ async def _look(
     trades = {} if watch.hedges is None else await watch.hedges.tend_trades()
     hedges = {} if watch.hedges is None else await watch.hedges.held_hedges()
     looks: list[_Looked] = []
-    for wallet, state, reading, one in zip(wallets, states, readings, followed, strict=True):
-        if isinstance(one, RpcError):
-            looks.append(_blinded(watch, wallet, settings, book, error=one, now=now))
+    for wallet, state, reading, situations in zip(wallets, states, readings, followed, strict=True):
+        if isinstance(situations, RpcError):
+            looks.append(_blinded(watch, wallet, settings, book, error=situations, now=now))
             continue
         judgment = judge(
             network,
             wallet.place,
             reading,
-            followed=one,
+            followed=situations,
             times=times,
             baselines=state.baselines,
             alerts=alerts[wallet.place],
@@ -323,7 +323,7 @@ async def _look(
         )
         changes = (*judgment.changes, *(besides if wallet is watch.wallets[0] else ()))
         poll = Poll(wallet.place, changes, later, judgment.baselines)
-        looks.append(_Looked(poll, len(one), reading.trouble))
+        looks.append(_Looked(poll, len(situations), reading.trouble))
     return looks
 
 
@@ -333,12 +333,12 @@ def _news(
     """What features tell of a wallet, for as long as they tell it."""
     network, at = watch.sources.network, (head.number, float(head.timestamp))
     told = set()
-    for one in watch.news():
+    for item in watch.news():
         subject = AlertSubject(
-            place.chain_id, place.wallet_address, one.position_id, one.finding.kind, one.label
+            place.chain_id, place.wallet_address, item.position_id, item.finding.kind, item.label
         )
         told.add(subject)
-        yield Raised(subject, network.name, one.finding, *at)
+        yield Raised(subject, network.name, item.finding, *at)
     for alert in alerts:
         if alert.kind in TOLD_BY_FEATURES and alert.active and alert.subject not in told:
             yield Cleared(alert.subject, *at, RULES[alert.kind].resolved)
@@ -442,9 +442,9 @@ async def _times(
     head = readings[0].block
     blocks: set[int] = set()
     known = {head.number: head.timestamp}
-    for reading, one in zip(readings, followed, strict=True):
-        if reading.ticks is not None and not isinstance(one, RpcError):
-            blocks |= turn_blocks(one)
+    for reading, situations in zip(readings, followed, strict=True):
+        if reading.ticks is not None and not isinstance(situations, RpcError):
+            blocks |= turn_blocks(situations)
             known[reading.ticks.since.number] = reading.ticks.since.timestamp
     return await reader.times(blocks, sorted(known.items())) if blocks else known
 

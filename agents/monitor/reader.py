@@ -165,8 +165,8 @@ class WatchReader:
         ticks = await self._end_ticks(sought, wallets, head)
         self._seen = SeenPools(head, pools)
         gone = [
-            set(one.watched) - {each.token_id for each in wallet.positions}
-            for one, wallet in zip(sought, wallets, strict=True)
+            set(request.watched) - {each.token_id for each in wallet.positions}
+            for request, wallet in zip(sought, wallets, strict=True)
         ]
         hooks = {
             position.pool.hook.address
@@ -180,9 +180,10 @@ class WatchReader:
             [position for position in of_v4 if with_loss(position.token_id)], now
         )
         losses = await self._with_v3(
-            losses, [one for one in provided if one.is_v3 and with_loss(one.token_id)]
+            losses,
+            [snapshot for snapshot in provided if snapshot.is_v3 and with_loss(snapshot.token_id)],
         )
-        references = {number: one for wallet in sought for number, one in wallet.depths.items()}
+        references = {number: depth for wallet in sought for number, depth in wallet.depths.items()}
         depths = await read_reference_depths(client, network, head, of_v4, references)
         hook_targets = await read_hook_targets(client.at(head), sorted(hooks))
         return tuple(
@@ -208,11 +209,18 @@ class WatchReader:
             accounts = await v3_since_entry(sources.client, sources.network, positions)
         except RpcError as error:
             words = f"No loss could be judged: {error.sentence}"
-            unknown = {one.token_id: words for one in positions}
+            unknown = {position.token_id: words for position in positions}
             return losses._replace(unknown={**losses.unknown, **unknown})
-        judged = {one.token_id: share_lost(one, accounts[one.token_id]) for one in positions}
-        shares = {number: one for number, one in judged.items() if not isinstance(one, str)}
-        unknown = {number: one for number, one in judged.items() if isinstance(one, str)}
+        judged = {
+            position.token_id: share_lost(position, accounts[position.token_id])
+            for position in positions
+        }
+        shares = {
+            number: verdict for number, verdict in judged.items() if not isinstance(verdict, str)
+        }
+        unknown = {
+            number: verdict for number, verdict in judged.items() if isinstance(verdict, str)
+        }
         return Losses({**losses.shares, **shares}, {**losses.unknown, **unknown})
 
     async def _end_ticks(
@@ -221,9 +229,9 @@ class WatchReader:
         """By wallet; those that were read up to the same block are asked about together."""
         found: dict[Address, EndTicks | None] = {wallet.owner: None for wallet in sought}
         groups: dict[tuple[int, str], list[Sought]] = defaultdict(list)
-        for one in sought:
-            if one.landmarks:
-                groups[one.landmarks[0]].append(one)
+        for request in sought:
+            if request.landmarks:
+                groups[request.landmarks[0]].append(request)
         pools = {
             wallet.owner: {
                 position.pool.pool_id for position in wallet.positions if position.liquidity
@@ -252,10 +260,13 @@ class WatchReader:
                 ticks = await self._ticks_since(
                     {pool_id: now[pool_id] for pool_id in wanted}, landmarks, head
                 )
-            for one in group:
+            for looked_for in group:
                 # A wallet that came later was not watched at every block the others were.
-                if ticks is not None and (ticks.since.number, ticks.since.hash) in one.landmarks:
-                    found[one.owner] = ticks
+                if (
+                    ticks is not None
+                    and (ticks.since.number, ticks.since.hash) in looked_for.landmarks
+                ):
+                    found[looked_for.owner] = ticks
         return found
 
     async def _ticks_since(
@@ -266,8 +277,8 @@ class WatchReader:
     ) -> EndTicks | None:
         """From an endpoint that gives no logs the ticks at the head alone."""
         client, network = self.sources.client, self.sources.network
-        of_v3 = {key: one for key, one in pools.items() if isinstance(one.key, V3PoolKey)}
-        at_head = {key: [(head.number, one.tick)] for key, one in pools.items()}
+        of_v3 = {key: pool for key, pool in pools.items() if isinstance(pool.key, V3PoolKey)}
+        at_head = {key: [(head.number, pool.tick)] for key, pool in pools.items()}
         try:
             ticks = await read_end_ticks(
                 client, network, pools.keys() - of_v3.keys(), landmarks, head
@@ -317,12 +328,16 @@ class WatchReader:
         self, pools: Mapping[PoolId, PoolSnapshot], head: Block, now: float
     ) -> None:
         """Hourly: a day's volatility does not change within a poll."""
-        unknown = {pool: one for pool, one in pools.items() if pool not in self._volatilities}
+        unknown = {
+            pool: snapshot for pool, snapshot in pools.items() if pool not in self._volatilities
+        }
         if not still_fresh(self._volatilities_read, VOLATILITY_KEPT_SECONDS, now):
             unknown = dict(pools)
             self._unmeasured.clear()
             self._volatilities_read = now
-        unknown = {pool: one for pool, one in unknown.items() if pool not in self._unmeasured}
+        unknown = {
+            pool: snapshot for pool, snapshot in unknown.items() if pool not in self._unmeasured
+        }
         if not unknown:
             return
         # A rule that lacks it stays silent; what is certain must not wait for it.
@@ -338,10 +353,14 @@ class WatchReader:
     ) -> dict[PoolId, Volatility]:
         sources, network = self.sources, self.sources.network
         found = {
-            pool: await read_volatility(sources.coingecko, network, one.key, None, now=now)
-            for pool, one in pools.items()
+            pool: await read_volatility(sources.coingecko, network, snapshot.key, None, now=now)
+            for pool, snapshot in pools.items()
         }
-        unmarketed = [pool for pool, one in found.items() if one.step is not VolatilityStep.MARKET]
+        unmarketed = [
+            pool
+            for pool, volatility in found.items()
+            if volatility.step is not VolatilityStep.MARKET
+        ]
         if unmarketed:
             hours = await read_hours(
                 sources.client,

@@ -63,20 +63,22 @@ def arms_report(
     times: int,
     answers: Iterable[ArmAnswer],
 ) -> ArmsReport:
-    by_place = {(one.situation, one.arm, one.attempt): one for one in answers}
+    by_place = {(answer.situation, answer.arm, answer.attempt): answer for answer in answers}
     places = [(arm, attempt) for arm in arms for attempt in range(attempts_of(arm, times))]
     complete = [
-        one for one in situations if all((one.request_id, *place) in by_place for place in places)
+        situation
+        for situation in situations
+        if all((situation.request_id, *place) in by_place for place in places)
     ]
     scores = []
     for arm in arms:
         attempts = range(attempts_of(arm, times))
         pairs = [
-            (one, [by_place[one.request_id, arm, number] for number in attempts])
-            for one in complete
+            (situation, [by_place[situation.request_id, arm, number] for number in attempts])
+            for situation in complete
         ]
         scores.append(_scored(arm, pairs))
-    return ArmsReport(len(complete), len({one.week for one in complete}), tuple(scores))
+    return ArmsReport(len(complete), len({situation.week for situation in complete}), tuple(scores))
 
 
 def smallest_effect(situations: Sequence[JudgedSituation]) -> float | None:
@@ -85,12 +87,12 @@ def smallest_effect(situations: Sequence[JudgedSituation]) -> float | None:
     From what the rules' own candidates came to, before any model is asked.
     """
     differences: list[float] = []
-    for place, one in enumerate(situations):
-        moves = candidates_of(one.context, shapes_by_rules(one.context, ()))
+    for place, situation in enumerate(situations):
+        moves = candidates_of(situation.context, shapes_by_rules(situation.context, ()))
         if not moves:
             continue
-        value = hedged(one, taken_of(moves[place % len(moves)].candidate))
-        own = hedged(one, taken_by_rules(one))
+        value = hedged(situation, taken_of(moves[place % len(moves)].candidate))
+        own = hedged(situation, taken_by_rules(situation))
         differences += [] if value is None or own is None else [value - own]
     if len(differences) < FEWEST_WEEKS:
         return None
@@ -101,24 +103,28 @@ _Answered = tuple[JudgedSituation, list[ArmAnswer]]
 
 
 def _scored(arm: Arm, pairs: Sequence[_Answered]) -> ArmScore:
-    weeks = [one.week for one, _ in pairs]
+    weeks = [situation.week for situation, _ in pairs]
     each = [answer for _, several in pairs for answer in several]
     again = [(several[0], answer) for _, several in pairs for answer in several[1:]]
     costs = [answer.nano_usd for answer in each]
-    rules = [hedged(one, taken_by_rules(one)) for one, _ in pairs]
-    done = [_mean(hedged(one, answer.taken) for answer in several) for one, several in pairs]
-    said = [_mean(hedged(one, answer.said) for answer in several) for one, several in pairs]
+    rules = [hedged(situation, taken_by_rules(situation)) for situation, _ in pairs]
+    done = [
+        _mean(hedged(situation, answer.taken) for answer in several) for situation, several in pairs
+    ]
+    said = [
+        _mean(hedged(situation, answer.said) for answer in several) for situation, several in pairs
+    ]
     elsewhere = [
-        _mean(_tried(one, several[0].form) for several in _others(pairs, place))
-        for place, (one, _) in enumerate(pairs)
+        _mean(_tried(situation, several[0].form) for several in _others(pairs, place))
+        for place, (situation, _) in enumerate(pairs)
     ]
     return ArmScore(
         arm=arm,
         over_rules=by_week(_less(done, rules), weeks),
         skill=by_week(_less(done, elsewhere), weeks),
         as_said=by_week(_less(said, rules), weeks),
-        brier=by_week([_brier(one, several) for one, several in pairs], weeks),
-        flips=CountedShare(sum(one.taken != other.taken for one, other in again), len(again)),
+        brier=by_week([_brier(situation, several) for situation, several in pairs], weeks),
+        flips=CountedShare(sum(answer.taken != other.taken for answer, other in again), len(again)),
         false_numbers=CountedShare(
             sum(answer.false_numbers for answer in each), sum(answer.numbers for answer in each)
         ),

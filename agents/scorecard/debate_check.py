@@ -109,8 +109,8 @@ def debate_check(situations: Sequence[CheckedSituation]) -> DebateCheck:
     costs = [run.nano_usd for run in runs]
     return DebateCheck(
         situations=len(situations),
-        agreed=_same([(run, one.rules) for one, run in spoken], exactly=False),
-        agreed_exactly=_same([(run, one.rules) for one, run in spoken], exactly=True),
+        agreed=_same([(run, situation.rules) for situation, run in spoken], exactly=False),
+        agreed_exactly=_same([(run, situation.rules) for situation, run in spoken], exactly=True),
         flipped=_same(repeated, exactly=False).rest,
         flipped_range=_same(repeated, exactly=True).rest,
         settled=CountedShare(len(runs) - len(asked), len(runs)),
@@ -130,4 +130,4 @@ def _same(pairs: Sequence[tuple[DebateRun, DebateRun]], *, exactly: bool) -> Cou
         decision = run.decision
         return decision if exactly or decision is None else decision.kind
 
-    return CountedShare(sum(decided(one) == decided(other) for one, other in pairs), len(pairs))
+    return CountedShare(sum(decided(run) == decided(other) for run, other in pairs), len(pairs))

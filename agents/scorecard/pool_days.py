@@ -129,9 +129,9 @@ def _merged(stored: object | None, days: Sequence[PoolDay]) -> _KeptDays | None:
     kept = read_as(_KeptDays, stored)
     if stored is not None and (kept is None or kept.version != VERSION):
         return None
-    by_day = {one.day: one for one in (kept.days if kept else ())}
-    news = [one for one in days if _is_news(by_day.get(one.day), one)]
-    by_day |= {one.day: one for one in news}
+    by_day = {pool_day.day: pool_day for pool_day in (kept.days if kept else ())}
+    news = [day for day in days if _is_news(by_day.get(day.day), day)]
+    by_day |= {day.day: day for day in news}
     latest = tuple(by_day[day] for day in sorted(by_day)[-_MOST_DAYS:])
     return _KeptDays(VERSION, latest) if news else None
 
@@ -162,12 +162,12 @@ def days_of(hours: PoolHours, depth_usd: float | None = None) -> tuple[PoolDay, 
 def window(days: Mapping[int, PoolDay], first: int, count: int) -> PoolWindow | None:
     """So many days from this one on; None where one of them is missing."""
     found = [days.get(first + place * DAY) for place in range(count)]
-    known = [one for one in found if one is not None]
+    known = [pool_day for pool_day in found if pool_day is not None]
     if len(known) < count:
         return None
     return PoolWindow(
-        sum(one.fee_rate for one in known),
-        sum(one.squared_returns for one in known),
+        sum(pool_day.fee_rate for pool_day in known),
+        sum(pool_day.squared_returns for pool_day in known),
         count,
         known[-1].depth_usd,
     )

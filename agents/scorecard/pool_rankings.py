@@ -31,7 +31,7 @@ class RankingScore(Struct, frozen=True, rename="camel"):
 
 
 def ranking_scores(by_pool: Mapping[PoolId, Sequence[PoolDay]]) -> tuple[RankingScore, ...]:
-    pools = [{one.day: one for one in days} for days in by_pool.values()]
+    pools = [{day.day: day for day in days} for days in by_pool.values()]
     return tuple(_score(pools, key, days) for key in RankKey for days in NEXT_DAYS)
 
 
@@ -80,4 +80,4 @@ def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
 def _ranks(values: Sequence[float]) -> list[float]:
     """From 1 on; equal ones share the mean of their places."""
     ordered = sorted(values)
-    return [ordered.index(one) + (ordered.count(one) + 1) / 2 for one in values]
+    return [ordered.index(value) + (ordered.count(value) + 1) / 2 for value in values]

@@ -140,7 +140,7 @@ class ScoreStore:
     def finished(self) -> frozenset[str]:
         """The plans of which every horizon was judged."""
         counted = Counter(score.plan_id for score in self.scores())
-        return frozenset(one for one, count in counted.items() if count == len(HORIZON_DAYS))
+        return frozenset(kind for kind, count in counted.items() if count == len(HORIZON_DAYS))
 
     def keep(self, scores: Iterable[HorizonScore]) -> None:
         written = {self._key(score): to_builtins(score) for score in scores}
@@ -238,7 +238,7 @@ def beat_count(
     scores: Iterable[HorizonScore], over: Callable[[HorizonScore], float | None]
 ) -> BeatCount:
     known = [(score, part) for score in scores if (part := over(score)) is not None]
-    dollars = [one.dollars(part) for one, part in known]
+    dollars = [score.dollars(part) for score, part in known]
     priced = [dollar for dollar in dollars if dollar is not None]
     return BeatCount(
         beat=sum(part > 0 for _, part in known),
@@ -250,8 +250,10 @@ def beat_count(
 
 def _advice(scores: Sequence[HorizonScore], applied: Container[str]) -> Iterable[AdviceScore]:
     groups: dict[tuple[AdviceKind, DecidedBy, int], list[HorizonScore]] = {}
-    for one in scores:
-        groups.setdefault((one.kind, one.decided_by, one.days), []).append(one)
+    for horizon_score in scores:
+        groups.setdefault(
+            (horizon_score.kind, horizon_score.decided_by, horizon_score.days), []
+        ).append(horizon_score)
     kinds = list(AdviceKind)
     for kind, decided_by, days in sorted(
         groups, key=lambda group: (kinds.index(group[0]), group[1] == "model", group[2])

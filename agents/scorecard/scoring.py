@@ -312,16 +312,16 @@ class _Scoring:
         """Every chance the card gives a range that the price was in."""
         if days not in _SURVIVAL_DAYS:
             return
-        for one, stake in self._ranges():
-            if one.survival is not None:
-                said = one.survival.day if days == 1 else one.survival.week
+        for candidate, stake in self._ranges():
+            if candidate.survival is not None:
+                said = candidate.survival.day if days == 1 else candidate.survival.week
                 if said is not None:
                     yield StayOutcome(said, self._course.stays_in(stake.ticks))
 
     def fees(self) -> Iterator[FeeOutcome]:
         """Every interval of fees the card gives such a range, where dollars are known."""
-        for one, stake in self._ranges():
-            low, high = one.fee_low_24h, one.fee_high_24h
+        for candidate, stake in self._ranges():
+            low, high = candidate.fee_low_24h, candidate.fee_high_24h
             if not high or low is None or self.unit1_usd is None:
                 continue
             earned = earned_fees(self._course, stake, self._in_pool)

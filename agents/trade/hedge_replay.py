@@ -79,16 +79,16 @@ def hedge_outlook(
     random = Random(_SEED)  # noqa: S311 - a drawn course, no secret
     steps = [[random.gauss(0.0, sigma) for _ in range(_WEEK_LOOKS)] for _ in range(_PATHS // 2)]
     # Each course with its mirror image, so that nothing drifts.
-    paths = [_course(price, [sign * step for step in one]) for one in steps for sign in (1, -1)]
+    paths = [_course(price, [sign * step for step in path]) for path in steps for sign in (1, -1)]
     alone = [replay_hedge(exposure, path, target, None, fee) for path in paths]
     adjusted = [replay_hedge(exposure, path, target, band, fee) for path in paths]
     return HedgeOutlook(
-        unhedged_usd=_short(pstdev([one.position for one in alone])),
-        once_usd=_short(pstdev([one.result for one in alone])),
-        adjusted_usd=_short(pstdev([one.result for one in adjusted])),
-        adjustments=_short(fmean([one.adjustments for one in adjusted])),
-        once_cost_usd=_short(fmean([one.cost for one in alone])),
-        adjusted_cost_usd=_short(fmean([one.cost for one in adjusted])),
+        unhedged_usd=_short(pstdev([course.position for course in alone])),
+        once_usd=_short(pstdev([course.result for course in alone])),
+        adjusted_usd=_short(pstdev([course.result for course in adjusted])),
+        adjustments=_short(fmean([course.adjustments for course in adjusted])),
+        once_cost_usd=_short(fmean([course.cost for course in alone])),
+        adjusted_cost_usd=_short(fmean([course.cost for course in adjusted])),
     )
 
 

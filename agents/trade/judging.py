@@ -382,7 +382,7 @@ def hedge_fault(
     if account.outright(question.symbol) > 0:
         return f"{question.symbol} is held long there: close that first, or the hedge only cuts it"
     # What is not known of the account, the guard refuses.
-    held = (abs(one.quantity * (one.mark or 0.0)) for one in account.positions)
+    held = (abs(position.quantity * (position.mark or 0.0)) for position in account.positions)
     taken = sum((*held, *(order.notional_usd or 0.0 for order in account.waiting)))
     equity = account.equity
     room = settings.account_leverage * (equity or 0.0) - taken

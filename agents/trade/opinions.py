@@ -352,7 +352,7 @@ def _on_chart(name: str, price: float, truth: Sequence[PriceLevel], mark: float)
     """The chart's own level that was read; None where it has none there, or on the other side."""
     near = [level.price for level in truth if abs(level.price - price) <= _LEVEL_TOLERANCE * mark]
     if name in _BELOW:
-        near = [one for one in near if one < mark]
+        near = [level for level in near if level < mark]
     if name in _ABOVE:
-        near = [one for one in near if one > mark]
+        near = [level for level in near if level > mark]
     return min(near, key=lambda one: abs(one - price), default=None)

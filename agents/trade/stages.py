@@ -78,9 +78,9 @@ def conflict_map(
 ) -> ConflictMap:
     by_expert = {finding.expert: finding for finding in findings}
     opposed = [
-        (one, other)
-        for one, other in combinations(findings, 2)
-        if one.bias.sign * other.bias.sign < 0
+        (finding, other)
+        for finding, other in combinations(findings, 2)
+        if finding.bias.sign * other.bias.sign < 0
     ]
     strongest = max(
         findings, key=lambda finding: (finding.confidence, -list(ExpertName).index(finding.expert))
@@ -89,12 +89,12 @@ def conflict_map(
         consensus_signals=_consensus(by_expert),
         conflicts=tuple(
             Conflict(
-                between=(one.expert, other.expert),
-                expert_a_claim=_claim(one),
+                between=(finding.expert, other.expert),
+                expert_a_claim=_claim(finding),
                 expert_b_claim=_claim(other),
-                tiebreaker=_tiebreaker(one.expert, other.expert, mode),
+                tiebreaker=_tiebreaker(finding.expert, other.expert, mode),
             )
-            for one, other in opposed
+            for finding, other in opposed
         ),
         dominant_signal=_dominant(findings, regime),
         highest_confidence_expert=strongest.expert,

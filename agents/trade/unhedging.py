@@ -45,7 +45,9 @@ def unhedge_plan(
         reduce_only=True,
     )
     equity = account.equity
-    exposure = sum(abs(one.quantity * (one.mark or 0.0)) for one in account.positions)
+    exposure = sum(
+        abs(position.quantity * (position.mark or 0.0)) for position in account.positions
+    )
     return identified(
         TradePlan(
             plan_id="",

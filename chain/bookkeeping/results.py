@@ -121,15 +121,15 @@ def stories(lives: Sequence[PositionLife], plans: Mapping[str, str]) -> tuple[Po
     ordered = sorted((life for life in lives if life.changes), key=_opened)
     successor: dict[int, PositionLife] = {}
     taken: set[int] = set()
-    for one in ordered:
-        if (following := _successor(one, ordered, taken, plans)) is not None:
-            successor[one.identity.token_id] = following
+    for life in ordered:
+        if (following := _successor(life, ordered, taken, plans)) is not None:
+            successor[life.identity.token_id] = following
             taken.add(following.identity.token_id)
     told = []
-    for one in ordered:
-        if one.identity.token_id in taken:
+    for life in ordered:
+        if life.identity.token_id in taken:
             continue
-        chain = [one]
+        chain = [life]
         while (following := successor.get(chain[-1].identity.token_id)) is not None:
             chain.append(following)
         told.append(PositionStory(tuple(chain)))
@@ -255,8 +255,8 @@ def story_result(
     accounts = [_account(facts, life) for life in story.lives]
     held = [_held(facts, life) for life in story.lives]
     open_results = [
-        combine(Fraction.__sub__, worth, one.cost)
-        for one, worth in zip(accounts, held, strict=True)
+        combine(Fraction.__sub__, worth, account.cost)
+        for account, worth in zip(accounts, held, strict=True)
     ]
     changed = {change.place.transaction_hash for life in story.lives for change in life.changes}
     own = changed | _planned_with(changed, plans)
@@ -281,7 +281,7 @@ def story_result(
 
 def _planned_with(transactions: set[str], plans: Mapping[str, str]) -> set[str]:
     """Those of the same plans: permissions, and swaps of their own."""
-    planned = {plans[one] for one in transactions if one in plans}
+    planned = {plans[transaction] for transaction in transactions if transaction in plans}
     return {transaction for transaction, plan in plans.items() if plan in planned}
 
 
@@ -289,7 +289,9 @@ def _spent(
     entries: Sequence[LedgerEntry], kind: EntryKind, transactions: set[str]
 ) -> Quantity[Fraction]:
     """What entries of these transactions took from the wallet, less what they brought."""
-    moved = [one.usd for one in entries if one.kind is kind and one.transaction in transactions]
+    moved = [
+        entry.usd for entry in entries if entry.kind is kind and entry.transaction in transactions
+    ]
     return _total(*moved).map(lambda gained: -gained)
 
 
@@ -342,8 +344,8 @@ def _worth(
     pairs = zip((key.currency0, key.currency1), amounts.value, strict=True)
     return _total(
         *(
-            entry_value(facts.tokens[one], amount, facts.price_then(one, block, life, change))
-            for one, amount in pairs
+            entry_value(facts.tokens[token], amount, facts.price_then(token, block, life, change))
+            for token, amount in pairs
         )
     )
 

@@ -248,7 +248,7 @@ async def _read(
     sources.memory.remember_minted(minted)
     moves = await read_transactions(sources, [transfer.transaction_hash for transfer in custody])
     identities, pools = await _identities(sources, worth, custody, moves.values())
-    held = {one.token_id: one for one in wallet.positions if not one.is_v3}
+    held = {position.token_id: position for position in wallet.positions if not position.is_v3}
     reader = ChangeReader(
         sources.client,
         network,
@@ -281,7 +281,7 @@ async def _read(
         *(plan for plan in plans if plan not in moves),
     }
     sent = moves | await read_transactions(sources, hashes - {*moves})
-    sent = {key: one for key, one in sent.items() if one.block <= wallet.block.number}
+    sent = {key: paid for key, paid in sent.items() if paid.block <= wallet.block.number}
     pools = await _pool_keys(sources, _swapped(sent.values()), pools)
     facts = await _facts(sources, worth, lives, sent, pools)
     entries = ledger_of(facts)
@@ -307,31 +307,31 @@ async def _read_v3_custody(
         return ()
     told = in_chain_order([expected(answer, tuple) for answer in answers])
     changes = map(_change, told)
-    return tuple(replace(one, token_id=v3_number(one.token_id)) for one in changes)
+    return tuple(replace(change, token_id=v3_number(change.token_id)) for change in changes)
 
 
 async def _v3_lives(sources: Sources, worth: WalletWorth) -> tuple[PositionLife, ...]:
     """Of those that are held; what was taken out of a range and waits counts as inside."""
     wallet = worth.overview.wallet
-    held = [one for one in wallet.positions if one.is_v3]
+    held = [position for position in wallet.positions if position.is_v3]
     if not held:
         return ()
     custody = await _read_v3_custody(sources, wallet.owner, wallet.block)
     accounts = await v3_accounts(sources.client, sources.network, held)
     lives = []
-    for one in held:
-        account = accounts[one.token_id]
-        waiting = Amounts(*map(min, account.waiting, (one.fees0, one.fees1)))
+    for snapshot in held:
+        account = accounts[snapshot.token_id]
+        waiting = Amounts(*map(min, account.waiting, (snapshot.fees0, snapshot.fees1)))
         changes = account.since_entry.changes
-        told = [change for change in custody if change.token_id == one.token_id]
-        lacks = sum(change.liquidity_delta for change in changes) != one.liquidity
-        life = _life(worth, one.identity, account.booked, told, left_out=lacks or not told)
+        told = [change for change in custody if change.token_id == snapshot.token_id]
+        lacks = sum(change.liquidity_delta for change in changes) != snapshot.liquidity
+        life = _life(worth, snapshot.identity, account.booked, told, left_out=lacks or not told)
         inside = replace(
-            one,
-            amount0=one.amount0 + waiting.amount0,
-            amount1=one.amount1 + waiting.amount1,
-            fees0=one.fees0 - waiting.amount0,
-            fees1=one.fees1 - waiting.amount1,
+            snapshot,
+            amount0=snapshot.amount0 + waiting.amount0,
+            amount1=snapshot.amount1 + waiting.amount1,
+            fees0=snapshot.fees0 - waiting.amount0,
+            fees1=snapshot.fees1 - waiting.amount1,
         )
         lives.append(replace(life, held=inside, left_out=lacks or not told))
     return tuple(lives)
@@ -409,7 +409,9 @@ async def _identities(
 ) -> tuple[tuple[PositionIdentity, ...], dict[PoolId, PoolKey]]:
     """Of every position the wallet ever had, burned ones by the logs of their transactions."""
     wallet = worth.overview.wallet
-    known = {one.token_id: one.identity for one in wallet.positions if not one.is_v3}
+    known = {
+        position.token_id: position.identity for position in wallet.positions if not position.is_v3
+    }
     ever = dict.fromkeys((*known, *(transfer.token_id for transfer in custody)))
     known |= sources.memory.identities(token_id for token_id in ever if token_id not in known)
     manager = sources.network.contracts.position_manager

@@ -363,7 +363,7 @@ def _surroundings(exchange: DemoExchange, asked: Mapping[str, str], now: int) ->
     day, daily = 24 * HOUR, contract.moved(now, 24 * 60)
     days = [contract.volatility(now - day * back) for back in range(7)]
     mean = sum(days) / len(days)
-    spread = math.sqrt(sum((one - mean) ** 2 for one in days) / len(days)) or 1.0
+    spread = math.sqrt(sum((day - mean) ** 2 for day in days) / len(days)) or 1.0
     longs, shorts = contract.liquidated(now)
     before = contract.moved(now - day, 24 * 60)
     return {

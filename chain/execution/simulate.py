@@ -351,10 +351,10 @@ def _simulation(
             raise values.InvalidValueError("another number of calls than was simulated")
         before, rest = _held(measured, answers[: len(looks)]), answers[len(looks) :]
         outcomes, opcode = [], None
-        for place, one in enumerate(transactions):
+        for place, transaction in enumerate(transactions):
             answer, *looked = rest[place * group : (place + 1) * group]
             after = _held(measured, looked)
-            outcomes.append(_outcome(one, answer, before, after))
+            outcomes.append(_outcome(transaction, answer, before, after))
             opcode = opcode or _unknown_opcode(answer)
             before = after
         return _Tried(tuple(outcomes), opcode)

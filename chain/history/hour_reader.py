@@ -138,14 +138,16 @@ class HourMemory:
         changed = hour_of(changed_since)
         swaps = {
             self._key(pool, hour): _packed(list(several))
-            for pool, one in kept.items()
-            for hour, several in groupby(one.recent, key=lambda swap: hour_of(swap.time))
+            for pool, kept_hours in kept.items()
+            for hour, several in groupby(kept_hours.recent, key=lambda swap: hour_of(swap.time))
             if hour >= changed
         }
         self._store.put_many(_SWAPS, swaps, now=now)
         rows = {
-            self._key(pool): to_builtins(_stored(one.without_rows_before(_oldest(one))))
-            for pool, one in kept.items()
+            self._key(pool): to_builtins(
+                _stored(kept_hours.without_rows_before(_oldest(kept_hours)))
+            )
+            for pool, kept_hours in kept.items()
         }
         self._store.put_many(_ROWS, rows, now=now)
 
@@ -286,7 +288,10 @@ async def read_hours(
                 kept = kept | grown
         faults = await reader.prove(begun, kept)
         if not faults:
-            return {pool: one.hours(pool, reader.head, terms[pool]) for pool, one in kept.items()}
+            return {
+                pool: kept_hours.hours(pool, reader.head, terms[pool])
+                for pool, kept_hours in kept.items()
+            }
         client.ask_others_first()
     raise LogsLeftOut(next(iter(faults.values())), endpoint=" or ".join(client.labels))
 
@@ -312,11 +317,17 @@ async def read_given_hours(
             # One pool's past may be whole where another's is not.
             alone = [
                 await read_given_hours(
-                    client, network, {pool: one}, seconds, memory=memory, head=head, watch=watch
+                    client,
+                    network,
+                    {pool: fee_terms},
+                    seconds,
+                    memory=memory,
+                    head=head,
+                    watch=watch,
                 )
-                for pool, one in terms.items()
+                for pool, fee_terms in terms.items()
             ]
-            return {pool: hours for one in alone for pool, hours in one.items()}
+            return {pool: hours for pools_hours in alone for pool, hours in pools_hours.items()}
     end = head.timestamp
     return {pool: PoolHours(pool, end, head, (), (), end, unread=reason) for pool in terms}
 
@@ -344,7 +355,7 @@ class _HourReader:
         """What is remembered and still of this chain, or an empty beginning."""
         since = self.head.timestamp - seconds
         confirmed = await self._confirmed()
-        usable = {pool: one for pool, one in confirmed.items() if _covers(one, since)}
+        usable = {pool: hours for pool, hours in confirmed.items() if _covers(hours, since)}
         fresh = [pool for pool in self._terms if pool not in usable]
         self._fresh = frozenset(fresh)
         if not fresh:
@@ -394,7 +405,7 @@ class _HourReader:
         self, begun: Mapping[PoolId, KeptHours], kept: Mapping[PoolId, KeptHours]
     ) -> dict[PoolId, str]:
         """Hold what was read against the pools' state; what does not fit is taken back."""
-        grown = [pool for pool, one in kept.items() if one.last != begun[pool].last]
+        grown = [pool for pool, kept_hours in kept.items() if kept_hours.last != begun[pool].last]
         if not grown:
             return {}
         try:
@@ -481,8 +492,8 @@ class _HourReader:
         near = self.head.timestamp - DAY
         by_start: dict[int, list[PoolId]] = defaultdict(list)
         recent = [hours.last.number for hours in kept.values() if hours.last.time >= near]
-        for pool, one in kept.items():
-            start = min(recent) if one.last.time >= near else one.last.number
+        for pool, kept_hours in kept.items():
+            start = min(recent) if kept_hours.last.time >= near else kept_hours.last.number
             by_start[start].append(pool)
         return [
             _Group(tuple(sorted(pools)), self._headers[start])
@@ -528,18 +539,18 @@ class _HourReader:
         end: Block,
     ) -> dict[PoolId, KeptHours]:
         swaps: dict[PoolId, list[RecentSwap]] = defaultdict(list)
-        for one in events:
-            number = one.place.block_number
-            if number > before[one.pool_id].last.number:
-                swap = recent_swap(one, times[number], estimated=number in times.estimated)
-                swaps[one.pool_id].append(swap)
+        for event in events:
+            number = event.place.block_number
+            if number > before[event.pool_id].last.number:
+                swap = recent_swap(event, times[number], estimated=number in times.estimated)
+                swaps[event.pool_id].append(swap)
         last = Landmark(end.number, end.hash, end.timestamp)
         since = recent_since(self.head.timestamp)
         after = {
-            pool: one.extended(swaps[pool], last, since, self._terms[pool])
-            if one.last.number < last.number
-            else one
-            for pool, one in before.items()
+            pool: hours.extended(swaps[pool], last, since, self._terms[pool])
+            if hours.last.number < last.number
+            else hours
+            for pool, hours in before.items()
         }
         changed = min((hours.last.time for hours in before.values()), default=0)
         self._memory.save(after, changed)
@@ -578,8 +589,8 @@ class _HourReader:
         replaced = [hours for hours in loaded.values() if not self._has(hours.last)]
         await self._read_headers({mark.number for hours in replaced for mark in hours.landmarks})
         confirmed = {}
-        for pool, one in loaded.items():
-            known = self._known(one, self._terms[pool])
+        for pool, loaded_hours in loaded.items():
+            known = self._known(loaded_hours, self._terms[pool])
             if known is not None:
                 confirmed[pool] = known
         return confirmed

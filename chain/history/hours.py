@@ -202,9 +202,9 @@ def hour_rows(
         fees0 = fees1 = 0
         growth0 = growth1 = rate = 0.0
         pieces: list[PaidPiece] = []
-        for one in together:
-            paid = paid_fees(one, terms, before)
-            before = before.after(one)
+        for joined in together:
+            paid = paid_fees(joined, terms, before)
+            before = before.after(joined)
             fees0, fees1 = fees0 + paid.fees0, fees1 + paid.fees1
             growth0, growth1 = growth0 + paid.growth0, growth1 + paid.growth1
             rate += paid.rate

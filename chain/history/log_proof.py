@@ -70,8 +70,8 @@ async def read_marks(
     slots = {pool: pool_slots(pool) for pool in named if pool not in calls}
     wanted = [
         slot
-        for one in slots.values()
-        for slot in (one.slot0, one.fee_growth_global0, one.fee_growth_global1)
+        for pool_slots in slots.values()
+        for slot in (pool_slots.slot0, pool_slots.fee_growth_global0, pool_slots.fee_growth_global1)
     ]
     asked = [call for several in calls.values() for call in several]
     answers = await read_slots(OneBlock(client, network, at), network, wanted, asked)

@@ -48,7 +48,9 @@ def pool_logs(network: Network, pools: Sequence[PoolId]) -> PoolLogs:
 def by_protocol(pools: Iterable[PoolId]) -> list[list[PoolId]]:
     """Pools of v4, then those of v3; only what there is."""
     named = list(pools)
-    told = ([one for one in named if is_v3_pool(one) is of_v3] for of_v3 in (False, True))
+    told = (
+        [pool_id for pool_id in named if is_v3_pool(pool_id) is of_v3] for of_v3 in (False, True)
+    )
     return [several for several in told if several]
 
 

@@ -151,7 +151,9 @@ async def _read_bitmaps(
     calls = {at: pool_call(at[0], "tickBitmap(int16)", at[1]) for at in places if _is_v3(at)}
     slots = {at: bitmap_slot(*at) for at in places if at not in calls}
     answers = await read_slots(here, network, slots.values(), list(calls.values()))
-    of_v3 = zip(calls, (decode_number("uint256", one) for one in answers.outcomes), strict=True)
+    of_v3 = zip(
+        calls, (decode_number("uint256", outcome) for outcome in answers.outcomes), strict=True
+    )
     return dict(of_v3) | {at: answers.words[slot] for at, slot in slots.items()}
 
 

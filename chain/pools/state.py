@@ -116,8 +116,8 @@ def candidate_pools(tokens: Iterable[Address]) -> tuple[PoolKey, ...]:
     """Every plain pool between two of these tokens."""
     return tuple(
         key
-        for one, other in combinations(dict.fromkeys(tokens), 2)
-        for key in plain_pools(one, other)
+        for token, other in combinations(dict.fromkeys(tokens), 2)
+        for key in plain_pools(token, other)
     )
 
 

@@ -222,8 +222,10 @@ def _without_fees(
     edges = sqrt_price_at_tick(identity.tick_lower), sqrt_price_at_tick(identity.tick_upper)
     inside = amounts_for_liquidity(sqrt_price, *edges, max(0, liquidity), round_up=False)
     result = worth(inside, sqrt_price)
-    for one in before:
-        amounts = Amounts(0, 0) if isinstance(one.amounts, Unknown) else one.amounts.value
+    for past_change in before:
+        amounts = (
+            Amounts(0, 0) if isinstance(past_change.amounts, Unknown) else past_change.amounts.value
+        )
         moved = worth(amounts, sqrt_price)
-        result += -moved if one.liquidity_delta > 0 else moved
+        result += -moved if past_change.liquidity_delta > 0 else moved
     return result

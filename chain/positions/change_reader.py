@@ -301,7 +301,11 @@ class ChangeReader:
         seen = await self._changes_of(identities, until, past, minted, final)
 
         def astray() -> list[PositionIdentity]:
-            return [one for one in identities if not _adds_up(liquidity[one], seen[one.token_id])]
+            return [
+                identity
+                for identity in identities
+                if not _adds_up(liquidity[identity], seen[identity.token_id])
+            ]
 
         if any(_events(past, identity) or identity.token_id in minted for identity in astray()):
             # What was remembered is of another history: read theirs from the beginning.
@@ -316,7 +320,9 @@ class ChangeReader:
             self._changes_memory.save(self._final(told, past, final))
         # A node that tells too little of a position lacks its logs: the next look begins anew.
         self._changes_memory.forget(
-            one for one in identities if one.token_id in left_out or not seen[one.token_id]
+            identity
+            for identity in identities
+            if identity.token_id in left_out or not seen[identity.token_id]
         )
         return {
             identity.token_id: accounted(identity, seen[identity.token_id])
@@ -359,9 +365,9 @@ class ChangeReader:
             if header is not None:
                 hashes[header.number] = header.hash
         valid = {
-            token_id: one
-            for token_id, one in past.items()
-            if hashes.get(one.through) == one.block_hash
+            token_id: changes
+            for token_id, changes in past.items()
+            if hashes.get(changes.through) == changes.block_hash
         }
         told = await self._asked_again(valid, identities)
         return told, final if isinstance(final, Block) else None
@@ -372,11 +378,13 @@ class ChangeReader:
         """The same with what was unknown asked for anew, where somebody may tell by now."""
         labels, now = self._client.labels, self._changes_memory.now()
         identities = {position.token_id: position for position in positions}
-        due = {token_id: one for token_id, one in past.items() if one.is_due(labels, now)}
+        due = {
+            token_id: changes for token_id, changes in past.items() if changes.is_due(labels, now)
+        }
         missing = [
             (identities[token_id], event)
-            for token_id, one in due.items()
-            for event, seen in one.events
+            for token_id, changes in due.items()
+            for event, seen in changes.events
             if not is_whole(seen)
         ]
         if not missing:
@@ -384,14 +392,15 @@ class ChangeReader:
         told = iter(await read_circumstances(self._client, self._network, missing))
         return {**past} | {
             token_id: replace(
-                one,
+                changes,
                 events=tuple(
-                    (event, seen if is_whole(seen) else next(told)) for event, seen in one.events
+                    (event, seen if is_whole(seen) else next(told))
+                    for event, seen in changes.events
                 ),
                 asked_at=now,
                 asked=labels,
             )
-            for token_id, one in due.items()
+            for token_id, changes in due.items()
         }
 
     async def _changes_of(

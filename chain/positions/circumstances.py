@@ -226,7 +226,9 @@ async def _read_surroundings(
     client: RpcClient, network: Network, events: Sequence[Event]
 ) -> _Surroundings:
     numbers = sorted({event.place.block_number for _, event in events})
-    pool_blocks = sorted({(one.pool_id, event.place.block_number) for one, event in events})
+    pool_blocks = sorted(
+        {(identity.pool_id, event.place.block_number) for identity, event in events}
+    )
     transactions = sorted({event.place.transaction_hash for _, event in events})
     answers = await settle_in_parts(
         client,
@@ -244,8 +246,8 @@ async def _read_surroundings(
         logs=dict(zip(pool_blocks, logs, strict=True)),
         words=await read_past_words(client, network, _words_wanted(network, events)),
         receipts={
-            one: answer if isinstance(answer, Receipt) else None
-            for one, answer in zip(transactions, receipts, strict=True)
+            transaction: answer if isinstance(answer, Receipt) else None
+            for transaction, answer in zip(transactions, receipts, strict=True)
         },
     )
 

@@ -204,8 +204,8 @@ class Discovery:
         finally:
             for owner in owners:
                 self._memory.release_search(owner)
-        for (trail, _), one in zip(group, searched, strict=True):
-            trail.search, trail.searched_at = one.state, group[0][1].block
+        for (trail, _), found_positions in zip(group, searched, strict=True):
+            trail.search, trail.searched_at = found_positions.state, group[0][1].block
             trail.searches += 1
 
     async def _claimed(self, owners: Sequence[Address]) -> bool:
@@ -291,7 +291,11 @@ class Discovery:
                 owner=owner,
                 balance_of=balances[owner],
                 operators=tuple(allowed[owner]),
-                v3=[one for one in snapshots.values() if one.is_v3 and one.owner == owner],
+                v3=[
+                    snapshot
+                    for snapshot in snapshots.values()
+                    if snapshot.is_v3 and snapshot.owner == owner
+                ],
             )
             for owner, was in before.items()
         )

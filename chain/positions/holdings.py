@@ -52,7 +52,7 @@ class LogDeltaQuestion:
         filters = [
             LogFilter(manager, topics, max(network.first_block, through - _OVERLAP), "latest")
             for through, owners in by_block(
-                {owner: one for owner, one in holdings.items() if owner in followed}
+                {owner: holding for owner, holding in holdings.items() if owner in followed}
             ).items()
             for topics in filters_of(owners)
         ]
@@ -71,8 +71,9 @@ class LogDeltaQuestion:
                 raise block
         lost = frozenset(
             owner
-            for owner, one in self._holdings.items()
-            if one.block_hash is not None and _hash(blocks[one.through]) != one.block_hash
+            for owner, holding in self._holdings.items()
+            if holding.block_hash is not None
+            and _hash(blocks[holding.through]) != holding.block_hash
         )
         if lost:
             # Where a block is gone, logs may be missing too: nobody needs them.
@@ -110,8 +111,8 @@ def _after(through: int, request: Request[tuple[Log, ...]]) -> Request[tuple[Log
 def by_block(holdings: Mapping[Address, Holdings]) -> dict[int, list[Address]]:
     """The wallets, by the block up to which they were read."""
     owners: dict[int, list[Address]] = defaultdict(list)
-    for owner, one in holdings.items():
-        owners[one.through].append(owner)
+    for owner, holding in holdings.items():
+        owners[holding.through].append(owner)
     return owners
 
 

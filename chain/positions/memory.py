@@ -132,7 +132,7 @@ class PositionMemory:
         """Tokens that had a subscriber when last seen: a hint of what to ask."""
         value = self._store.get(_SUBSCRIBED, self._place)
         found = value if isinstance(value, list) else []
-        return frozenset(one for one in found if isinstance(one, int))
+        return frozenset(number for number in found if isinstance(number, int))
 
     def remember_subscribed(self, subscribed: set[int], *, out_of: Iterable[int]) -> None:
         before = self.subscribed()
@@ -143,8 +143,10 @@ class PositionMemory:
     def checkpoints(self, owner: Address) -> tuple[Holdings, ...]:
         """What the wallet held at some blocks, oldest first."""
         value = self._store.get(_HOLDINGS, f"{self._place}/{owner}")
-        found = (read_as(Holdings, one) for one in value) if isinstance(value, list) else ()
-        return tuple(one for one in found if one is not None and one.block_hash is not None)
+        found = (read_as(Holdings, item) for item in value) if isinstance(value, list) else ()
+        return tuple(
+            number for number in found if number is not None and number.block_hash is not None
+        )
 
     def checked_within(self, owner: Address, seconds: float) -> bool:
         """Whether the logs of a wallet were followed up to a checkpoint so short a time ago."""

@@ -120,8 +120,10 @@ async def read_accounts(
 ) -> dict[int, SinceEntry]:
     """What became of positions since they were opened, by number."""
     client, network = sources.client, sources.network
-    accounts = await v3_since_entry(client, network, [one for one in snapshots if one.is_v3])
-    of_v4 = [one for one in snapshots if not one.is_v3]
+    accounts = await v3_since_entry(
+        client, network, [snapshot for snapshot in snapshots if snapshot.is_v3]
+    )
+    of_v4 = [snapshot for snapshot in snapshots if not snapshot.is_v3]
     if not of_v4:
         return accounts
     changes = ChangeMemory(sources.store, network, sources.clock)
@@ -142,8 +144,10 @@ async def read_performance(sources: Sources, snapshots: Sequence[PositionSnapsho
         seconds, head = DAY + 2 * HOUR, snapshots[0].block
         hours = await read_given_hours(client, network, terms, seconds, memory=memory, head=head)
     daily = {
-        one.token_id: daily_result(one, accounts[one.token_id], hours[one.pool.pool_id])
-        for one in snapshots
+        snapshot.token_id: daily_result(
+            snapshot, accounts[snapshot.token_id], hours[snapshot.pool.pool_id]
+        )
+        for snapshot in snapshots
     }
     return Performance(accounts, daily, hours)
 

@@ -124,7 +124,7 @@ class DefiLlama(ClosedAtEnd):
         match answer:
             case {"coins": dict(coins)}:
                 # It writes addresses as it was asked, or with their capitals.
-                told = {str(name).lower(): one for name, one in coins.items()}
+                told = {str(name).lower(): coin for name, coin in coins.items()}
                 self._kept[key] = now, told
                 return told
         return Unknown(f"{SOURCE}'s answer is wrong: it lists no coins")

@@ -43,9 +43,9 @@ class DepthMemory:
         by_key = {self._key(state): state for state in states}
         kept = self._store.get_many(_NAMESPACE, by_key)
         return {
-            by_key[key].pool_id: Amounts(int(one["amount0"]), int(one["amount1"]))
-            for key, one in kept.items()
-            if isinstance(one, dict) and self._holds(one, by_key[key])
+            by_key[key].pool_id: Amounts(int(stored["amount0"]), int(stored["amount1"]))
+            for key, stored in kept.items()
+            if isinstance(stored, dict) and self._holds(stored, by_key[key])
         }
 
     def remember(self, states: Iterable[PoolState], nearby: Mapping[PoolId, Amounts]) -> None:

@@ -76,7 +76,9 @@ class RecentBlocks:
             self._newest, self._newest_at = block.number, now
         if len(self._numbers) > _KEPT + self._young:
             least = self._newest - self._young
-            self._numbers = {one: at for one, at in self._numbers.items() if at >= least}
+            self._numbers = {
+                block_hash: at for block_hash, at in self._numbers.items() if at >= least
+            }
 
     def _is_past(self, now: float) -> bool:
         return now - self._newest_at > YOUNG_SECONDS
@@ -194,7 +196,7 @@ async def _ask_limited_again(
 ) -> None:
     """Some refuse single questions of a batch: those alone, as long as some are answered."""
     before = len(questions)
-    limited = [place for place, one in enumerate(outcomes) if isinstance(one, RateLimited)]
+    limited = [place for place, outcome in enumerate(outcomes) if isinstance(outcome, RateLimited)]
     while limited and len(limited) < before:
         before = len(limited)
         try:
@@ -221,11 +223,11 @@ async def _ask_by_number(
 ) -> list[Outcome]:
     """The blocks are looked at before and after the reads: both times they must be the same."""
     numbers: dict[Hash, int] = {}
-    for one in dict.fromkeys(hashes):
-        number = await _number_of(exchange, endpoint, one, seconds)
+    for block_hash in dict.fromkeys(hashes):
+        number = await _number_of(exchange, endpoint, block_hash, seconds)
         if number is None:
-            return _missing(one, endpoint, questions)
-        numbers[one] = number
+            return _missing(block_hash, endpoint, questions)
+        numbers[block_hash] = number
     asked = [
         question if named is None else question.at(numbers[named])
         for question, named in zip(questions, map(hash_named, questions), strict=True)
@@ -233,13 +235,13 @@ async def _ask_by_number(
     looks = [block_at(number) for number in numbers.values()]
     answers = await exchange.ask(endpoint, [*looks, *asked, *looks], seconds)
     found = [*answers[: len(looks)], *answers[len(looks) + len(asked) :]]
-    for (one, number), look in zip([*numbers.items()] * 2, found, strict=True):
+    for (asked_hash, number), look in zip([*numbers.items()] * 2, found, strict=True):
         if isinstance(look, RpcError):
             raise look
         if not isinstance(look, Block):
             return _missing(number, endpoint, questions)
-        if look.hash != one:
-            raise Reorged(number, one, look.hash, endpoint=endpoint.label)
+        if look.hash != asked_hash:
+            raise Reorged(number, asked_hash, look.hash, endpoint=endpoint.label)
     return answers[len(looks) : len(looks) + len(asked)]
 
 

@@ -232,11 +232,11 @@ def spent_nonces(value: object) -> tuple[SpentNonce, ...]:
     sent = map(fields, _field(fields(value), "transactions", items))
     return tuple(
         SpentNonce(
-            hash=_field(one, "hash", hash32),
-            sender=_field(one, "from", address),
-            nonce=_field(one, "nonce", small_quantity),
+            hash=_field(transaction, "hash", hash32),
+            sender=_field(transaction, "from", address),
+            nonce=_field(transaction, "nonce", small_quantity),
         )
-        for one in sent
+        for transaction in sent
     )
 
 

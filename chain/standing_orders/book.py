@@ -60,13 +60,13 @@ class StandingOrders:
         return tuple(path for path in self._paths() if self._kept(path) is None)
 
     def standing(self, chain_id: int) -> tuple[KeptOrder, ...]:
-        return tuple(one for one in self.all() if one.stands and one.order.chain_id == chain_id)
+        return tuple(kept for kept in self.all() if kept.stands and kept.order.chain_id == chain_id)
 
     def of_position(self, chain_id: int, token_id: int) -> tuple[KeptOrder, ...]:
         from chain.standing_orders.call import token_in
 
         return tuple(
-            one for one in self.standing(chain_id) if token_in(one.order.signed) == token_id
+            kept for kept in self.standing(chain_id) if token_in(kept.order.signed) == token_id
         )
 
     def find(self, number: int) -> KeptOrder:
@@ -78,9 +78,9 @@ class StandingOrders:
     def add(self, order: StandingOrder) -> StandingOrder:
         """Kept under the next number; the same signature a second time is the same order."""
         with self._locked():
-            for one in self.all():
-                if one.order.delegation == order.delegation:
-                    return one.order
+            for kept in self.all():
+                if kept.order.delegation == order.delegation:
+                    return kept.order
             # What came of an order may have outlived its file.
             taken = (path.name.partition(".")[0] for path in self.folder.glob("*.json"))
             number = 1 + max((int(name) for name in taken if name.isdigit()), default=0)
@@ -91,9 +91,9 @@ class StandingOrders:
     def join(self, number: int, other: int) -> None:
         """Make a stop and a profit a pair."""
         with self._locked():
-            for one, partner in ((number, other), (other, number)):
-                kept = self.find(one)
-                _write(self._path(one), replace(kept.order, partner=partner))
+            for order_number, partner in ((number, other), (other, number)):
+                kept = self.find(order_number)
+                _write(self._path(order_number), replace(kept.order, partner=partner))
 
     def note(
         self, number: int, change: Callable[[StandingProgress], StandingProgress]

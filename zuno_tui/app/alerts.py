@@ -87,19 +87,19 @@ def mute(session: Session, alert_id: str, seconds: int, until: str | None) -> Co
         if alert_id != ALL:
             return _changed(store, silenced, done)
         session.narrate(f"What comes until {_moment(end)} UTC is muted, too.")
-        return _changed(store, tuple(one for one in silenced if one.active), done)
+        return _changed(store, tuple(alert for alert in silenced if alert.active), done)
 
 
 def standing_alerts(session: Session, now: float) -> tuple[tuple[str, int], ...]:
     """Those of the network that are about positions, each with its position."""
     with _open_store(session, now) as store:
         return tuple(
-            (str(one.id), one.position_id)
-            for one in store.current()
-            if one.active
-            and one.position_id is not None
-            and one.chain_id == session.network.chain_id
-            and _is_meant(one, session.flags)
+            (str(alert.id), alert.position_id)
+            for alert in store.current()
+            if alert.active
+            and alert.position_id is not None
+            and alert.chain_id == session.network.chain_id
+            and _is_meant(alert, session.flags)
         )
 
 
@@ -116,9 +116,9 @@ def _acked(session: Session, store: AlertStore, alert_id: str, now: float) -> tu
     if alert_id != ALL:
         return (store.ack(int(alert_id), now),)
     waiting = {
-        one.id
-        for one in store.current()
-        if one.active and one.state is not AlertState.ACKED and _is_meant(one, session.flags)
+        alert.id
+        for alert in store.current()
+        if alert.active and alert.state is not AlertState.ACKED and _is_meant(alert, session.flags)
     }
     if not waiting:
         session.narrate("No alert waits to be acknowledged.")
@@ -135,12 +135,12 @@ def _mute(session: Session, store: AlertStore, alert_id: str, until: float) -> A
 
 def _list(session: Session, store: AlertStore, *, ended: bool, now: float) -> CommandAnswer:
     health = watch_health(session.home, now=now)
-    alerts = [one for one in store.current() if _is_meant(one, session.flags)]
+    alerts = [alert for alert in store.current() if _is_meant(alert, session.flags)]
     shown = alerts if ended else [alert for alert in alerts if alert.active]
     nothing = "There never was an alert." if ended else "No alert stands."
     return CommandAnswer(
         heading=() if shown else (nothing,),
-        lines=tuple(table(_COLUMNS, [_row(one, now) for one in shown])) if shown else (),
+        lines=tuple(table(_COLUMNS, [_row(alert, now) for alert in shown])) if shown else (),
         document=_document(shown, store, health),
         remarks=() if session.as_json else _remarks(store, health, len(alerts) - len(shown)),
     )

@@ -80,8 +80,8 @@ async def dry_run_made(session: Session, sources: Sources, make_action: ActionMa
         ended = orders_ended_with(session, action.request.position.token_id)
         action = replace(
             action,
-            cancels=tuple(one.delegation for one in ended),
-            left_behind=(*action.left_behind, *(one.words for one in ended)),
+            cancels=tuple(order.delegation for order in ended),
+            left_behind=(*action.left_behind, *(order.words for order in ended)),
         )
     async with session.connections(sources) as connections:
         return await make_dry_run(

@@ -103,8 +103,10 @@ def _labelled(listener: Listener, name: str, keep: Callable[[SpokenTurn], None])
     def on_turn(turn: SpokenTurn) -> None:
         lead = f"{name}: "
         struck = tuple(
-            one.model_copy(update={"start": one.start + len(lead), "end": one.end + len(lead)})
-            for one in turn.thought.struck
+            claim.model_copy(
+                update={"start": claim.start + len(lead), "end": claim.end + len(lead)}
+            )
+            for claim in turn.thought.struck
         )
         said = turn.thought.model_copy(update={"text": lead + turn.thought.text, "struck": struck})
         labelled = SpokenTurn(turn.role, said)
@@ -304,7 +306,7 @@ def longest_debate(settings: DebateSettings) -> float:
 
 async def with_keys(models: RoleModels | None) -> RoleModels | None:
     """The same with the keys that the system's keyring keeps; it may ask a person to unlock it."""
-    if models is None or not any(one.keyring_name for one in models.each()):
+    if models is None or not any(model.keyring_name for model in models.each()):
         return models
     return await asyncio.to_thread(_from_keyring, models)
 
@@ -315,7 +317,9 @@ def _from_keyring(models: RoleModels) -> RoleModels:
 
     try:
         keyring = find_keyring()
-        keys = {name: keyring.text_of(name) for one in models.each() if (name := one.keyring_name)}
+        keys = {
+            name: keyring.text_of(name) for model in models.each() if (name := model.keyring_name)
+        }
     except KeyringUnusableError as error:
         raise SettingsError(f"The key of the model cannot be read. {error}", "model.key") from None
     missing = next((name for name, key in keys.items() if key is None), None)
@@ -330,7 +334,7 @@ def _from_keyring(models: RoleModels) -> RoleModels:
         return replace(one, api_key=keys.get(one.keyring_name) or one.api_key)
 
     return RoleModels(
-        keyed(models.default), {role: keyed(one) for role, one in models.roles.items()}
+        keyed(models.default), {role: keyed(model) for role, model in models.roles.items()}
     )
 
 
@@ -368,4 +372,4 @@ def _secrets(session: Session, models: RoleModels | None) -> tuple[str, ...]:
 
 
 def _keys(models: RoleModels) -> tuple[str, ...]:
-    return tuple(one.api_key for one in models.each())
+    return tuple(model.api_key for model in models.each())

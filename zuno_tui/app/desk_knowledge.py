@@ -90,7 +90,7 @@ async def last_action_time(session: Session, sources: Sources, token_id: int) ->
             for step in dispatch.steps
             for version in step.versions
         ][-_RECENT:]
-    receipts = await sources.client.settle([requests.receipt(one) for _, one in sent])
+    receipts = await sources.client.settle([requests.receipt(sent_hash) for _, sent_hash in sent])
     for (sender, _), receipt in zip(sent, receipts, strict=True):
         if isinstance(receipt, Receipt) and token_id in minted_positions(
             receipt, sender, sources.network

@@ -89,11 +89,12 @@ def _lines(
     plan, new, old = difference.plan, difference.new, difference.plan.hold
     yield f"{plan.plan_id} · {plan_subject(plan)} · {new.kind} · block {plan.block:,}"
     yield ""
-    ranges = [_prices(network, one, tokens) for one in (old, new)]
+    ranges = [_prices(network, candidate, tokens) for candidate in (old, new)]
     rows = [["range", *ranges]]
     pairs = zip(tokens, difference.available, (new.amount0, new.amount1), strict=True)
     rows += [
-        [one.label, short_amount(was, one), short_amount(will, one)] for one, was, will in pairs
+        [token.label, short_amount(was, token), short_amount(will, token)]
+        for token, was, will in pairs
     ]
     rows.append(["fees a day", usd(old.fee_yield_24h), usd(new.fee_yield_24h)])
     yield from table(_COLUMNS, rows)

@@ -362,7 +362,7 @@ def _written_by(session: Session) -> str:
     from agents.bus.record import writing_versions
 
     here, wrote = version("zuno-tui"), writing_versions(session.home.records)
-    earlier = ", ".join(one for one in wrote if one != here)
+    earlier = ", ".join(version for version in wrote if version != here)
     return f"written by zuno {earlier}, read by {here}" if earlier else f"of zuno {here}"
 
 

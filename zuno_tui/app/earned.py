@@ -103,7 +103,9 @@ async def read_whole_earnings(
     Networks are read at once, as each has its own endpoints; one that cannot be read says so.
     """
     found = await portfolio_targets(session, ())
-    await asyncio.gather(*(_of_network(session, one, stretches, tell, watch) for one in found))
+    await asyncio.gather(
+        *(_of_network(session, earnings, stretches, tell, watch) for earnings in found)
+    )
 
 
 async def _of_network(
@@ -149,7 +151,7 @@ async def read_earnings(
     hours = await read_given_hours(
         sources.client,
         network,
-        {one.pool.pool_id: fee_terms(one.pool) for one in held},
+        {snapshot.pool.pool_id: fee_terms(snapshot.pool) for snapshot in held},
         (days + 1) * DAY,
         memory=HourMemory(sources.store, network, sources.clock),
         head=overview.wallet.block,
@@ -157,7 +159,7 @@ async def read_earnings(
     )
     memory = DayMemory(sources.store, network, sources.clock)
     telling = _Telling(sources, overview, performance, unit, memory)
-    return tuple(telling.of(one, hours[one.pool.pool_id]) for one in held)
+    return tuple(telling.of(snapshot, hours[snapshot.pool.pool_id]) for snapshot in held)
 
 
 def earned_in(days: Sequence[DayOfRange], now: int, count: int) -> tuple[int, int, int]:
@@ -280,7 +282,7 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
         )
         watch = reading_progress(session.narrate)
         found = await read_earnings(sources, overview, unit, _DAYS.get(period, _MOST_DAYS), watch)
-    rows = [_row(one, period) for one in found]
+    rows = [_row(earnings, period) for earnings in found]
     fees, result = known_sum([row.fees for row in rows]), known_sum([row.result for row in rows])
     missing = [f"{position_label(row.token_id)} ({why})" for row in rows if (why := _unknown(row))]
     basis = _SINCE_ENTRY if period == "all" else _BY_DAY

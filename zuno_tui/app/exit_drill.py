@@ -149,7 +149,7 @@ def _worth(overview: Overview, drill: Drill) -> Quantity[Fraction]:
 def _total(overview: Overview, drills: list[Drill]) -> Fraction:
     """Of those whose worth is known."""
     known = (_worth(overview, drill) for drill in drills)
-    return sum((one.value for one in known if not isinstance(one, Unknown)), Fraction(0))
+    return sum((amount.value for amount in known if not isinstance(amount, Unknown)), Fraction(0))
 
 
 def _received(simulation: Simulation, token: str) -> int:

@@ -75,7 +75,9 @@ class WatchHealth(Struct, frozen=True):
 def undelivered(channels: Mapping[str, Progress]) -> tuple[str, ...]:
     """A sentence for each channel that refuses alerts, and for each that gave some up."""
     return tuple(
-        sentence for name, one in channels.items() for sentence in _channel_sentences(name, one)
+        sentence
+        for name, channel in channels.items()
+        for sentence in _channel_sentences(name, channel)
     )
 
 

@@ -48,7 +48,9 @@ async def read_whole_history(
     """Of the wallets that are named, or of all; in US dollars, whatever a person counts in."""
     watched = await portfolio_targets(session, named)
     plans = sent_plans(session)
-    chapters = await asyncio.gather(*(_chapters(session, one, plans, watch) for one in watched))
+    chapters = await asyncio.gather(
+        *(_chapters(session, target, plans, watch) for target in watched)
+    )
     every = tuple(chapter for some in chapters for chapter in some)
     return WholeHistory(every, selection or HistoryFilter())
 
@@ -80,7 +82,7 @@ async def _chapters(
             return [await _chapter(sources, entry, plans, watch) for entry in entries]
     except RpcError as error:
         unread = unread_entries(session, target, error)
-        return [HistoryChapter(one, None) for one in unread]
+        return [HistoryChapter(entry, None) for entry in unread]
 
 
 async def _chapter(

@@ -40,8 +40,8 @@ def listed(session: Session) -> CommandAnswer:
         budget = Budget(settings.limits, settings.prices, store, clock=time.time)
         spent = budget.day(budget.today())
     rows = [_row(choice, settings) for choice in settings.choices]
-    tokens = sum(one.tokens for one in spent.values())
-    nano = sum(one.nano_usd for one in spent.values())
+    tokens = sum(spending.tokens for spending in spent.values())
+    nano = sum(spending.nano_usd for spending in spent.values())
     return CommandAnswer(
         lines=(
             *table([OutputColumn(title) for title in _COLUMNS], rows),
@@ -305,11 +305,11 @@ async def tested(session: Session, role: str | None) -> CommandAnswer:
         lines=(
             *table(
                 [OutputColumn(title) for title in _TEST_COLUMNS],
-                [_tested_row(one) for one in found],
+                [_tested_row(tested) for tested in found],
             ),
-            *(f"{one.choice.role}: {_words(one)}" for one in found),
+            *(f"{tested.choice.role}: {_words(tested)}" for tested in found),
         ),
-        document={"roles": [_tested_as_json(one) for one in found]},
+        document={"roles": [_tested_as_json(tested) for tested in found]},
         code=_code(found),
     )
 
@@ -335,7 +335,7 @@ async def _try_model(
 
 
 def _code(found: list[TestedModel]) -> int:
-    failures = [one.failure for one in found if one.failure is not None]
+    failures = [tested.failure for tested in found if tested.failure is not None]
     if not failures:
         return DONE
     return NETWORK if all(failure.reason in _NETWORK for failure in failures) else FAILED

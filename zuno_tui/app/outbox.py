@@ -179,12 +179,12 @@ def resolve_half_done(
 ) -> tuple[str, ...]:
     """The person has dealt with what was left half done; it is no longer brought up."""
     open_ends = [
-        one
-        for one in outbox.unresolved()
-        if one.chain_id == chain_id
-        and (one.half_done or one.ended is not None)
-        and one.resolved_at is None
-        and plan_id in (None, one.plan_id)
+        dispatch
+        for dispatch in outbox.unresolved()
+        if dispatch.chain_id == chain_id
+        and (dispatch.half_done or dispatch.ended is not None)
+        and dispatch.resolved_at is None
+        and plan_id in (None, dispatch.plan_id)
     ]
     if not open_ends:
         raise GateRefusedError("Nothing was left half done. See where things stand: zuno outbox")

@@ -58,7 +58,9 @@ async def read_weeks(
     memory = HourMemory(sources.store, sources.network, sources.clock)
     terms = {state.pool_id: fee_terms(state) for state in states}
     wanted = {
-        pool: one for pool, one in terms.items() if unread or memory.load(pool, one) is not None
+        pool: fee_terms
+        for pool, fee_terms in terms.items()
+        if unread or memory.load(pool, fee_terms) is not None
     }
     try:
         read = await read_hours(

@@ -85,7 +85,7 @@ async def read_portfolio(
 ) -> WholePortfolio:
     """The wallets that are named, or all of the settings and the address book, on every network."""
     watched = await portfolio_targets(session, named)
-    found = await asyncio.gather(*(_entries(session, one, watch) for one in watched))
+    found = await asyncio.gather(*(_entries(session, target, watch) for target in watched))
     entries = tuple(entry for some in found for entry in some)
     return WholePortfolio(session.settings.unit, entries, _alerts(session, entries))
 
@@ -96,7 +96,7 @@ async def portfolio_targets(session: Session, named: Sequence[str]) -> tuple[Tar
     settings = session.settings
     if not named:
         return targets(settings, book, session.flags, os.environ)
-    wallets = tuple(dict.fromkeys([await _address(session, one) for one in named]))
+    wallets = tuple(dict.fromkeys([await _address(session, name) for name in named]))
     known = replace(settings, address=wallets[0])
     return tuple(
         Target(target.network, wallets)
@@ -133,7 +133,10 @@ async def _entries(
     except RpcError as error:
         return unread_entries(session, target, error)
     entries = portfolio_entries(session, target, worths)
-    return [replace(entry, attachments=one) for entry, one in zip(entries, attached, strict=True)]
+    return [
+        replace(entry, attachments=attachments)
+        for entry, attachments in zip(entries, attached, strict=True)
+    ]
 
 
 def portfolio_entries(
@@ -166,9 +169,9 @@ def _alerts(session: Session, entries: Sequence[PortfolioEntry]) -> tuple[Alert,
     about = {(entry.network.chain_id, entry.wallet) for entry in entries}
     with closing(AlertStore.open(session.home, now=time.time())) as store:
         return tuple(
-            one
-            for one in store.current()
-            if one.active and (one.chain_id, one.wallet_address) in about
+            alert
+            for alert in store.current()
+            if alert.active and (alert.chain_id, alert.wallet_address) in about
         )
 
 

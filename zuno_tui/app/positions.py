@@ -76,11 +76,11 @@ async def wallet_positions(session: Session, *, since_entry: bool) -> CommandAns
         heading=_headline(session, overview),
         lines=(
             *(_table(session, overview, performance) if held else ()),
-            *(line for one in attached for line in one.lines),
+            *(line for attachment in attached for line in attachment.lines),
         ),
         document={
             **wallet_document(session.network, overview, performance),
-            **{one.name: one.document for one in attached},
+            **{attachment.name: attachment.document for attachment in attached},
         },
     )
 
@@ -109,7 +109,8 @@ def _headline(session: Session, overview: Overview) -> tuple[str, ...]:
     if wallet.missing:
         lines.append(wallet.missing)
     lines += [
-        f"Not in the sum: {one.token.label} ({one.reason})" for one in overview.portfolio.unpriced
+        f"Not in the sum: {amount.token.label} ({amount.reason})"
+        for amount in overview.portfolio.unpriced
     ]
     lines += overview.prices.dispute_words(overview.tokens)
     lines += [

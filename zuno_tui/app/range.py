@@ -206,7 +206,7 @@ def _ticks_of(form: RangeForm, prices: tuple[str, str], network: Network) -> Tic
 
 def _prices(form: RangeForm, ticks: TickRange, digits: int, *, inverted: bool) -> tuple[str, str]:
     exact = [form.pair.price(sqrt_price_at_tick(tick)) for tick in ticks]
-    parts = [(one.numerator, one.denominator) for one in exact if one is not None]
+    parts = [(price.numerator, price.denominator) for price in exact if price is not None]
     if inverted is not form.pair.inverted:
         parts = [(below, above) for above, below in parts]
     low, high = sorted(Context(prec=digits).divide(Decimal(a), Decimal(b)) for a, b in parts)

@@ -75,8 +75,8 @@ def let_go(home: Home, store: Store, settings: RetentionSettings, *, now: float)
         most_bytes=settings.megabytes * MEGABYTE,
         needed=frozenset(),
     )
-    for one in (*records, *plans, *reports):
-        one.path.unlink(missing_ok=True)
+    for file in (*records, *plans, *reports):
+        file.path.unlink(missing_ok=True)
     for record in records:
         record.path.with_suffix(".png").unlink(missing_ok=True)
     pools = forget_hours(store, before=now - settings.memory_days * DAY)

@@ -50,7 +50,7 @@ async def allowances(session: Session) -> CommandAnswer:
     async with session.sources() as sources:
         tokens = known_tokens(sources, session.address)
         given = await read_given(sources, session.address, tokens)
-        known = await tokens_at(sources, {one.token for one in given}, "latest")
+        known = await tokens_at(sources, {allowance.token for allowance in given}, "latest")
     document: Json = {"allowances": allowance_document(given)}
     if not given:
         nothing = "Nothing is allowed of the tokens this wallet is known to deal with."
@@ -68,7 +68,7 @@ async def _named(
     token = _token(session.network, token_named)
     spender = _spender(session.network, spender_named)
     given = await read_given(sources, session.address, [token])
-    found = tuple(one for one in given if one.spender == spender)
+    found = tuple(allowance for allowance in given if allowance.spender == spender)
     if not found:
         raise GateRefusedError(
             f"{spender_named} may move no {token_named} of this wallet. "

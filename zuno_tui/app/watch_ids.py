@@ -13,8 +13,10 @@ async def remember_ids(session: Session, token_ids: Sequence[int]) -> CommandAns
     wanted = tuple(dict.fromkeys(token_ids))
     async with session.sources() as sources:
         found = await read_positions(sources.client, sources.network, sources.memory, wanted)
-        owners = {one: found[one].owner if one in found else None for one in wanted}
-        mine = [one for one, owner in owners.items() if owner == session.address]
+        owners = {
+            token_id: found[token_id].owner if token_id in found else None for token_id in wanted
+        }
+        mine = [token_id for token_id, owner in owners.items() if owner == session.address]
         if not mine:
             raise MissingPositionError(
                 f"None of these positions is {shortened(session.address)}'s on"
@@ -25,17 +27,20 @@ async def remember_ids(session: Session, token_ids: Sequence[int]) -> CommandAns
     return CommandAnswer(
         heading=(f"{session.network.title} · {shortened(session.address)}",),
         lines=(
-            *(f"#{one}  {_whose(owner, session.address)}" for one, owner in owners.items()),
+            *(
+                f"#{token_id}  {_whose(owner, session.address)}"
+                for token_id, owner in owners.items()
+            ),
             "What is yours is read with every look from now on: zuno positions",
         ),
         document={
             "network": session.network.name,
             "address": checksummed(session.address),
             "positions": [
-                {"tokenId": str(one), "owner": None if owner is None else checksummed(owner)}
-                for one, owner in owners.items()
+                {"tokenId": str(token_id), "owner": None if owner is None else checksummed(owner)}
+                for token_id, owner in owners.items()
             ],
-            "named": [str(one) for one in named],
+            "named": [str(token_id) for token_id in named],
         },
     )
 

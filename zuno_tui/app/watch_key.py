@@ -116,8 +116,12 @@ async def _remove(session: Session, arguments: Namespace) -> int:
 
 async def _refuse_funded(session: Session, key: Address) -> None:
     """On this network, and on every other that orders were made for."""
-    kept = {one.order.chain_id for one in StandingOrders(session.home.orders).all()}
-    others = [one for one in all_networks() if one.chain_id in kept - {session.network.chain_id}]
+    kept = {kept.order.chain_id for kept in StandingOrders(session.home.orders).all()}
+    others = [
+        network
+        for network in all_networks()
+        if network.chain_id in kept - {session.network.chain_id}
+    ]
     for network in (session.network, *others):
         there = Session(session.home, session.settings, network, as_json=True)
         async with there.sources() as sources:

@@ -133,7 +133,7 @@ async def _ended(task: asyncio.Task[None]) -> None:
 
 def _feature_news(home: Home, network: Network) -> tuple[FeatureNews, ...]:
     tellers = (feature.news for feature in features())
-    return tuple(one for tell in tellers if tell is not None for one in tell(home, network))
+    return tuple(item for tell in tellers if tell is not None for item in tell(home, network))
 
 
 class HomeWatchlist:
@@ -252,7 +252,7 @@ class HomeWatchlist:
         market = CoinGecko(chosen, second=second)
         await self._open.enter_async_context(market)
         watches: list[Watch] = []
-        unknown = {one.place: one.sentence for one in settings.not_understood}
+        unknown = {setting.place: setting.sentence for setting in settings.not_understood}
         for target in self._wanted.targets:
             network = target.network
             urls, limits = settings.endpoints_for(network), settings.request_limits

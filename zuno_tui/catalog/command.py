@@ -85,7 +85,10 @@ class Intent(Struct, frozen=True):
         names = [argument.value_name for argument in flat(cls.arguments)]
         values = {name: getattr(parsed, name) for name in names}
         return cls(
-            **{key: tuple(one) if isinstance(one, list) else one for key, one in values.items()}
+            **{
+                key: tuple(value) if isinstance(value, list) else value
+                for key, value in values.items()
+            }
         )
 
     def _words(self) -> Iterator[str]:

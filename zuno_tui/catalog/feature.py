@@ -153,7 +153,7 @@ class Feature(Struct, frozen=True, kw_only=True):
 @cache
 def features() -> tuple[Feature, ...]:
     found = iter_modules(import_module(_FOLDER).__path__)
-    return tuple(import_module(f"{_FOLDER}.{one.name}.feature").FEATURE for one in found)
+    return tuple(import_module(f"{_FOLDER}.{module.name}.feature").FEATURE for module in found)
 
 
 def feature_of_flow(flow: str | None) -> Feature | None:
@@ -197,7 +197,7 @@ def obeyed_word(home: Home, words: str) -> str:
 
 def orders_ended_with(session: Session, token_id: int) -> tuple[EndedOrder, ...]:
     found = (feature.ended_with for feature in features())
-    return tuple(one for tell in found if tell is not None for one in tell(session, token_id))
+    return tuple(order for tell in found if tell is not None for order in tell(session, token_id))
 
 
 def unknown_attachments() -> tuple[Attachment, ...]:

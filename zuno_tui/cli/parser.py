@@ -51,7 +51,7 @@ class DiscreetParser(argparse.ArgumentParser):
 
         unknown = _NO_CHOICE.fullmatch(message)
         if unknown is not None:
-            known = [one.strip(" '") for one in unknown["known"].split(",")]
+            known = [choice.strip(" '") for choice in unknown["known"].split(",")]
             meant = nearest(unknown["typed"], known)
             if unknown["what"] == "COMMAND":
                 told = f"there is no command {unknown['typed']!r}"

@@ -95,7 +95,9 @@ def _spelled_out(level: str, said: Remaining) -> str:
 
 def _suggest(context: PhraseContext) -> Iterator[SetPriceAlert | str]:
     yield SetPriceAlert()
-    symbols = dict.fromkeys(symbol for one in context.held or () for symbol in one.symbols)
+    symbols = dict.fromkeys(
+        symbol for position in context.held or () for symbol in position.symbols
+    )
     yield from (f"alert {symbol} below " for symbol in symbols)
 
 

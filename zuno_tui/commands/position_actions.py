@@ -86,7 +86,7 @@ def _together(
         from zuno_tui.gate.actions.position import action_for
 
         named = dict.fromkeys(intent.token_ids)
-        token_ids = [] if "all" in named else [one for one in named if one != "all"]
+        token_ids = [] if "all" in named else [number for number in named if number != "all"]
         return lambda sources: action_for(sources, verb, token_ids, session.address)
 
     return action

@@ -42,7 +42,7 @@ def _clean(value: object) -> object:
         return clean_line(value)
     if isinstance(value, tuple):
         parts = tuple(_clean(part) for part in value)
-        same = all(one is other for one, other in zip(parts, value, strict=True))
+        same = all(part is other for part, other in zip(parts, value, strict=True))
         return value if same else parts
     if isinstance(value, dict):
         return {_clean(key): _clean(part) for key, part in value.items()}

@@ -51,7 +51,7 @@ _MOST_POINTS = 240
 def chart_view(pair: Pair, snapshot: PositionSnapshot, hours: PoolHours) -> ChartView | None:
     """The pool's price through time with the range across it; None without decimals or swaps."""
     last = snapshot.block.timestamp, snapshot.pool.sqrt_price_x96
-    points = [(one.time, one.sqrt_price_x96) for one in _thinned(price_path(hours).points)]
+    points = [(point.time, point.sqrt_price_x96) for point in _thinned(price_path(hours).points)]
     if not points:
         return None
     return range_chart(pair, snapshot.identity, [p for p in points if p[0] <= last[0]] + [last])
@@ -66,12 +66,12 @@ def _with_fees(
     """With what each hour earned, and when liquidity came and went."""
     if chart is None:
         return None
-    moved = [one for one in changes if one.liquidity_delta]
+    moved = [change for change in changes if change.liquidity_delta]
     return replace(
         chart,
         fees=() if each is None else tuple((float(at), float(fees * each)) for at, fees in hours),
         changes=tuple(
-            (float(one.timestamp), 1 if one.liquidity_delta > 0 else -1) for one in moved
+            (float(change.timestamp), 1 if change.liquidity_delta > 0 else -1) for change in moved
         ),
     )
 
@@ -223,7 +223,7 @@ class Details:
         (worth,) = await read_worths(sources, [context.wallet], WorthUnit.USD, with_v3=True)
         plans = sent_plans(context.session).get((sources.network.chain_id, context.wallet), {})
         history = await read_wallet_history(sources, worth, plans)
-        found = (one for one in history.results if token_id in one.story.token_ids)
+        found = (result for result in history.results if token_id in result.story.token_ids)
         return next(map(profit_figures, found), ())
 
     def _pair(self, one: OnePosition) -> Pair:

@@ -41,7 +41,7 @@ def sentences_of(error: Exception) -> str | None:
     """What endpoints did, without the next step; None where it is no endpoint's fault."""
     if not isinstance(error, RpcError):
         return None
-    return " ".join(one.sentence for one in (error, *error.elsewhere))
+    return " ".join(fault.sentence for fault in (error, *error.elsewhere))
 
 
 def one_line(words: str) -> str:
@@ -72,7 +72,7 @@ class Jobs:
 
     @property
     def views(self) -> tuple[JobView, ...]:
-        return tuple(one.view for one in self._running.values())
+        return tuple(job.view for job in self._running.values())
 
     def is_running(self, name: str) -> bool:
         return name in self._running
@@ -107,22 +107,22 @@ class Jobs:
     def cancel(self, name: str | None) -> tuple[str, ...]:
         """End what was named, or everything that may be ended; the names of what was."""
         ended = [
-            one
-            for one in self._running.values()
-            if one.view.cancellable and name in (None, one.view.name)
+            job
+            for job in self._running.values()
+            if job.view.cancellable and name in (None, job.view.name)
         ]
-        for one in ended:
-            one.task.cancel()
-        return tuple(one.view.name for one in ended)
+        for job in ended:
+            job.task.cancel()
+        return tuple(job.view.name for job in ended)
 
     async def idle(self) -> None:
         """Until no work is under way."""
         while self._running:
-            await asyncio.wait([one.task for one in self._running.values()])
+            await asyncio.wait([job.task for job in self._running.values()])
 
     async def close(self) -> None:
-        for one in self._running.values():
-            one.task.cancel()
+        for job in self._running.values():
+            job.task.cancel()
         await self.idle()
 
     async def _run(self, name: str, work: Work, seconds: float) -> None:

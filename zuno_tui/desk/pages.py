@@ -242,7 +242,7 @@ class OutboxRows:
                     for dispatch in outbox.dispatches()
                     if dispatch.chain_id == session.network.chain_id
                 ]
-                rows = tuple(_outbox_row(outbox, one, findings) for one in reversed(mine))
+                rows = tuple(_outbox_row(outbox, dispatch, findings) for dispatch in reversed(mine))
         return rows, findings
 
 
@@ -263,16 +263,16 @@ def _outbox_row(
         # Of what is done for good its state says all.
         advice=tuple(
             sentence
-            for one in about
-            if one.situation != StepSituation.FINAL
-            for sentence in (one.sentence, *one.where)
+            for step in about
+            if step.situation != StepSituation.FINAL
+            for sentence in (step.sentence, *step.where)
         ),
         actions=tuple(_actions(dispatch, about)),
     )
 
 
 def _actions(dispatch: Dispatch, about: Sequence[UnsettledStep]) -> Iterator[Action]:
-    choices = {choice for one in about for choice in one.choices}
+    choices = {choice for step in about for choice in step.choices}
     if ResumeChoice.SEND_AGAIN in choices:
         yield "resume"
     if ResumeChoice.SPEED_UP in choices:

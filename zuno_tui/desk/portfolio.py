@@ -57,13 +57,17 @@ class WorthHistory:
     def after(self, earlier: Sequence[WorthSample]) -> tuple[WorthSample, ...]:
         """What was seen, and before that what others tell of the time nobody watched."""
         begin = self._samples[0].time if self._samples else None
-        before = (one for one in earlier if begin is None or one.time // HOUR < begin // HOUR)
+        before = (
+            sample for sample in earlier if begin is None or sample.time // HOUR < begin // HOUR
+        )
         return (*before, *self._samples)[-_MOST:]
 
     def add(self, sample: WorthSample, *, now: float) -> None:
         before = self._samples
         # A chain that began anew has no past of its own yet.
-        before = tuple(one for one in before if one.time <= sample.time)
+        before = tuple(
+            earlier_sample for earlier_sample in before if earlier_sample.time <= sample.time
+        )
         same_hour = bool(before) and before[-1].time // HOUR == sample.time // HOUR
         self._samples = (*(before[:-1] if same_hour else before), sample)[-_MOST:]
         if not same_hour:
@@ -88,29 +92,31 @@ class ClosedHours:
         self._store = store
         self._key = key
         kept = read_as(_KeptHours, store.get(_HOURS, key))
-        self._gains = {} if kept is None else {(one.begin, one.token_id): one for one in kept.gains}
+        self._gains = (
+            {} if kept is None else {(gain.begin, gain.token_id): gain for gain in kept.gains}
+        )
 
     def day(self, fresh: Sequence[HourGain], end: int, hours: int, *, now: float) -> DayGain | None:
         """Of the 24 hours that ended then; so many of them are known."""
         begin = end - DAY
-        known = {(one.begin, one.token_id): one for one in fresh} | self._gains
-        known = {key: one for key, one in known.items() if begin <= one.begin < end}
+        known = {(gain.begin, gain.token_id): gain for gain in fresh} | self._gains
+        known = {key: gain for key, gain in known.items() if begin <= gain.begin < end}
         if known != self._gains:
             self._gains = known
             kept = to_builtins(_KeptHours(tuple(known.values())))
             self._store.put(_HOURS, self._key, kept, now=now)
         if not known:
             return None
-        fees = sum(one.fees for one in known.values())
-        moved = sum(one.moved for one in known.values())
+        fees = sum(gain.fees for gain in known.values())
+        moved = sum(gain.moved for gain in known.values())
         every = sorted(known.values(), key=lambda one: one.begin)
         by_hour = tuple(_hour(at, [*some]) for at, some in groupby(every, lambda one: one.begin))
         return DayGain(Fraction(fees + moved, MILLION), Fraction(fees, MILLION), hours, by_hour)
 
 
 def _hour(begin: int, gains: Sequence[HourGain]) -> tuple[int, Fraction, Fraction]:
-    fees = Fraction(sum(one.fees for one in gains), MILLION)
-    return begin, fees + Fraction(sum(one.moved for one in gains), MILLION), fees
+    fees = Fraction(sum(gain.fees for gain in gains), MILLION)
+    return begin, fees + Fraction(sum(gain.moved for gain in gains), MILLION), fees
 
 
 _PATIENCE = 1_800.0
@@ -162,8 +168,10 @@ def portfolio_view(
     parts = f"positions {_column_money(inside, unit)} + wallet {_column_money(idle, unit)}"
     known = [wallet for wallet in wallets if wallet.positions is not None]
     together = _Group(
-        [position for one in known for position in one.positions or ()] if known else None,
-        min((one.days for one in known), default=0),
+        [position for earnings in known for position in earnings.positions or ()]
+        if known
+        else None,
+        min((earnings.days for earnings in known), default=0),
         unit,
     )
     missing = [wallet for wallet in wallets if _trouble(wallet)]

@@ -282,7 +282,7 @@ class PositionReader:
                 for sample in day_samples(session.network, overview, daily)
             )
             end = hour_of(overview.wallet.block.timestamp)
-            known = max((one.measured_seconds for one in daily.values()), default=0) // HOUR
+            known = max((result.measured_seconds for result in daily.values()), default=0) // HOUR
             gains = closed_hours(session.network, overview, performance)
             self._day = self._hours.day(gains, end, known, now=desk_context.clock())
             if self._overview is not None and self._view.read_at is not None:

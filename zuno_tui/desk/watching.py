@@ -130,7 +130,7 @@ class Watching:
     def acknowledge(self, intent: Acknowledge) -> None:
         now = self._desk_context.clock()
         if intent.alert_id == ALL_ALERTS:
-            self._book.ack_all({one.id for one in self._book.current() if one.active}, now)
+            self._book.ack_all({alert.id for alert in self._book.current() if alert.active}, now)
             self._say("All alerts are acknowledged.", intent.twin)
             return
         alert = self._book.ack(_number(intent.alert_id), now)

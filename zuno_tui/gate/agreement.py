@@ -185,7 +185,7 @@ class Agreement(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        missing = " and ".join(one.host for one in self.silent)
+        missing = " and ".join(witness.host for witness in self.silent)
         who = " and ".join(self.agreed)
         if self.alone:
             unheard = f"; {missing} did not answer" if missing else ""
@@ -213,7 +213,7 @@ async def require_agreement(
             for witness in witnesses
         )
     )
-    by_host = {one.host: answer for one, answer in zip(witnesses, answers, strict=True)}
+    by_host = {witness.host: answer for witness, answer in zip(witnesses, answers, strict=True)}
     told = statement(ours) | {"newest block": block.number}
     return compared(told, by_host, alone=connections.alone)
 
@@ -223,12 +223,12 @@ def compared(
 ) -> Agreement:
     """Those who tell the same, if they are enough and nobody contradicts them."""
     silent = tuple(answer for answer in answers.values() if isinstance(answer, Silent))
-    told = {who: one for who, one in answers.items() if not isinstance(one, Silent)}
+    told = {who: answer for who, answer in answers.items() if not isinstance(answer, Silent)}
     if differences := tuple(_differences({_OURS: ours, **told})):
         raise _disagreement(len(told), differences)
     if len(told) < (1 if alone else ENOUGH):
         raise _too_few(tuple(told), silent)
-    tried = tuple(who for who, one in told.items() if WHOLE_TRIAL in one)
+    tried = tuple(who for who, statement in told.items() if WHOLE_TRIAL in statement)
     return Agreement(tuple(told), silent, tried)
 
 
@@ -307,8 +307,8 @@ class _Difference(NamedTuple):
 
 def _differences(told: Mapping[str, Statement]) -> Iterator[_Difference]:
     """Each fact that is told in more than one way, with who tells it how."""
-    for what in dict.fromkeys(what for one in told.values() for what in one):
-        answers = {who: one[what] for who, one in told.items() if what in one}
+    for what in dict.fromkeys(what for facts in told.values() for what in facts):
+        answers = {who: facts[what] for who, facts in told.items() if what in facts}
         first, *others = answers.values()
         if any(contradicts(first, other) for other in others):
             yield _Difference(what, answers)
@@ -329,7 +329,7 @@ def _disagreement(heard: int, differences: Sequence[_Difference]) -> GateRefused
 
 def _too_few(agreed: Sequence[str], silent: Sequence[Silent]) -> GateRefusedError:
     heard = f"Only {agreed[0]} answered" if agreed else "No endpoint answered"
-    lines = "\n".join(f"  {one.host}: {one.reason}" for one in silent)
+    lines = "\n".join(f"  {witness.host}: {witness.reason}" for witness in silent)
     return GateRefusedError(
         f"{heard}, and two must tell the same before anything is signed. Nothing was signed.\n"
         f"{lines}\nTry again when they answer, name others: --rpc URL,URL, "

@@ -66,9 +66,9 @@ def known_tokens(sources: Sources, wallet: Address) -> tuple[Address, ...]:
     """Those the network is known for, and those of the positions the wallet was seen with."""
     listed = (item.token.address for item in listed_tokens(sources.network).tokens)
     memory = sources.memory
-    held = {one for holdings in memory.checkpoints(wallet) for one in holdings.held}
+    held = {token_id for holdings in memory.checkpoints(wallet) for token_id in holdings.held}
     seen = memory.identities(held)
-    pairs = (one.pool_key for one in seen.values())
+    pairs = (identity.pool_key for identity in seen.values())
     return tuple(
         dict.fromkeys(
             (*listed, *(token for key in pairs for token in (key.currency0, key.currency1)))

@@ -167,8 +167,8 @@ def _facts(basis: Basis) -> Iterator[tuple[str, object]]:
             (
                 allowed.to_permit2,
                 tuple(
-                    (each, one.amount, one.expiration)
-                    for each, one in sorted(allowed.through_permit2.items())
+                    (each, allowance.amount, allowance.expiration)
+                    for each, allowance in sorted(allowed.through_permit2.items())
                 ),
             ),
         )

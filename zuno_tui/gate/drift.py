@@ -49,16 +49,16 @@ async def read_circumstances(
         account_code=_account_code(code),
         others=tuple(
             OtherPosition(
-                one.token_id,
-                one.owner,
-                one.liquidity,
-                one.pool.pool_id,
-                codes.get(one.pool.key.hooks),
-                one.custody.subscriber,
-                one.pool.sqrt_price_x96,
-                one.pool.lp_fee,
+                other.token_id,
+                other.owner,
+                other.liquidity,
+                other.pool.pool_id,
+                codes.get(other.pool.key.hooks),
+                other.custody.subscriber,
+                other.pool.sqrt_price_x96,
+                other.pool.lp_fee,
             )
-            for one in subject.others
+            for other in subject.others
         ),
     )
 
@@ -248,9 +248,9 @@ def _other_drifts(
     before: Sequence[OtherPosition], after: Sequence[OtherPosition], bounds: Sequence[PriceLimits]
 ) -> Iterator[Drift]:
     """Of each further position the same as of the first."""
-    if [one.token_id for one in before] != [one.token_id for one in after] or len(bounds) != len(
-        before
-    ):
+    if [position.token_id for position in before] != [
+        position.token_id for position in after
+    ] or len(bounds) != len(before):
         yield Drift("positions", f"{len(before) + 1} of them", "others")
         return
     for then, now, limits in zip(before, after, bounds, strict=True):

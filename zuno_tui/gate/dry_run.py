@@ -89,7 +89,7 @@ async def make_dry_run(
         sources, connections, _question(prepared, wallet), _basis(prepared, tokens)
     )
     if action.subject.snapshots:
-        fresh.memory.remember([one.identity for one in action.subject.snapshots])
+        fresh.memory.remember([snapshot.identity for snapshot in action.subject.snapshots])
     sources.store.absorb(fresh.store, now=sources.clock())
     names = names_on(sources.network, wallet, tokens)
     words = tuple(
@@ -120,7 +120,11 @@ async def _naming_blockers(
             await prepared_for(alone)
         except (GateRefusedError, BuildError) as reason:
             blocked[snapshot.token_id] = str(reason).removesuffix(" Nothing was signed.")
-    rest = [one.token_id for one in action.subject.snapshots if one.token_id not in blocked]
+    rest = [
+        snapshot.token_id
+        for snapshot in action.subject.snapshots
+        if snapshot.token_id not in blocked
+    ]
     if not blocked:
         return error
     verb = action.plan_id.partition("_")[0]

@@ -95,7 +95,9 @@ async def read_named(sources: Sources, steps: Sequence[DecodedStep], block: Bloc
     sender = steps[0].transaction.sender
     # Whatever is another's is left out, and so not what the policy lets a plan be about.
     positions = {
-        token_id: position_facts(one) for token_id, one in found.items() if one.owner == sender
+        token_id: position_facts(snapshot)
+        for token_id, snapshot in found.items()
+        if snapshot.owner == sender
     }
     pools = {position.pool.key: position.pool for position in positions.values()}
     pools |= await _read_pools(sources, [key for key in mentions.pools if key not in pools], block)
@@ -331,7 +333,7 @@ def decoded(plan_id: str, transactions: Sequence[UnsignedTransaction]) -> tuple[
 def refuse_strangers(network: Network, parties: Parties) -> None:
     """Refuse, before anything else, to give anything to anybody but the wallet that signs."""
     manager = network.contracts.position_manager
-    foreign = (*parties.strangers, *(one for one in parties.between if one != manager))
+    foreign = (*parties.strangers, *(address for address in parties.between if address != manager))
     if foreign:
         raise GateRefusedError(
             f"The bytes give tokens to {', '.join(map(checksummed, foreign))}, which is not the "

@@ -150,7 +150,7 @@ async def prepare(
     now = network_time(sources, block.timestamp)
     slippage = built.tolerance.slippage_bips
     band = Band(0, 0) if pool is None else price_band(pool.sqrt_price_x96, slippage)
-    others = [price_band(one.pool.sqrt_price_x96, slippage) for one in action.subject.others]
+    others = [price_band(other.pool.sqrt_price_x96, slippage) for other in action.subject.others]
     return Prepared(
         action,
         facts,
@@ -165,7 +165,7 @@ async def prepare(
             band.highest,
             facts.fees.max_fee_per_gas,
             now + int(APPROVAL_SECONDS),
-            tuple(PriceLimits(one.lowest, one.highest) for one in others),
+            tuple(PriceLimits(other.lowest, other.highest) for other in others),
         ),
         codes,
         limits.policy.daily_notional,

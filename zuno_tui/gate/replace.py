@@ -67,12 +67,16 @@ class Replacement(Struct, frozen=True):
 def waiting_dispatch(outbox: Outbox, chain_id: int, plan_id: str | None) -> Dispatch:
     """The one plan that waits on this network, or the newest of the plan named."""
     mine = [dispatch for dispatch in outbox.dispatches() if dispatch.chain_id == chain_id]
-    waiting = [one for one in mine if _waiting_step(one) and plan_id in (None, one.plan_id)]
+    waiting = [
+        dispatch
+        for dispatch in mine
+        if _waiting_step(dispatch) and plan_id in (None, dispatch.plan_id)
+    ]
     if not waiting:
         what = "Nothing" if plan_id is None else f"Nothing of {plan_id}"
         raise GateRefusedError(f"{what} waits to be included. See where things stand: zuno outbox")
     if plan_id is None and len(waiting) > 1:
-        names = ", ".join(one.plan_id for one in waiting)
+        names = ", ".join(dispatch.plan_id for dispatch in waiting)
         raise GateRefusedError(f"More than one plan waits: {names}. Name the one you mean.")
     return waiting[-1]
 

@@ -93,7 +93,7 @@ async def look_at_outbox(
 
 def remember_heard(outbox: Outbox, told: tuple[UnsettledStep, ...], *, now: float) -> None:
     """Keep what a person was told, so that what needs nothing is said once."""
-    heard = {_key(one): True for one in told if one.news and one.situation in _NEEDS_NOTHING}
+    heard = {_key(step): True for step in told if step.news and step.situation in _NEEDS_NOTHING}
     outbox.store.put_many(_HEARD, heard, now=now)
 
 

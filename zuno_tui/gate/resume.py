@@ -121,19 +121,19 @@ async def resume_plan(
 
 def _one_missing(findings: tuple[StepFinding, ...], plan_id: str | None) -> StepFinding:
     named = [finding for finding in findings if plan_id in (None, finding.dispatch.plan_id)]
-    missing = [one for one in named if one.situation is StepSituation.NOT_SENT]
+    missing = [finding for finding in named if finding.situation is StepSituation.NOT_SENT]
     if not missing:
         raise GateRefusedError(_why_nothing(named, plan_id))
-    plans = dict.fromkeys(one.dispatch.hash for one in missing)
+    plans = dict.fromkeys(finding.dispatch.hash for finding in missing)
     if len(plans) > 1:
-        names = ", ".join(one.dispatch.plan_id for one in missing)
+        names = ", ".join(finding.dispatch.plan_id for finding in missing)
         raise GateRefusedError(f"More than one plan could go on: {names}. Name the one you mean.")
     return missing[0]
 
 
 def _why_nothing(named: list[StepFinding], plan_id: str | None) -> str:
     what = "Nothing" if plan_id is None else f"Nothing of {plan_id}"
-    over = next((one for one in named if one.situation is StepSituation.OVER), None)
+    over = next((finding for finding in named if finding.situation is StepSituation.OVER), None)
     if over is not None:
         return f"{over.sentence} Make a new plan: zuno recommend ID"
     told = f" It stands here: {stands(named[0].dispatch)}." if plan_id and named else ""

@@ -195,7 +195,7 @@ def _document(dry_run: DryRun) -> dict[str, Json]:
         },
         "agreement": {
             "agreed": list(dry_run.agreement.agreed),
-            "silent": [one.host for one in dry_run.agreement.silent],
+            "silent": [witness.host for witness in dry_run.agreement.silent],
             "alone": dry_run.agreement.alone,
             "tried": list(dry_run.agreement.tried),
         },

@@ -49,7 +49,7 @@ def glance_of(
     """`idle` is what lies in the wallet beside the positions; None where it was not read yet."""
     whole, block = overview.portfolio, overview.wallet.block
     held = [position for position in overview.wallet.positions if position.liquidity]
-    inside = sum(one.in_range for one in held)
+    inside = sum(snapshot.in_range for snapshot in held)
     return GlanceView(
         worth=_rounded(whole.total + (idle or 0), whole.unit),
         beside="" if idle is None else f"positions {_rounded(whole.total, whole.unit)}",
@@ -74,7 +74,7 @@ def ether_change(samples: Sequence[WorthSample]) -> str:
     if not priced:
         return ""
     newest = priced[-1]
-    day = [one for one in priced if newest.time - one.time <= DAY + HOUR]
+    day = [sample for sample in priced if newest.time - sample.time <= DAY + HOUR]
     since = newest.time - day[0].time
     if since < HOUR or not newest.ether or not day[0].ether:
         return ""

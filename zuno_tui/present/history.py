@@ -46,7 +46,7 @@ class HistoryChapter(Struct, frozen=True):
     def story_of(self, position: int | None) -> str:
         """The name of the story a position belongs to; empty where it is of none."""
         found = (story.story for story in self.stories if position in story.story.token_ids)
-        return next((one.name for one in found), "")
+        return next((story.name for story in found), "")
 
     @property
     def stories(self) -> tuple[StoryResult, ...]:
@@ -318,8 +318,8 @@ def _movements(rows: Iterable[HistoryRow]) -> Iterator[tuple[HistoryRow, ...]]:
 
 def _sides(movement: tuple[HistoryRow, ...]) -> tuple[HistoryRow | None, HistoryRow | None]:
     """What left the wallet, and what came."""
-    left = next((one for one in movement if one.entry.amount < 0), None)
-    came = next((one for one in movement if one.entry.amount > 0), None)
+    left = next((row for row in movement if row.entry.amount < 0), None)
+    came = next((row for row in movement if row.entry.amount > 0), None)
     return left, came
 
 
@@ -333,7 +333,7 @@ def _amount(row: HistoryRow | None) -> tuple[str, str]:
 def _koinly_cells(movement: tuple[HistoryRow, ...]) -> tuple[str, ...]:
     first = movement[0]
     left, came = _sides(movement)
-    valued = next((one for one in (left, came) if one is not None and one.usd is not None), None)
+    valued = next((row for row in (left, came) if row is not None and row.usd is not None), None)
     worth = None if valued is None or valued.usd is None else abs(valued.usd)
     return (
         f"{moment_text(first.entry.time)} UTC",
@@ -443,28 +443,28 @@ def profit_figures(result: StoryResult) -> tuple[KeyFigure, ...]:
 def _profit_cells(whole: WholeHistory) -> Iterator[tuple[str, ...]]:
     """Position by position through every move, then each pool with several, then all."""
     by_pool: dict[str, list[StoryResult]] = {}
-    for chapter, one in whole.results():
-        pool = pool_words(chapter, one.story.token_ids[-1])
-        by_pool.setdefault(pool, []).append(one)
-        yield (one.story.name, pool, *_result_cells([one]))
+    for chapter, result in whole.results():
+        pool = pool_words(chapter, result.story.token_ids[-1])
+        by_pool.setdefault(pool, []).append(result)
+        yield (result.story.name, pool, *_result_cells([result]))
     for pool, several in by_pool.items():
         if len(several) > 1 and len(by_pool) > 1:
             yield (f"{len(several)} positions", pool, *_result_cells(several))
-    every = [one for several in by_pool.values() for one in several]
+    every = [result for several in by_pool.values() for result in several]
     if len(every) > 1:
-        unknown = sum(isinstance(one.result, Unknown) for one in every)
+        unknown = sum(isinstance(result.result, Unknown) for result in every)
         yield (f"all but {unknown}" if unknown else "all", "", *_result_cells(every))
 
 
 def _result_cells(results: Sequence[StoryResult]) -> tuple[str, ...]:
     """Of those whose result is known; of one alone why it is not."""
-    known = [one for one in results if not isinstance(one.result, Unknown)]
+    known = [result for result in results if not isinstance(result.result, Unknown)]
     if not known:
         return (*[UNKNOWN] * 6, "–")
 
     def summed(part: Callable[[StoryResult], Quantity[Fraction]]) -> Fraction:
         return sum(
-            (value.value for one in known if isinstance(value := part(one), Known)), _NOTHING
+            (value.value for result in known if isinstance(value := part(result), Known)), _NOTHING
         )
 
     parts = (
@@ -551,7 +551,7 @@ def _missing(whole: WholeHistory) -> Iterator[str]:
 
 def _portfolio_total(whole: WholeHistory) -> float:
     worths = (chapter.entry.worth for chapter in whole.chapters)
-    return round(sum(float(one.total) for one in worths if one is not None), _PLACES)
+    return round(sum(float(worth.total) for worth in worths if worth is not None), _PLACES)
 
 
 def _story_document(chapter: HistoryChapter, one: StoryResult) -> dict[str, Json]:

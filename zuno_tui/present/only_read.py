@@ -15,7 +15,7 @@ class OnlyReadError(ZunoError):
 def v3_named(intent: Intent) -> int | None:
     """A position of v3 that is asked about."""
     named = (*(getattr(intent, "token_ids", None) or ()), getattr(intent, "token_id", None))
-    return next((one for one in named if isinstance(one, int) and is_v3(one)), None)
+    return next((number for number in named if isinstance(number, int) and is_v3(number)), None)
 
 
 def refuse_v3(command: Command, intent: Intent, network: Network) -> None:

@@ -82,8 +82,10 @@ def day_samples(
     ]
     courses = _courses(network, held)
     ether = courses.get(NATIVE)
-    hours = min((len(one.hourly) for one in held), default=0)
-    lines = [_worth_line(network, overview, one, courses, hours) for one in held]
+    hours = min((len(held_snapshot.hourly) for held_snapshot in held), default=0)
+    lines = [
+        _worth_line(network, overview, held_snapshot, courses, hours) for held_snapshot in held
+    ]
     known = [line for line in lines if line is not None]
     if len(known) < len(lines) or not hours or (unit is WorthUnit.ETH and ether is None):
         return ()
@@ -117,16 +119,19 @@ def closed_hours(
     """The last 24 closed hours of every position that can be followed to the unit."""
     end = hour_of(overview.wallet.block.timestamp)
     held = [
-        _Followed(one, _closings(performance.hours[one.pool.pool_id], end))
-        for one in overview.wallet.positions
-        if _price(overview, one) is not None and not performance.hours[one.pool.pool_id].unread
+        _Followed(position, _closings(performance.hours[position.pool.pool_id], end))
+        for position in overview.wallet.positions
+        if _price(overview, position) is not None
+        and not performance.hours[position.pool.pool_id].unread
     ]
     courses = _courses(network, held)
     each = courses.get(NATIVE, ()) if overview.portfolio.unit is WorthUnit.ETH else None
     return tuple(
         gain
-        for one in held
-        for gain in _hour_gains(network, overview, performance, one, courses=courses, ether=each)
+        for held_snapshot in held
+        for gain in _hour_gains(
+            network, overview, performance, held_snapshot, courses=courses, ether=each
+        )
     )
 
 
@@ -185,13 +190,16 @@ class _Followed(NamedTuple):
     def course(self) -> Course:
         """Of currency0 in currency1."""
         now = self.hourly[0].sqrt_price_x96 if self.hourly else 1
-        return tuple((one.sqrt_price_x96 / now) ** 2 for one in self.hourly)
+        return tuple((point.sqrt_price_x96 / now) ** 2 for point in self.hourly)
 
 
 def _courses(network: Network, held: Sequence[_Followed]) -> dict[Address, Course]:
     """By token what became of its price in dollars, as far as the held pools lead to dollars."""
-    longest = max((len(one.hourly) for one in held), default=0)
-    links = [(*_currencies(network, one.snapshot), one.course) for one in held]
+    longest = max((len(held_snapshot.hourly) for held_snapshot in held), default=0)
+    links = [
+        (*_currencies(network, held_snapshot.snapshot), held_snapshot.course)
+        for held_snapshot in held
+    ]
     tokens = dict.fromkeys(token for link in links for token in link[:2])
     known: dict[Address, Course] = {
         token: (1.0,) * longest for token in tokens if _is_dollar(network, token)

@@ -631,4 +631,6 @@ def figures_of(plan: Plan) -> dict[str, _CandidateCell]:
 def knows_week(plan: Plan) -> bool:
     """Whether volatility was known over 30 days, so that chances of seven days are given."""
     options = (plan.hold, *plan.candidates)
-    return any(one.survival is not None and one.survival.week is not None for one in options)
+    return any(
+        option.survival is not None and option.survival.week is not None for option in options
+    )

@@ -223,8 +223,8 @@ def _left_out(whole: WholePortfolio) -> Iterator[str]:
         if entry.worth is None:
             yield f"Not in the sum: {where} ({entry.trouble})"
             continue
-        for one in entry.worth.unpriced:
-            yield f"Not in the sum: {one.token.label} of {where} ({one.reason})"
+        for amount in entry.worth.unpriced:
+            yield f"Not in the sum: {amount.token.label} of {where} ({amount.reason})"
 
 
 def _disputes(whole: WholePortfolio) -> Iterator[str]:
@@ -257,7 +257,7 @@ def _entry_document(entry: PortfolioEntry) -> dict[str, Json]:
         **told,
         "total": round(float(worth.total), _PLACES),
         "inWallet": round(float(worth.idle_value), _PLACES),
-        "idle": [_idle_document(one) for one in worth.idle],
+        "idle": [_idle_document(amount) for amount in worth.idle],
         "tokens": [_token_document(worth, address) for address in worth.overview.tokens],
         "disputed": list(worth.overview.prices.dispute_words(worth.overview.tokens)),
         "positions": wallet_document(entry.network, worth.overview, None),
@@ -279,7 +279,7 @@ def _token_document(worth: WalletWorth, address: str) -> dict[str, Json]:
     """Everything owned of one token, in the wallet and in positions, in its smallest units."""
     overview = worth.overview
     token = overview.tokens[address]
-    idle = next((one.amount for one in worth.idle if one.token.address == address), None)
+    idle = next((amount.amount for amount in worth.idle if amount.token.address == address), None)
     amount = worth.owned(address)
     return {
         "token": token.label,

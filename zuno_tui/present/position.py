@@ -260,8 +260,8 @@ def wallet_document(
         "total": round(float(whole.total), 8),
         "uncollected": round(float(whole.fees), 8),
         "unpriced": [
-            {"address": one.token.address, "amount": str(one.amount), "reason": one.reason}
-            for one in whole.unpriced
+            {"address": amount.token.address, "amount": str(amount.amount), "reason": amount.reason}
+            for amount in whole.unpriced
         ],
         "positions": [
             position_document(

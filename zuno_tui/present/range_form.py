@@ -176,13 +176,22 @@ class RangeForm(Struct, frozen=True, eq=False):
         pool = self.evaluation.observed.pool
         facts = PlanPool(self.pair, pool.tick, pool.lp_fee, self.evaluation.market.edge_7d)
         for label, chance in _CHANCES.items():
-            before, after = (None if one is None else chance(one) for one in (held, own))
-            now, would = ("" if one is None else _stays(chance(one)) for one in (held, own))
+            before, after = (
+                None if candidate is None else chance(candidate) for candidate in (held, own)
+            )
+            now, would = (
+                "" if candidate is None else _stays(chance(candidate)) for candidate in (held, own)
+            )
             change = _points(before, after)
             yield RangeFigure(label, now, would, change, _better(change))
         for label, dollars in _MONEY.items():
-            now, would = ("" if one is None else FIGURES[label](one, facts) for one in (held, own))
-            before, after = (None if one is None else dollars(one) for one in (held, own))
+            now, would = (
+                "" if candidate is None else FIGURES[label](candidate, facts)
+                for candidate in (held, own)
+            )
+            before, after = (
+                None if candidate is None else dollars(candidate) for candidate in (held, own)
+            )
             change = "" if before is None or after is None else _dollars(after - before)
             never: Tone = "warn" if would == "never" else "plain"
             yield RangeFigure(label, now, would, change, _better(change), never)

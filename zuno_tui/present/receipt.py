@@ -49,11 +49,13 @@ _LIMITLESS = 2**159
 def allowance_rows(
     given: Iterable[GivenAllowance], tokens: Mapping[Address, Token]
 ) -> Iterator[tuple[str, str, str, str]]:
-    for one in given:
-        token = tokens[one.token]
-        through = " through Permit2" if one.through_permit2 else ""
-        amount = "everything" if one.amount >= _LIMITLESS else amount_of(one.amount, token)
-        yield token.label, one.spender_name + through, amount, _until(one.expiration)
+    for allowance in given:
+        token = tokens[allowance.token]
+        through = " through Permit2" if allowance.through_permit2 else ""
+        amount = (
+            "everything" if allowance.amount >= _LIMITLESS else amount_of(allowance.amount, token)
+        )
+        yield token.label, allowance.spender_name + through, amount, _until(allowance.expiration)
 
 
 def leftover_lines(
@@ -69,13 +71,13 @@ def leftover_lines(
 def allowance_document(given: Iterable[GivenAllowance]) -> list[Json]:
     return [
         {
-            "token": one.token,
-            "spender": one.spender,
-            "throughPermit2": one.through_permit2,
-            "amount": str(one.amount),
-            "expiration": one.expiration,
+            "token": allowance.token,
+            "spender": allowance.spender,
+            "throughPermit2": allowance.through_permit2,
+            "amount": str(allowance.amount),
+            "expiration": allowance.expiration,
         }
-        for one in given
+        for allowance in given
     ]
 
 
@@ -202,9 +204,9 @@ def step_brief(step: DecodedStep, facts: ReceiptFacts) -> str:
     dismissed = call.calls if isinstance(call, Multicall) else ()
     told = [
         *(
-            f"dismiss the subscriber of #{one.token_id}"
-            for one in dismissed
-            if isinstance(one, Unsubscribe)
+            f"dismiss the subscriber of #{call.token_id}"
+            for call in dismissed
+            if isinstance(call, Unsubscribe)
         ),
         *_doings(actions_of(call), facts),
     ]
@@ -252,13 +254,15 @@ def _doing(action: Action, facts: ReceiptFacts) -> str:
 
 def _pool_lines(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     """Pair, fee tier and hook of each pool that is entered or left, and which positions."""
-    opened = next((one.pool for one in facts.actions if isinstance(one, DecodedMint)), None)
+    opened = next(
+        (action.pool for action in facts.actions if isinstance(action, DecodedMint)), None
+    )
     if facts.pool is None or not facts.changes_positions:
         return
-    held = [(one.pool, f"#{token_id}") for token_id, one in facts.positions.items()]
+    held = [(position.pool, f"#{token_id}") for token_id, position in facts.positions.items()]
     for key in dict.fromkeys(pool.key for pool, _ in held) or (facts.pool.key,):
         pool = next((pool for pool, _ in held if pool.key == key), facts.pool)
-        changed = ", ".join(name for one, name in held if one.key == key)
+        changed = ", ".join(name for pool, name in held if pool.key == key)
         yield _pool_line(facts, pool, opened, changed)
 
 
@@ -408,7 +412,7 @@ def _line(
 def _with(pair: tuple[Address, Address] | None, amount0: int, amount1: int) -> Amounts:
     """What there is something of; both where there is nothing of either."""
     both = ((amount0, pair[0]), (amount1, pair[1])) if pair is not None else ()
-    return tuple(one for one in both if one[0]) or both
+    return tuple(amount for amount in both if amount[0]) or both
 
 
 def _all(facts: ReceiptFacts, amounts: Amounts) -> str:

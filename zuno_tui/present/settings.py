@@ -135,7 +135,7 @@ def _choices(place: str) -> tuple[str, ...]:
         case "network":
             return tuple(network.name for network in all_networks())
         case "unit":
-            return tuple(one.value.lower() for one in WorthUnit)
+            return tuple(unit.value.lower() for unit in WorthUnit)
         case "wallet":
             return ()
         case _:
@@ -158,7 +158,7 @@ def _expected(place: str, sources: _Sources) -> str:
             return ", ".join(_choices(place))
         case "wallet":
             known = read_book(sources.session.home.keystore).wallets
-            names = ", ".join(one.name for one in known)
+            names = ", ".join(wallet.name for wallet in known)
             return f"{names}, or an address to look at" if names else "an address to look at"
         case _:
             switch = _choices(place) == SWITCH

@@ -237,8 +237,8 @@ def _held_only(
     for intent in intents:
         named = (getattr(intent, "token_id", None), *getattr(intent, "token_ids", ()))
         # Which there are of v3 is for the chain to say: here they are known by number alone.
-        numbers = [one for one in named if isinstance(one, int) and not is_v3(one)]
-        unheld = [one for one in numbers if one not in context.positions]
+        numbers = [number for number in named if isinstance(number, int) and not is_v3(number)]
+        unheld = [number for number in numbers if number not in context.positions]
         if unheld and commands.name_of(intent) not in _ANYBODYS:
             return Interpretation(question=no_such_position(str(unheld[0]), context))
     return None

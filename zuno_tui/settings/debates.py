@@ -49,7 +49,7 @@ def debate_settings(
     prices = {
         **known_prices(),
         **{
-            name: TokenRate.per_million(*(Decimal(str(one)) for one in pair))
+            name: TokenRate.per_million(*(Decimal(str(price)) for price in pair))
             for name, pair in settings.model.prices.items()
         },
     }

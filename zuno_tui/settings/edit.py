@@ -124,7 +124,7 @@ def _place_in(text: str, place: str) -> tuple[str, str]:
     try:
         meant = network_called(name, place)
         known = tomllib.loads(text).get(table, {})
-        called = (one for one in known if network_called(one, place) == meant)
+        called = (name for name in known if network_called(name, place) == meant)
         return table, next(called, meant)
     except UnfitError as error:
         raise SettingsError(str(error), place) from None

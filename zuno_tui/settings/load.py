@@ -142,7 +142,7 @@ def _within(value: object, levels: int) -> bool:
     )
     if inner is None:
         return True
-    return levels > 0 and all(_within(one, levels - 1) for one in inner)
+    return levels > 0 and all(_within(value, levels - 1) for value in inner)
 
 
 class Settings(SharedTables, frozen=True):
@@ -165,7 +165,7 @@ class Settings(SharedTables, frozen=True):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is to be said at the start."""
-        return (*self.renamed, *(one.sentence for one in self.not_understood))
+        return (*self.renamed, *(setting.sentence for setting in self.not_understood))
 
     def chosen_network(self) -> Network:
         try:
@@ -221,7 +221,7 @@ def load_settings(path: Path, environment: Mapping[str, str], flags: Flags) -> S
             _from_file(cast("Mapping[str, object]", known)),
             renamed=renamed,
             not_understood=tuple(
-                replace(one, sentence=f"{path}: {one.sentence}") for one in unknown
+                replace(setting, sentence=f"{path}: {setting.sentence}") for setting in unknown
             ),
         )
     except FileNotFoundError:

@@ -121,8 +121,8 @@ def monitor_settings(settings: Settings) -> WatchSettings:
     default = WatchSettings()
     everywhere = _thresholds(table, default.everywhere)
     networks = {
-        network_called(name, name): _thresholds(one, everywhere)
-        for name, one in table.networks.items()
+        network_called(name, name): _thresholds(network, everywhere)
+        for name, network in table.networks.items()
     }
     return WatchSettings(
         everywhere=everywhere,

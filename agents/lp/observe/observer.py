@@ -204,7 +204,7 @@ def _holds(key: PoolKey, asked: list[Address], wrapped: Address | None) -> bool:
     if len(asked) > len(currencies):
         return False
     return any(
-        all(_stands_for(one, held, wrapped) for one, held in zip(asked, order, strict=False))
+        all(_stands_for(wanted, held, wrapped) for wanted, held in zip(asked, order, strict=False))
         for order in (currencies, currencies[::-1])
     )
 
@@ -331,8 +331,8 @@ class ChainObserver:
                 "pools": f"{found.found} pools of the network found, {len(pools)} observed{listed}",
                 **{
                     f"pool {index}: {group}": words
-                    for index, one in enumerate(told)
-                    for group, words in one.sources.items()
+                    for index, sourced in enumerate(told)
+                    for group, words in sourced.sources.items()
                 },
                 **gas_sources,
             },

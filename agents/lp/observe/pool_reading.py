@@ -273,7 +273,7 @@ async def read_pools(
 ) -> PoolReadings:
     """All of these pools, whose states were read at this block."""
     here = OneBlock(sources.client, sources.network, block.hash)
-    states = [one.state for one in seen]
+    states = [seen_pool.state for seen_pool in seen]
     others = [state for state in beside if state.liquidity]
     depths, hours, markets = await asyncio.gather(
         read_depths(here, sources.network, [*states, *others], reach=REACH),
@@ -282,8 +282,8 @@ async def read_pools(
     )
     return PoolReadings(
         [
-            PoolReading(one, depths[pool], hours[pool], markets[pool])
-            for one, pool in ((one, one.state.pool_id) for one in seen)
+            PoolReading(seen_pool, depths[pool], hours[pool], markets[pool])
+            for seen_pool, pool in ((seen_pool, seen_pool.state.pool_id) for seen_pool in seen)
         ],
         tuple(
             pool_facts(nearest_changes(depths[state.pool_id], _SWAP_CHANGES_A_SIDE), _UNHOOKED)

@@ -54,7 +54,7 @@ class WatchState(NamedTuple):
         if not poll.baselines:
             return WatchState(cursor, self.baselines, poll.failures)
         baselines = {**self.baselines, **poll.baselines}
-        kept = {number: one for number, one in baselines.items() if one is not None}
+        kept = {number: baseline for number, baseline in baselines.items() if baseline is not None}
         return WatchState(cursor, kept, poll.failures)
 
 

@@ -91,7 +91,7 @@ def _position(value: object) -> int:
 def _numbers(value: object) -> dict[str, Number]:
     if not isinstance(value, dict):
         raise AlertDocumentError("The numbers of an alert are an object.")
-    return {_line(name): _number(one) for name, one in value.items()}
+    return {_line(name): _number(part) for name, part in value.items()}
 
 
 def _number(value: object) -> Number:

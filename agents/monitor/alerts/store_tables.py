@@ -179,7 +179,9 @@ def read_baselines(
         "SELECT position, document FROM alert_baselines WHERE place = ?", (_place(place),)
     )
     found = {int(position): _read_json(document) for position, document in rows}
-    return {position: one for position, one in found.items() if isinstance(one, dict)}
+    return {
+        position: baseline for position, baseline in found.items() if isinstance(baseline, dict)
+    }
 
 
 def read_failures(connection: sqlite3.Connection, place: WatchPlace) -> Failures | None:
@@ -222,7 +224,7 @@ def write_page(
             connection.execute(
                 "INSERT OR REPLACE INTO alert_failures VALUES (?, ?, ?)", (place, *poll.failures)
             )
-        gone = [position for position, one in poll.baselines.items() if one is None]
+        gone = [position for position, baseline in poll.baselines.items() if baseline is None]
         connection.executemany(
             "DELETE FROM alert_baselines WHERE place = ? AND position = ?",
             [(place, str(position)) for position in gone],
@@ -230,9 +232,9 @@ def write_page(
         connection.executemany(
             "INSERT OR REPLACE INTO alert_baselines VALUES (?, ?, ?)",
             [
-                (place, str(position), json.dumps(one))
-                for position, one in poll.baselines.items()
-                if one is not None
+                (place, str(position), json.dumps(baseline))
+                for position, baseline in poll.baselines.items()
+                if baseline is not None
             ],
         )
     if page.touched or page.new_mutes:

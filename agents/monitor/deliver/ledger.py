@@ -103,9 +103,9 @@ class DeliveryLedger(Struct, frozen=True):
     def at(self, now: float) -> DeliveryLedger:
         """Without what is a day old; times that lie ahead are of a clock that was set back."""
         told = {
-            number: replace(one, at=min(one.at, now))
-            for number, one in self.told.items()
-            if not one.over or now - one.at < DAY
+            number: replace(message, at=min(message.at, now))
+            for number, message in self.told.items()
+            if not message.over or now - message.at < DAY
         }
         messages = {
             position: kept
@@ -221,9 +221,11 @@ def taken_in(
         return waiting
     if not pace.for_people:
         return (*waiting, event)
-    others = tuple(one for one in waiting if one.alert.id != event.alert.id)
+    others = tuple(other for other in waiting if other.alert.id != event.alert.id)
     # Each time it was critical is told, however it went on; of the rest only how it is now.
-    kept = tuple(one for one in waiting if one.alert.id == event.alert.id and _is_critical(one))
+    kept = tuple(
+        other for other in waiting if other.alert.id == event.alert.id and _is_critical(other)
+    )
     if event.kind in RAISING:
         return (*others, *kept, event)
     told = ledger.told_in_episode(event.alert) is not None
@@ -249,23 +251,23 @@ def plan(
 ) -> DeliveryPlan:
     quiet_end = None if pace.quiet_hours is None else pace.quiet_hours.end_after(now)
     times = [_ready_at(event, pace, ledger, quiet_end) for event in waiting]
-    due = [one for one, time in zip(waiting, times, strict=True) if time <= now]
+    due = [event for event, time in zip(waiting, times, strict=True) if time <= now]
     standing = {
-        number: one
-        for number, one in ledger.told.items()
-        if pace.remind_seconds and one.standing and one.critical
+        number: message
+        for number, message in ledger.told.items()
+        if pace.remind_seconds and message.standing and message.critical
     }
     reminded = {
-        number: _reminded_at(one, pace.remind_seconds, pace, ledger, quiet_end)
-        for number, one in standing.items()
+        number: _reminded_at(message, pace.remind_seconds, pace, ledger, quiet_end)
+        for number, message in standing.items()
     }
     reminders: list[int] = []
     if any(time <= now for time in reminded.values()):
         # One message instead of several: those go along whose turn would soon come.
         reminders = [
             number
-            for number, one in standing.items()
-            if _reminded_at(one, pace.remind_seconds / 2, pace, ledger, quiet_end) <= now
+            for number, message in standing.items()
+            if _reminded_at(message, pace.remind_seconds / 2, pace, ledger, quiet_end) <= now
         ]
     if due or reminders:
         spoken = {position_of(event.alert) for event in due}
@@ -291,9 +293,9 @@ def _with_company(
     """Beside what is due, what else ended at the positions that are spoken of anyway."""
     chosen = {event.number for event in due}
     return tuple(
-        one
-        for one, time in zip(waiting, times, strict=True)
-        if one.number in chosen or (time == inf and position_of(one.alert) in spoken)
+        event
+        for event, time in zip(waiting, times, strict=True)
+        if event.number in chosen or (time == inf and position_of(event.alert) in spoken)
     )
 
 
@@ -350,4 +352,4 @@ def _is_critical(event: AlertEvent) -> bool:
 
 
 def _has_rise(event: AlertEvent, waiting: Sequence[AlertEvent]) -> bool:
-    return any(one.alert.id == event.alert.id and _is_critical(one) for one in waiting)
+    return any(other.alert.id == event.alert.id and _is_critical(other) for other in waiting)

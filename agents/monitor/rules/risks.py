@@ -389,11 +389,11 @@ def _coins(situation: Situation, hedge: HeldHedge) -> float | None:
     if hedge.token not in amounts:
         return None
     total = 0.0
-    for one in (situation.pair.base, situation.pair.quote):
-        rate = hedge.rate if one.address == hedge.token else hedge.other_rate
-        if rate and one.decimals is None:
+    for token in (situation.pair.base, situation.pair.quote):
+        rate = hedge.rate if token.address == hedge.token else hedge.other_rate
+        if rate and token.decimals is None:
             return None
-        total += amounts[one.address] / 10 ** (one.decimals or 0) * rate
+        total += amounts[token.address] / 10 ** (token.decimals or 0) * rate
     return total
 
 

@@ -256,7 +256,7 @@ class ExtractionReply(StructuredReply):
 
 def _situation(sections: Mapping[SectionName, ContextSection], coin: str) -> str:
     """What is asked for: the coin, and all that the market says of itself now."""
-    return " ".join((coin, *(one.text for one in sections.values() if one.text)))
+    return " ".join((coin, *(section.text for section in sections.values() if section.text)))
 
 
 class MemoryIngestion:
@@ -284,12 +284,12 @@ class MemoryIngestion:
             return unavailable(SectionName.INGESTION, _SOURCE, "there is nothing to file")
         new, names = 0, []
         try:
-            for one in told:
-                memory_id = f"{one.name.value}-{coin}-{int(now // _HOUR)}"
+            for read_section in told:
+                memory_id = f"{read_section.name.value}-{coin}-{int(now // _HOUR)}"
                 names.append(memory_id)
                 if not self._memory.holds(memory_id):
-                    text = await self._extracted(one.text)
-                    self._memory.file_text(memory_id, one.name.value.upper(), text)
+                    text = await self._extracted(read_section.text)
+                    self._memory.file_text(memory_id, read_section.name.value.upper(), text)
                     new += 1
             channels = [name.value.upper() for name in _TOLD]
             found = self._memory.texts_like(_situation(sections, coin), channels, names)

@@ -100,7 +100,7 @@ class MarketObserver:
         clock, contract, hourly, slower, premium, points, paid, looks = asked
         now, rules, hours = clock.result(), contract.result(), hourly.result()
         funding, books = premium.result(), looks.result()
-        known = {one.name: one for one in (task.result() for task in outside)}
+        known = {section.name: section for section in (task.result() for task in outside)}
         time = 0 if isinstance(now, MarketError) else int(now)
         closed = _closed(hours, "1h", time)
         seen = (
@@ -109,7 +109,7 @@ class MarketObserver:
             _book_section(self._market.name, books, time),
             *_own_sections(question),
         )
-        found = {one.name: one for one in seen} | known
+        found = {section.name: section for section in seen} | known
         if self._ingestion is not None:
             found[SectionName.INGESTION] = await self._ingestion.ingest(found, question.coin)
         sections = tuple(

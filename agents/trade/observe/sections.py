@@ -227,7 +227,7 @@ SIMULATED = (
 
 def curve_days(two: Sequence[DayValue], ten: Sequence[DayValue]) -> list[float]:
     """The 10-year less the 2-year yield on each day that has both, the oldest first."""
-    short = {one.day: one.value for one in two}
+    short = {reading.day: reading.value for reading in two}
     return [day_yield.value - short[day_yield.day] for day_yield in ten if day_yield.day in short]
 
 

@@ -85,7 +85,9 @@ class V3Life:
     def _intents(self, visit: MarketVisit, state: NodeState) -> Iterator[UnsignedCall]:
         prices, count = self._market.prices(visit.time), len(self._visits)
         if visit.index == 0:
-            yield from (approval for one in (_PAYER, _TRADER) for approval in _approvals(one))
+            yield from (
+                approval for account in (_PAYER, _TRADER) for approval in _approvals(account)
+            )
         if visit.index < len(V3_POOLS):
             # One a block: it takes a third of the gas beyond which a block's price rises.
             pool = V3_POOLS[visit.index]

@@ -96,14 +96,14 @@ def _prepare() -> None:
         sys.modules[name] = module
     ccxt = sys.modules["ccxt"]
     errors = importlib.import_module("ccxt.base.errors")
-    vars(ccxt).update({name: one for name, one in vars(errors).items() if name[0] != "_"})
+    vars(ccxt).update({name: member for name, member in vars(errors).items() if name[0] != "_"})
     vars(ccxt)["Exchange"] = importlib.import_module("ccxt.base.exchange").Exchange
 
 
 def _rebased(urls: object, base_url: str) -> object:
     """The same paths on another host."""
     if isinstance(urls, dict):
-        return {name: _rebased(one, base_url) for name, one in urls.items()}
+        return {name: _rebased(url, base_url) for name, url in urls.items()}
     return f"{base_url}{urlsplit(str(urls)).path}"
 
 

@@ -466,13 +466,13 @@ class _Plan:
         if grouping is None:
             return await self.send(order)
         group = [order, *guards]
-        for one in group:
-            self._journal.mark(one.client_id, JournalState.SENDING, await self._venue.now())
+        for sibling in group:
+            self._journal.mark(sibling.client_id, JournalState.SENDING, await self._venue.now())
         try:
             answers = await grouping.submit_group(group)
         except OrderUnansweredError as error:
-            answers = tuple([await self._known(one, error) for one in group])
-        done = [await self._answered(one, again=one.order != order) for one in answers]
+            answers = tuple([await self._known(sibling, error) for sibling in group])
+        done = [await self._answered(answer, again=answer.order != order) for answer in answers]
         return done[0]
 
     async def _answered(self, done: OrderProgress, *, again: bool) -> OrderProgress:

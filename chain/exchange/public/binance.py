@@ -108,8 +108,8 @@ class BinancePublic(ClosedAtEnd):
             await self._get("/fapi/v1/depth", symbol=symbol, limit=str(levels)), "book"
         )
         bids, asks = self._levels(answer.get("bids")), self._levels(answer.get("asks"))
-        ordered = all(one.price > next_.price for one, next_ in pairwise(bids)) and all(
-            one.price < next_.price for one, next_ in pairwise(asks)
+        ordered = all(level.price > next_.price for level, next_ in pairwise(bids)) and all(
+            level.price < next_.price for level, next_ in pairwise(asks)
         )
         if not ordered or (bids and asks and bids[0].price >= asks[0].price):
             raise self._read.wrong("book")

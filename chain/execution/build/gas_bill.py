@@ -102,8 +102,8 @@ async def with_whole_gas(
             parent = await _parent_gas(reader, built.transactions, at)
             raised = raised_gas(built, parent)
             data = sum(
-                gas * one.max_fee_per_gas
-                for gas, one in zip(parent, built.transactions, strict=True)
+                gas * transaction.max_fee_per_gas
+                for gas, transaction in zip(parent, built.transactions, strict=True)
             )
             return raised, GasBill(_execution(built.transactions), l1_data=data)
         case "plain":

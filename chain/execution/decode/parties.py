@@ -160,8 +160,8 @@ def _deadlines(call: Call) -> Iterator[int]:
                 if isinstance(command, DecodedPositionManagerCall):
                     yield command.call.deadline
         case Multicall(calls):
-            for one in calls:
-                yield from _deadlines(one)
+            for part in calls:
+                yield from _deadlines(part)
         case _:
             return
 

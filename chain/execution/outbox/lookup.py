@@ -163,7 +163,9 @@ async def find_spender(
         spent = await reads.ask(requests.spent_nonces(high))
     except RpcError:
         return None
-    return next((one for one in spent or () if (one.sender, one.nonce) == (sender, nonce)), None)
+    return next(
+        (used for used in spent or () if (used.sender, used.nonce) == (sender, nonce)), None
+    )
 
 
 async def _confirmed(reads: Reader, receipt: Receipt, final_number: int) -> int:

@@ -101,7 +101,7 @@ def minted_positions(receipt: Receipt, wallet: Address, network: Network) -> tup
 def _positions(receipt: Receipt, wallet: Address, network: Network) -> list[tuple[bool, int]]:
     manager = network.contracts.position_manager
     found = (_position(log, wallet) for log in receipt.logs if log.address == manager)
-    return [one for one in found if one is not None]
+    return [transfer for transfer in found if transfer is not None]
 
 
 async def read_held_changes(

@@ -61,7 +61,9 @@ async def v3_accounts(
     head = snapshots[0].block
     logs = await _read_logs(client, network.v3.position_manager, snapshots, head)
     if isinstance(logs, Unknown):
-        return {one.token_id: V3Account(unknown_entry(one, logs)) for one in snapshots}
+        return {
+            snapshot.token_id: V3Account(unknown_entry(snapshot, logs)) for snapshot in snapshots
+        }
     places = [log for group in logs.values() for log in group]
     numbers = sorted({log.block_number for log in places})
     transactions = list(dict.fromkeys(log.transaction_hash for log in places))
@@ -73,13 +75,15 @@ async def v3_accounts(
         for block in (expected(answer, Block) for answer in answers[: len(numbers)])
     }
     receipts = {
-        one: answer if isinstance(answer, Receipt) else None
-        for one, answer in zip(transactions, answers[len(numbers) :], strict=True)
+        transaction: answer if isinstance(answer, Receipt) else None
+        for transaction, answer in zip(transactions, answers[len(numbers) :], strict=True)
     }
     with sound_answers():
         return {
-            one.token_id: _account(one, logs[token_id_of(one.token_id)], times, receipts, network)
-            for one in snapshots
+            snapshot.token_id: _account(
+                snapshot, logs[token_id_of(snapshot.token_id)], times, receipts, network
+            )
+            for snapshot in snapshots
         }
 
 
@@ -90,7 +94,7 @@ async def _read_logs(
     known = client.log_range
     if known is not None and known.most and known.blocks < head.number:
         return NARROW
-    words = [f"0x{token_id_of(one.token_id):064x}" for one in snapshots]
+    words = [f"0x{token_id_of(snapshot.token_id):064x}" for snapshot in snapshots]
     answers = await settle_in_parts(
         client,
         [

@@ -41,17 +41,22 @@ def _lines() -> Iterator[str]:
 
 def _command(command: Command) -> Iterator[str]:
     words = " ".join(
-        f"[{one.metavar or one.name}]" if one.optional else (one.metavar or one.name.upper())
-        for one in flat(command.intent.arguments)
-        if not one.is_flag
+        f"[{argument.metavar or argument.name}]"
+        if argument.optional
+        else (argument.metavar or argument.name.upper())
+        for argument in flat(command.intent.arguments)
+        if not argument.is_flag
     )
     yield ".TP"
     yield f'.B "{_escaped(f"zuno {command.name} {words}".strip())}"'
     yield _escaped(f"{command.does[0].upper()}{command.does[1:]}.")
-    for one in flat(command.intent.arguments):
-        if one.help:
+    for argument in flat(command.intent.arguments):
+        if argument.help:
             yield ".br"
-            yield _escaped(f"{one.name if one.is_flag else one.metavar or one.name}: {one.help}")
+            yield _escaped(
+                f"{argument.name if argument.is_flag else argument.metavar or argument.name}: "
+                f"{argument.help}"
+            )
     for example in command.examples:
         yield ".br"
         yield _escaped(f"Example: {example}")

@@ -205,4 +205,4 @@ async def _with_positions(
             won = won_by_position(overview, performance, session.settings.unit)
     rows = position_rows(session.network, overview, won, monitor_settings(session.settings))
     held = held_positions(rows)
-    return replace(context, positions=tuple(one.token_id for one in held), held=held)
+    return replace(context, positions=tuple(position.token_id for position in held), held=held)

@@ -94,19 +94,19 @@ def _fish() -> str:
 
 def takes_position(command: Command) -> bool:
     words = flat(command.intent.arguments)
-    return any(one.metavar == "ID" or one.name == "token_ids" for one in words)
+    return any(word.metavar == "ID" or word.name == "token_ids" for word in words)
 
 
 def words_after(command: Command) -> tuple[str, ...]:
     choices = (
         choice
-        for one in flat(command.intent.arguments)
-        if not one.is_flag
-        for choice in one.choices
+        for argument in flat(command.intent.arguments)
+        if not argument.is_flag
+        for choice in argument.choices
     )
     return (*(action.name for action in command.subcommands), *choices)
 
 
 def flags_of_command(command: Command) -> tuple[str, ...]:
-    own = tuple(one.name for one in flat(command.intent.arguments) if one.is_flag)
+    own = tuple(argument.name for argument in flat(command.intent.arguments) if argument.is_flag)
     return (*own, *(_SHARED if command.takes_shared_flags else ("--help",)))

@@ -144,8 +144,8 @@ def protocol_of(
         "models": list(models),
         "code": dict(running_versions(LP_FLOW.package)),
         "situations": [
-            {"requestId": one.request_id, "contextHash": context_hash(one.context)}
-            for one in situations
+            {"requestId": situation.request_id, "contextHash": context_hash(situation.context)}
+            for situation in situations
         ],
         "smallestEffectUsd": None if effect is None else round(effect, 2),
     }
@@ -212,12 +212,12 @@ def questions(run: ArmsRun, usual_tokens: int) -> Iterator[ArmQuestion]:
     Looked up as it goes on: what a debate took is what its rivals may take.
     """
     for place, situation in enumerate(run.situations):
-        for arm in (one for one in Arm if one in run.options.arms):
+        for arm in (arm for arm in Arm if arm in run.options.arms):
             for attempt in range(attempts_of(arm, run.options.times)):
                 known = {
-                    one.arm: one
-                    for one in run.answers
-                    if (one.situation, one.attempt) == (situation.request_id, attempt)
+                    answer.arm: answer
+                    for answer in run.answers
+                    if (answer.situation, answer.attempt) == (situation.request_id, attempt)
                 }
                 if arm not in known:
                     debate = known.get(Arm.DEBATE)
@@ -291,7 +291,10 @@ async def _situations(
                 debate_start(usable.record),
                 context,
                 RecordedEyes(usable.record),
-                {one.pool.pool_id: rows[one.pool.pool_id][1] for one in _observed(context)},
+                {
+                    observed_pool.pool.pool_id: rows[observed_pool.pool.pool_id][1]
+                    for observed_pool in _observed(context)
+                },
                 options.days,
             )
         )
@@ -325,7 +328,9 @@ def _observed(context: ScoutContext) -> Sequence[ObservedPool]:
 
 
 def _models(settings: DebateSettings) -> list[str]:
-    return [] if settings.model is None else sorted({one.model for one in settings.model.each()})
+    return (
+        [] if settings.model is None else sorted({model.model for model in settings.model.each()})
+    )
 
 
 def arm_lines(report: ArmsReport, run: ArmsRun) -> Iterator[str]:
@@ -353,7 +358,7 @@ def arm_document(report: ArmsReport, run: ArmsRun) -> Json:
 
 
 def _left_out_words(skipped: Sequence[SkippedRecord]) -> Iterator[str]:
-    reasons = [one.reason for one in skipped]
+    reasons = [record.reason for record in skipped]
     for reason in dict.fromkeys(reasons):
         yield f"Left out, {reasons.count(reason)}: {reason}."
 

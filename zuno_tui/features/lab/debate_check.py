@@ -130,8 +130,8 @@ def report_lines(
 def check_remarks(
     check: DebateCheck, situations: Sequence[CheckedSituation], skipped: Sequence[SkippedRecord]
 ) -> Iterator[str]:
-    for one in skipped:
-        yield f"{one.name} was left out: {one.reason}"
+    for record in skipped:
+        yield f"{record.name} was left out: {record.reason}"
     if check.settled.count:
         yield (
             f"In {check.settled.count} of {check.settled.of} debates the rule had decided before "
@@ -164,7 +164,7 @@ def check_document(
         "usd": _usd(check.nano_usd),
         "seconds": round(check.seconds, 3),
         "rulesSeconds": round(check.rules_seconds, 3),
-        "skipped": [{"record": one.name, "reason": one.reason} for one in skipped],
+        "skipped": [{"record": record.name, "reason": record.reason} for record in skipped],
     }
 
 
@@ -271,7 +271,9 @@ async def checked_debates(session: Session, asked: DebateCheckOptions) -> Comman
         document = check_document(debate_check(()), (), skipped)
         return CommandAnswer((), document, remarks=(words,), code=FAILED)
     with session.open_store() as store:
-        situations = [await _checked(session, settings, store, one, asked.times) for one in usable]
+        situations = [
+            await _checked(session, settings, store, record, asked.times) for record in usable
+        ]
         lines = tuple(report_lines(debate_check(situations), situations, store))
     check = debate_check(situations)
     return CommandAnswer(

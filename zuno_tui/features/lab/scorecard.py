@@ -100,7 +100,7 @@ def scorecard_lines(scored: ScoredPlans) -> Iterator[str]:
         yield _nothing_judged(scored)
         return
     summary = summarise(scores, scored.applied)
-    yield from table(_ADVICE, [_advice_row(one) for one in summary.advice])
+    yield from table(_ADVICE, [_advice_row(score) for score in summary.advice])
     yield ""
     yield from _stay_lines(summary)
     yield _fee_line(summary)
@@ -108,7 +108,9 @@ def scorecard_lines(scored: ScoredPlans) -> Iterator[str]:
         yield _debate_line(debates)
     yield ""
     newest = sorted(scores, key=lambda score: (score.made_at, score.days))[-_MOST_PLANS:]
-    yield from table(_PLANS, [_plan_row(one, applied=scored.is_applied(one)) for one in newest])
+    yield from table(
+        _PLANS, [_plan_row(score, applied=scored.is_applied(score)) for score in newest]
+    )
 
 
 def scorecard_remarks(scored: ScoredPlans) -> Iterator[str]:
@@ -116,19 +118,19 @@ def scorecard_remarks(scored: ScoredPlans) -> Iterator[str]:
     not_yet = scored.judged.not_yet
     if not_yet and scored.judged.scores:
         yield f"{_horizons(len(not_yet))} not over yet; {_next_words(scored)}."
-    elsewhere = sum(one.reason is SkipReason.OTHER_NETWORK for one in scored.skipped)
+    elsewhere = sum(plan.reason is SkipReason.OTHER_NETWORK for plan in scored.skipped)
     if elsewhere:
         plans = "1 plan was" if elsewhere == 1 else f"{elsewhere} plans were"
         yield f"{plans} made on another network and judged there: zuno --network NAME scorecard"
-    for one in scored.skipped:
-        if one.reason is not SkipReason.OTHER_NETWORK:
-            yield f"{one.plan_id} is not judged: {one.reason.value}."
+    for plan in scored.skipped:
+        if plan.reason is not SkipReason.OTHER_NETWORK:
+            yield f"{plan.plan_id} is not judged: {plan.reason.value}."
 
 
 def _nothing_judged(scored: ScoredPlans) -> str:
     if not scored.judged.not_yet:
         return "No plan of this network can be judged."
-    plans = len({one.plan_id for one in scored.judged.not_yet})
+    plans = len({horizon.plan_id for horizon in scored.judged.not_yet})
     many = "1 plan was" if plans == 1 else f"{plans} plans were"
     return f"{many} made and none is a day old yet; {_next_words(scored)}."
 
@@ -233,7 +235,7 @@ def scorecard_document(scored: ScoredPlans) -> dict[str, Json]:
         "network": scored.network,
         "chainId": scored.chain_id,
         "plans": summary.plans,
-        "advice": [_advice_document(one) for one in summary.advice],
+        "advice": [_advice_document(score) for score in summary.advice],
         "stays": {_HORIZON_NAMES[stay.days]: _stay_document(stay) for stay in summary.stays},
         "fees": {
             "judged": summary.fees.judged,
@@ -247,12 +249,12 @@ def scorecard_document(scored: ScoredPlans) -> dict[str, Json]:
         ],
         "new": judged.new,
         "notYet": [
-            {"planId": one.plan_id, "days": one.days, "overAt": one.over_at}
-            for one in judged.not_yet
+            {"planId": horizon.plan_id, "days": horizon.days, "overAt": horizon.over_at}
+            for horizon in judged.not_yet
         ],
         "skipped": [
-            {"planId": one.plan_id, "code": one.reason.name.lower(), "reason": one.reason.value}
-            for one in scored.skipped
+            {"planId": plan.plan_id, "code": plan.reason.name.lower(), "reason": plan.reason.value}
+            for plan in scored.skipped
         ],
     }
 
@@ -388,7 +390,7 @@ async def scored_plans(session: Session) -> CommandAnswer:
     async with session.sources() as sources:
         judged, failure = await _judged(session, sources, past)
         besides = [] if failure else [await score(session, sources) for score in beside]
-    lost = [SkippedPlan(one, SkipReason.NOT_ON_CHAIN) for one in judged.not_on_chain]
+    lost = [SkippedPlan(plan_id, SkipReason.NOT_ON_CHAIN) for plan_id in judged.not_on_chain]
     scored = ScoredPlans(
         session.network.name,
         session.network.chain_id,
@@ -401,8 +403,14 @@ async def scored_plans(session: Session) -> CommandAnswer:
         remarks = (*remarks, f"What is due could not be judged now: {failure}")
     return CommandAnswer(
         heading=(f"{session.network.title} · what became of the plans made here",),
-        lines=(*scorecard_lines(scored), *(line for one in besides for line in one.lines), *ranked),
-        document=scorecard_document(scored) | more | {one.name: one.document for one in besides},
+        lines=(
+            *scorecard_lines(scored),
+            *(line for section in besides for line in section.lines),
+            *ranked,
+        ),
+        document=scorecard_document(scored)
+        | more
+        | {section.name: section.document for section in besides},
         remarks=remarks,
         code=DONE if failure is None else NETWORK,
     )

@@ -61,7 +61,7 @@ async def agent_services(
                 from agents.model.client import OpenAIModel
 
                 own = debates.limits.debate_tokens
-                both = [one for one in (own, tokens) if one is not None]
+                both = [limit for limit in (own, tokens) if limit is not None]
                 limits = replace(debates.limits, debate_tokens=min(both) if both else None)
                 return OpenAIModel(
                     debates.model,
@@ -152,7 +152,7 @@ def run(arguments: Namespace) -> int:
     debates = debate_settings(
         settings, os.environ, profile=None, deterministic=arguments.deterministic
     )
-    if debates.model is not None and any(one.keyring_name for one in debates.model.each()):
+    if debates.model is not None and any(model.keyring_name for model in debates.model.each()):
         raise SettingsError(
             "An agent does not open the system's keyring. "
             'Give its model\'s key by the environment: key = "env:NAME"',

@@ -138,11 +138,13 @@ async def listed(session: Session, what: str | None) -> CommandAnswer:
     elif what == "go":
         book.go_on()
     judged = await _renew(session, book)
-    kept = [one for one in book.all() if one.order.chain_id == session.network.chain_id]
+    kept = [kept for kept in book.all() if kept.order.chain_id == session.network.chain_id]
     lines = [
         line
-        for one in kept
-        for line in order_lines(one, session.network, _judged_words(judged.get(one.order.number)))
+        for kept_order in kept
+        for line in order_lines(
+            kept_order, session.network, _judged_words(judged.get(kept_order.order.number))
+        )
     ]
     remarks = [f"{path} cannot be read, and is not carried out." for path in book.damaged]
     if book.stopped:
@@ -151,11 +153,11 @@ async def listed(session: Session, what: str | None) -> CommandAnswer:
             "on chain; cancel it there: zuno order cancel all"
         )
     documents: list[Json] = []
-    for one in kept:
+    for kept_order in kept:
         with suppress(OrderRefusedError):
-            told = judged.get(one.order.number)
+            told = judged.get(kept_order.order.number)
             whatif = None if told is None else told.document
-            documents.append({**order_document(one, session.network), "whatIf": whatif})
+            documents.append({**order_document(kept_order, session.network), "whatIf": whatif})
     return CommandAnswer(
         tuple(lines) or ("No orders here. One is made like: zuno order close 28 below 2900",),
         {"orders": documents, "stopped": book.stopped},
@@ -166,16 +168,16 @@ async def listed(session: Session, what: str | None) -> CommandAnswer:
 async def _renew(session: Session, book: StandingOrders) -> dict[int, ClosedOrder]:
     """What the chain has ended is told so, whether anybody watches or not; and of what was closed
     how keeping it would have done."""
-    mine = [one for one in book.all() if one.order.chain_id == session.network.chain_id]
+    mine = [kept for kept in book.all() if kept.order.chain_id == session.network.chain_id]
     if not mine:
         return {}
     with suppress(RpcError, SettingsError):
         async with session.sources() as sources, session.connections(sources) as connections:
             work = OrderWork(book, session, sources, connections)
-            for one in mine:
-                if not one.is_final:
+            for kept_order in mine:
+                if not kept_order.is_final:
                     with suppress(OrderRefusedError):
-                        await work.end_if_over(one)
+                        await work.end_if_over(kept_order)
             return await what_if(sources, mine)
     return {}
 

@@ -43,7 +43,7 @@ async def _attached(
     from chain.standing_orders.call import OrderRefusedError, read_call
     from zuno_tui.features.orders.page import attached_line, order_document
 
-    shown = {one.token_id for overview in overviews for one in overview.wallet.positions}
+    shown = {position.token_id for overview in overviews for position in overview.wallet.positions}
     calls = []
     for kept in StandingOrders(session.home.orders).standing(session.network.chain_id):
         with suppress(OrderRefusedError):
@@ -63,9 +63,9 @@ def _outlives(session: Session, token_id: int) -> tuple[str, ...]:
 
     standing = StandingOrders(session.home.orders).of_position(session.network.chain_id, token_id)
     return tuple(
-        f"Order {one.order.number} is signed for #{token_id} and fits it no more once it is "
-        f"changed or closed. Cancel it on chain: zuno order cancel {one.order.number}"
-        for one in standing
+        f"Order {kept.order.number} is signed for #{token_id} and fits it no more once it is "
+        f"changed or closed. Cancel it on chain: zuno order cancel {kept.order.number}"
+        for kept in standing
     )
 
 
@@ -95,14 +95,14 @@ def _ended_with(session: Session, token_id: int) -> tuple[EndedOrder, ...]:
     standing = StandingOrders(session.home.orders).of_position(session.network.chain_id, token_id)
     return tuple(
         EndedOrder(
-            one.order.signed,
-            f"Order {one.order.number} is cancelled with it: what it promises fits no more. "
+            kept.order.signed,
+            f"Order {kept.order.number} is cancelled with it: what it promises fits no more. "
             "Sign a new one afterwards.",
         )
-        for one in standing
+        for kept in standing
         # What is collected fits a position of any size.
-        if one.order.signed.delegator == session.address
-        and subject_in(one.order.signed) == ("close", token_id)
+        if kept.order.signed.delegator == session.address
+        and subject_in(kept.order.signed) == ("close", token_id)
     )
 
 

@@ -36,7 +36,7 @@ class Seen(NamedTuple):
     @property
     def positions(self) -> tuple[PositionSnapshot, ...]:
         """As each endpoint tells it."""
-        return tuple(one.position for one in self.sights if one.position is not None)
+        return tuple(sight.position for sight in self.sights if sight.position is not None)
 
 
 def held(

@@ -139,14 +139,18 @@ class OrderKeeper:
     async def _look_at(self, session: Session, kept: Sequence[KeptOrder]) -> None:
         key = watch_key(session.home, session.network)
         # The others are of other machines.
-        mine = [one for one in kept if key and one.order.signed.delegate == key.address]
+        mine = [
+            kept_order
+            for kept_order in kept
+            if key and kept_order.order.signed.delegate == key.address
+        ]
         if key is None or not mine:
             return
         async with session.sources() as sources, session.connections(sources) as connections:
             work = OrderWork(self._book, session, sources, connections, self._clock)
             # Side by side: an order that hangs takes no time from another one's condition.
             await asyncio.gather(
-                self._look_at_key(sources, key.address), *(self._do(work, one) for one in mine)
+                self._look_at_key(sources, key.address), *(self._do(work, kept) for kept in mine)
             )
 
     async def _do(self, work: OrderWork, kept: KeptOrder) -> None:
@@ -320,14 +324,14 @@ class OrderWork:
     async def _seen(self, order: StandingOrder, call: OrderCall) -> Seen:
         """Refused where too few endpoints answer."""
         witnesses = self._connections.witnesses
-        readers = [one.client for one in witnesses] or [self._sources.client]
+        readers = [witness.client for witness in witnesses] or [self._sources.client]
         told = await asyncio.gather(
             *(self._sight(reader, order, call) for reader in readers), return_exceptions=True
         )
-        sights = tuple(one for one in told if isinstance(one, OrderSight))
+        sights = tuple(sight for sight in told if isinstance(sight, OrderSight))
         needed = min(ENOUGH, len(readers))
         if len(sights) < needed:
-            failed = next(one for one in told if isinstance(one, BaseException))
+            failed = next(sight for sight in told if isinstance(sight, BaseException))
             raise OrderRefusedError(
                 f"Only {len(sights)} of {len(readers)} endpoints answer, and {needed} must: "
                 f"{_sentence(failed)}"
@@ -409,9 +413,9 @@ class OrderWork:
         )
         tokens = await tokens_at(self._sources, pair, position.block.hash)
         over = 0
-        for one in seen.positions:
+        for snapshot in seen.positions:
             worth = 0.0
-            for currency, amount in zip(pair, (one.fees0, one.fees1), strict=True):
+            for currency, amount in zip(pair, (snapshot.fees0, snapshot.fees1), strict=True):
                 value = prices.value(tokens[currency], amount)
                 if isinstance(value, Unknown):
                     raise OrderRefusedError(f"The fees have no price now: {value.reason}.")
@@ -424,12 +428,14 @@ class OrderWork:
         order = kept.order
         data = redeem(order.signed, call_of(order.signed))
         key = order.signed.delegate
-        clients = [one.client for one in self._connections.witnesses] or [self._sources.client]
+        clients = [witness.client for witness in self._connections.witnesses] or [
+            self._sources.client
+        ]
         tried = requests.call(DELEGATION_MANAGER, data, sender=key)
         outcomes = await asyncio.gather(
             *(client.ask(tried) for client in clients), return_exceptions=True
         )
-        failures = [one for one in outcomes if isinstance(one, BaseException)]
+        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if len(outcomes) - len(failures) < seen.needed:
             reason = f"The chain would refuse it now: {_sentence(failures[0])}"
             self._note(order, lambda before: replace(before, reason=reason))
@@ -715,7 +721,7 @@ def _final(before: StandingProgress) -> StandingProgress:
 
 
 def _behind(calls: Sequence[SentCall], newest: SentCall) -> tuple[SentCall, ...]:
-    return (*(replace(one, raw="") for one in calls), newest)
+    return (*(replace(call, raw="") for call in calls), newest)
 
 
 def _range_of(position: PositionSnapshot) -> ClosedRange:

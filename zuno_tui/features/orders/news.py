@@ -16,8 +16,8 @@ from zuno_tui.features.orders.page import headline
 
 def order_news(home: Home, network: Network, now: float) -> tuple[FeatureNews, ...]:
     book = StandingOrders(home.orders)
-    mine = [one for one in book.all() if one.order.chain_id == network.chain_id]
-    told = [found for one in mine for found in _of_order(one, network, now)]
+    mine = [kept for kept in book.all() if kept.order.chain_id == network.chain_id]
+    told = [found for kept in mine for found in _of_order(kept, network, now)]
     if low := book.low_key(network.chain_id):
         finding = Finding(
             AlertKind.WATCH_KEY_LOW,

@@ -268,7 +268,7 @@ async def _refuse_unfit(
             for witness in connections.witnesses
         ],
     ]
-    if len({_compared(one) for one in sights}) > 1:
+    if len({_compared(sight) for sight in sights}) > 1:
         raise GateRefusedError(
             "Endpoints disagree on the position, the account or its orders. Nothing was signed. "
             "Try again, or leave out the one you do not trust: --rpc URL,URL",

@@ -79,17 +79,17 @@ async def what_if(sources: Sources, kept: Sequence[KeptOrder]) -> dict[int, Clos
     """By order; one that is not an hour old, or whose pool is gone, is left out."""
     head = await sources.client.head()
     found: dict[int, ClosedOrder] = {}
-    for one in kept:
-        closed = one.progress.closed
-        done = one.progress.state is StandingState.DONE and closed is not None
+    for kept_order in kept:
+        closed = kept_order.progress.closed
+        done = kept_order.progress.state is StandingState.DONE and closed is not None
         if closed is None or not done or not closed.sqrt_price:
             continue
         if head.timestamp - closed.time < HOUR:
             continue
         with suppress(RpcError):
-            judged = await _judged(sources, one.order.number, closed, head)
+            judged = await _judged(sources, kept_order.order.number, closed, head)
             if judged is not None:
-                found[one.order.number] = judged
+                found[kept_order.order.number] = judged
     return found
 
 
@@ -126,13 +126,13 @@ async def _judged(
 async def scored_orders(session: Session, sources: Sources) -> Attachment:
     """For the scorecard."""
     kept = [
-        one
-        for one in StandingOrders(session.home.orders).all()
-        if one.order.chain_id == session.network.chain_id
+        kept
+        for kept in StandingOrders(session.home.orders).all()
+        if kept.order.chain_id == session.network.chain_id
     ]
     judged = await what_if(sources, kept)
     return Attachment(
         _SCORED,
-        tuple(f"order {number}: {one.words}" for number, one in judged.items()),
-        [one.document for one in judged.values()],
+        tuple(f"order {number}: {order.words}" for number, order in judged.items()),
+        [order.document for order in judged.values()],
     )

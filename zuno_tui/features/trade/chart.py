@@ -89,15 +89,15 @@ def _draw_candles(axes: Axes, facts: ChartFacts) -> None:
             for at, candle in zip(hours, facts.candles, strict=True)
             if (candle.close >= candle.open) is up
         ]
-        wicks = [((at, one.low), (at, one.high)) for at, one in chosen]
+        wicks = [((at, candle.low), (at, candle.high)) for at, candle in chosen]
         bodies = [
             (
-                (at - _BODY, one.open),
-                (at - _BODY, one.close),
-                (at + _BODY, one.close),
-                (at + _BODY, one.open),
+                (at - _BODY, candle.open),
+                (at - _BODY, candle.close),
+                (at + _BODY, candle.close),
+                (at + _BODY, candle.open),
             )
-            for at, one in chosen
+            for at, candle in chosen
         ]
         axes.add_collection(LineCollection(wicks, colors=colour, linewidths=0.8))
         axes.add_collection(

@@ -117,7 +117,10 @@ def _numbers(text: str) -> frozenset[str]:
     """In digits of any script, on their own or in circles, and in words."""
     plain = unicodedata.normalize("NFKC", text)
     digits = "".join(
-        str(unicodedata.digit(one)) if one.isdigit() and not one.isascii() else one for one in plain
+        str(unicodedata.digit(character))
+        if character.isdigit() and not character.isascii()
+        else character
+        for character in plain
     )
     written = (found.replace(",", "").rstrip(".") for found in _NUMBER.findall(digits))
     return frozenset((*written, *map(str, numbers_in_words(plain))))

@@ -271,11 +271,11 @@ class Trades:
             raise
         await self._decided()
         lines = (
-            *(progress_words(one, asked.plan.coin) for one in sent),
+            *(progress_words(order, asked.plan.coin) for order in sent),
             *(notice.words for notice in told),
         )
         self._follow(asked.plan.plan_id, "", (f"Sent to {waiting.approval.venue}.", *lines))
-        refused = any(one.state.value == "refused" for one in sent) or any(
+        refused = any(order.state.value == "refused" for order in sent) or any(
             notice.is_urgent for notice in told
         )
         self._end(asked.hash, "; ".join(lines))

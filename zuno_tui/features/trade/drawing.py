@@ -303,8 +303,8 @@ def _pairs(cards: Sequence[list[Line]]) -> Iterator[tuple[list[Line], list[Line]
 
 def _beside(left: list[Line], right: list[Line], half: int) -> list[Line]:
     lines = []
-    for one, other in zip_longest(left, right, fillvalue=()):
-        taken = sum(cell_width(piece.text) for piece in one)
+    for left_line, other in zip_longest(left, right, fillvalue=()):
+        taken = sum(cell_width(piece.text) for piece in left_line)
         gap = StyledText(" " * (half - taken + _CARD_GAP))
-        lines.append((*one, gap, *other) if other else one)
+        lines.append((*left_line, gap, *other) if other else left_line)
     return lines

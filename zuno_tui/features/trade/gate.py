@@ -65,7 +65,7 @@ class Trading(Struct, frozen=True):
         hedges = await read_hedges(self.journal, self.venue)
         opening = [order for order in seen.open_orders if not order.order.reduce_only]
         symbols = {position.symbol for position in seen.positions} | {
-            one.order.symbol for one in opening
+            order.order.symbol for order in opening
         }
         marks = {
             symbol: seen.marks.get(symbol) or (await self.venue.contracts.funding(symbol)).mark
@@ -89,10 +89,10 @@ class Trading(Struct, frozen=True):
             waiting=tuple(
                 WaitingOrder(
                     venue=seen.venue,
-                    symbol=one.order.symbol,
-                    notional_usd=one.left * (one.order.price or marks[one.order.symbol]),
+                    symbol=order.order.symbol,
+                    notional_usd=order.left * (order.order.price or marks[order.order.symbol]),
                 )
-                for one in opening
+                for order in opening
             ),
             terms=venue_terms(self.venue.abilities, seen, self.settings.order_usd),
             maker_fee=self.fees.maker,
@@ -273,7 +273,9 @@ def hedge_start(plan: TradePlan) -> HedgeStart | None:
         mark=plan.mark,
         block=position.block,
         time=0.0,
-        taken_over=tuple(TakenOver(str(one), coins) for one, coins in position.taken_over),
+        taken_over=tuple(
+            TakenOver(str(token_id), coins) for token_id, coins in position.taken_over
+        ),
     )
 
 

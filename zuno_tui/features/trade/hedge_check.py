@@ -63,17 +63,17 @@ def hedge_checked(hours: Path, width: float) -> CommandAnswer:
     unhedged = scored[0].deviation
     rows = [
         (
-            f"{one.target:.0%}" if one.target else "none",
-            "left alone" if one.band is None else f"{one.band:.0%}",
-            f"${one.deviation:,.0f}",
-            f"{1 - one.deviation / unhedged:.0%}" if unhedged else "–",
-            dollar_gain(one.worst_five_percent),
-            dollar_gain(one.worst),
-            dollar_gain(one.mean),
-            f"${one.cost:,.2f}",
-            f"{one.adjustments:.1f}",
+            f"{policy.target:.0%}" if policy.target else "none",
+            "left alone" if policy.band is None else f"{policy.band:.0%}",
+            f"${policy.deviation:,.0f}",
+            f"{1 - policy.deviation / unhedged:.0%}" if unhedged else "–",
+            dollar_gain(policy.worst_five_percent),
+            dollar_gain(policy.worst),
+            dollar_gain(policy.mean),
+            f"${policy.cost:,.2f}",
+            f"{policy.adjustments:.1f}",
         )
-        for one in scored
+        for policy in scored
     ]
     return CommandAnswer(
         lines=(

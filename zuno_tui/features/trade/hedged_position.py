@@ -25,13 +25,15 @@ def hedge_legs(
     pool = position.pool
     tokens = known[pool.key.currency0], known[pool.key.currency1]
     pair = pair_of(network, *tokens, pool.sqrt_price_x96)
-    coins = [one for one in (pair, _flipped(pair)) if not is_dollar(network, one.base)]
+    coins = [
+        told_pair for told_pair in (pair, _flipped(pair)) if not is_dollar(network, told_pair.base)
+    ]
     if not coins or pair.price(pool.sqrt_price_x96) is None:
         raise GateRefusedError(
             f"#{position.token_id} holds {pair.name}: there is no coin in it whose price could be "
             "hedged. See what each position holds: zuno positions"
         )
-    return tuple(_leg(network, position, one, alone=len(coins) == 1) for one in coins)
+    return tuple(_leg(network, position, coin, alone=len(coins) == 1) for coin in coins)
 
 
 def _flipped(pair: Pair) -> Pair:

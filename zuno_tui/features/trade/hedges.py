@@ -143,10 +143,11 @@ def outliving_words(home: Home, chain_id: int, token_id: int) -> tuple[str, ...]
     with TradeJournal.open(home.trades) as journal:
         standing = hedges_on_record(journal)
     return tuple(
-        f"#{token_id} has a hedge: {standing_short(one.hedge):g} {one.hedge.first.coin} short on "
-        f"{one.venue}. It stays when the position goes. Then close it: zuno unhedge {token_id}"
-        for one in standing
-        if (one.key.chain_id, one.key.token_id) == (chain_id, token_id)
+        f"#{token_id} has a hedge: {standing_short(found.hedge):g} "
+        f"{found.hedge.first.coin} short on "
+        f"{found.venue}. It stays when the position goes. Then close it: zuno unhedge {token_id}"
+        for found in standing
+        if (found.key.chain_id, found.key.token_id) == (chain_id, token_id)
     )
 
 
@@ -171,7 +172,7 @@ def owned_short(
 
 def hedging_coins(hedges: Mapping[HedgeKey, PositionHedge], position: PerpetualPosition) -> float:
     """Of what the venue holds, that which hedges positions: never more than there is."""
-    short = sum(one.short for one in hedges.values() if one.first.symbol == position.symbol)
+    short = sum(hedge.short for hedge in hedges.values() if hedge.first.symbol == position.symbol)
     return -max(min(short, -position.quantity), 0.0)
 
 
@@ -198,12 +199,12 @@ async def gone_hedges(
     """Hedges of the same coin and wallet whose positions hold nothing any more."""
     asked = [
         key
-        for key, one in hedges.items()
+        for key, hedge in hedges.items()
         if key.chain_id == facts.chain_id
         and key.token_id != facts.token_id
-        and one.first.coin == facts.coin
-        and one.first.wallet == facts.wallet
-        and abs(one.short) > _DUST
+        and hedge.first.coin == facts.coin
+        and hedge.first.wallet == facts.wallet
+        and abs(hedge.short) > _DUST
     ]
     if not asked:
         return ()
@@ -229,8 +230,8 @@ async def hedged_results(
     if len(found) == 1:
         return tuple(found)
     return tuple(
-        replace(one, other_usd=other.hedge_usd)
-        for one, other in zip(found, reversed(found), strict=True)
+        replace(result, other_usd=other.hedge_usd)
+        for result, other in zip(found, reversed(found), strict=True)
     )
 
 
@@ -305,9 +306,12 @@ def coins_held(
     """By coin, as venues call it, what these positions hold; dollars are no coin, and what is
     worth a share of another is left out."""
     sums: dict[str, float] = {}
-    for one in positions:
-        key = one.pool.key
-        for address, amount in ((key.currency0, one.amount0), (key.currency1, one.amount1)):
+    for position in positions:
+        key = position.pool.key
+        for address, amount in (
+            (key.currency0, position.amount0),
+            (key.currency1, position.amount1),
+        ):
             token = tokens[address]
             if amount and not is_dollar(network, token) and not is_rated(token):
                 coin = coin_of(network, token)
@@ -398,7 +402,7 @@ async def read_hedge_results(
     )
 
     chain_id = session.network.chain_id
-    held = {one.token_id: one for seen in overviews for one in seen.wallet.positions}
+    held = {position.token_id: position for seen in overviews for position in seen.wallet.positions}
     owners = {seen.wallet.owner for seen in overviews}
     tokens = {address: token for seen in overviews for address, token in seen.tokens.items()}
     results: list[tuple[PositionHedge, HedgedResult]] = []
@@ -426,7 +430,7 @@ async def read_hedge_results(
         short[hedge.first.coin] = short.get(hedge.first.coin, 0.0) + hedge.short
     coins = coins_held(held.values(), tokens, session.network)
     deltas = [CoinDelta(coin, coins.get(coin, 0.0), sold) for coin, sold in short.items()]
-    wanted = [f"zuno unhedge {one}{part}" for one, part in wanted_closings(session).items()]
+    wanted = [f"zuno unhedge {wanted}{part}" for wanted, part in wanted_closings(session).items()]
     return HedgeResults(tuple(results), tuple(left), tuple(deltas), tuple(wanted))
 
 
@@ -492,8 +496,9 @@ def hedge_result_lines(found: HedgeResults) -> tuple[str, ...]:
         for hedge in found.left
     ]
     lines += [
-        f"{one.coin}: {one.held:.4g} held, {one.short:.4g} short, net {one.held - one.short:+.4g}"
-        for one in found.deltas
+        f"{delta.coin}: {delta.held:.4g} held, {delta.short:.4g} short, "
+        f"net {delta.held - delta.short:+.4g}"
+        for delta in found.deltas
     ]
     lines += [f"Asked for while the venue was silent: {command}" for command in found.wanted]
     return ("", *lines) if lines else ()

@@ -77,7 +77,7 @@ async def learn(
     plans = await current_orders(trading.journal, trading.venue)
     hedges = trading.journal.hedges(trading.venue.name)
     positions = {plan_id: start.key for plan_id, start in hedges.items()}
-    known = {one.memory_id for one in memory.all()}
+    known = {lesson.memory_id for lesson in memory.all()}
     new = 0
     for closing in closings(plans, positions):
         if closing.plan_id in known:
@@ -126,24 +126,24 @@ def ended_of(closing: TradeClosing) -> EndedTrade:
 def recalled(memory: TradeMemory, symbol: str, setup: str) -> tuple[Lesson, ...]:
     return tuple(
         Lesson(
-            memory_id=one.post_mortem.memory_id,
-            time=one.post_mortem.time,
-            symbol=one.post_mortem.symbol,
-            setup=one.post_mortem.setup,
-            outcome=one.post_mortem.outcome,
-            constraint=one.post_mortem.constraint,
-            score=one.score or 0.0,
+            memory_id=recalled.post_mortem.memory_id,
+            time=recalled.post_mortem.time,
+            symbol=recalled.post_mortem.symbol,
+            setup=recalled.post_mortem.setup,
+            outcome=recalled.post_mortem.outcome,
+            constraint=recalled.post_mortem.constraint,
+            score=recalled.score or 0.0,
         )
-        for one in memory.similar(symbol, setup)
+        for recalled in memory.similar(symbol, setup)
     )
 
 
 def desk_record(ended: list[PostMortem]) -> DeskRecord:
     """How often trades won, how often chance would have, and how far the odds were off."""
     told = [
-        (one.win_pct / 100, one.fair_pct / 100, one.won)
-        for one in ended
-        if one.win_pct is not None and one.fair_pct is not None and one.won is not None
+        (lesson.win_pct / 100, lesson.fair_pct / 100, lesson.won)
+        for lesson in ended
+        if lesson.win_pct is not None and lesson.fair_pct is not None and lesson.won is not None
     ]
     brier = sum((odds - won) ** 2 for odds, _, won in told) / len(told) if told else None
     return DeskRecord(

@@ -136,7 +136,7 @@ def _has_chosen(settings: Settings, environment: Mapping[str, str]) -> bool:
     table = settings.model
     told = (table.name, table.provider, table.base_url)
     variables = ("ZUNO_AGENT_MODEL", "OPENAI_BASE_URL")
-    return any(one is not None for one in told) or any(
+    return any(setting is not None for setting in told) or any(
         environment.get(variable) for variable in variables
     )
 
@@ -194,7 +194,7 @@ async def open_models(
 
             async def opened(models: RoleModels) -> Model:
                 keyed = await with_keys(models) or models
-                keys.update(one.api_key for one in keyed.each() if one.api_key)
+                keys.update(model.api_key for model in keyed.each() if model.api_key)
                 return OpenAIModel(
                     keyed,
                     connections,

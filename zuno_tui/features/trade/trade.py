@@ -134,7 +134,7 @@ def _with_results(
     documents: list[Json] = [hedged_document(hedge, result) for hedge, result in told]
     return replace(
         answer,
-        lines=(*(line for one in told for line in hedged_lines(*one)), *answer.lines),
+        lines=(*(line for pair in told for line in hedged_lines(*pair)), *answer.lines),
         document={**document, "result": documents[0] if len(documents) == 1 else documents},
     )
 
@@ -201,17 +201,17 @@ async def _applied(session: Session, arguments: Namespace) -> int:
         with may_have_sent():
             told: list[OrderNotice] = []
             sent = await apply_trade(trading, waiting, _telling(plan), on_notice=told.append)
-    refused = any(one.state.value == "refused" for one in sent)
+    refused = any(order.state.value == "refused" for order in sent)
     refused = refused or any(notice.is_urgent for notice in told)
     lines = (
-        *(progress_words(one, plan.coin) for one in sent),
+        *(progress_words(order, plan.coin) for order in sent),
         *(notice.words for notice in told),
     )
     await report_run(session, plan, document, lines)
     keep_sent(session, plan.plan_id, sent)
     answer = CommandAnswer(
         lines=lines,
-        document={"planId": plan.plan_id, "orders": [_progress_document(one) for one in sent]},
+        document={"planId": plan.plan_id, "orders": [_progress_document(order) for order in sent]},
         remarks=("See how it stands: zuno trade status",),
         code=FAILED if refused else DONE,
     )
@@ -287,22 +287,25 @@ async def memory(session: Session) -> CommandAnswer:
         ended = sorted(kept.all(), key=lambda one: one.time, reverse=True)
     return CommandAnswer(
         lines=tuple(
-            wrapped(f"{one.memory_id} {one.setup}: {one.outcome}. {one.constraint}.", indent=2)
-            for one in ended
+            wrapped(
+                f"{lesson.memory_id} {lesson.setup}: {lesson.outcome}. {lesson.constraint}.",
+                indent=2,
+            )
+            for lesson in ended
         )
         or ("No trade of this desk has ended yet.",),
         document=[
             {
-                "memoryId": one.memory_id,
-                "time": one.time,
-                "symbol": one.symbol,
-                "setup": one.setup,
-                "outcome": one.outcome,
-                "constraint": one.constraint,
-                "won": one.won,
-                "pnlPct": one.pnl_pct,
+                "memoryId": lesson.memory_id,
+                "time": lesson.time,
+                "symbol": lesson.symbol,
+                "setup": lesson.setup,
+                "outcome": lesson.outcome,
+                "constraint": lesson.constraint,
+                "won": lesson.won,
+                "pnlPct": lesson.pnl_pct,
             }
-            for one in ended
+            for lesson in ended
         ],
     )
 

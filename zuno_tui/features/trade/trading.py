@@ -86,8 +86,8 @@ async def outside_readers(
             readers |= {name: SimulatedReader(name, world) for name in SIMULATED}
         if session.network.clock != "head":
             options, fear, okx = DeribitPublic(), FearGreedIndex(), OkxPublic()
-            for one in (options, fear, okx):
-                closing.push_async_callback(one.close)
+            for source in (options, fear, okx):
+                closing.push_async_callback(source.close)
             readers[SectionName.OPTIONS] = OptionsReader(options, time.time)
             readers[SectionName.FEAR_GREED] = FearGreedReader(fear, time.time)
             readers[SectionName.LIQUIDATIONS] = LiquidationsReader(okx, time.time)
@@ -287,7 +287,10 @@ async def _account(session: Session, trading: Trading, about: _Subject) -> Accou
         return account
     async with open_venue(session, name) as opened:
         seen = await opened.venue.account()
-        held = (one.quantity * seen.marks.get(one.symbol, one.entry) for one in seen.positions)
+        held = (
+            position.quantity * seen.marks.get(position.symbol, position.entry)
+            for position in seen.positions
+        )
         cash = max(seen.equity - sum(held), 0.0)
         spot = SpotAccount(
             venue=opened.venue.name,

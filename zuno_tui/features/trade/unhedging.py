@@ -68,7 +68,9 @@ async def unhedge_plans(
     }
     if not meant:
         what = "Nothing" if subject == "all" else f"#{subject}"
-        waits = any(one.waiting for key, one in hedges.items() if subject in ("all", key.token_id))
+        waits = any(
+            hedge.waiting for key, hedge in hedges.items() if subject in ("all", key.token_id)
+        )
         more = " An order of it still waits: ask again in a minute." if waits else ""
         raise GateRefusedError(
             f"{what} is hedged on {trading.venue.name}.{more} See what is held: zuno trade status"

@@ -186,7 +186,7 @@ _DUST = 1e-9
 def _shown(session: Session) -> int:
     """What is set, without a word of any key."""
     entry = venue_entry(session)
-    kept = {name: _has_keys(one) for name, one in _with_keys().items()}
+    kept = {name: _has_keys(entry) for name, entry in _with_keys().items()}
     if session.as_json:
         print_json({"venue": entry.name, "keys": kept})
         return DONE

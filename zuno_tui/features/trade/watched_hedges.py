@@ -53,9 +53,9 @@ class HomeHedges:
                 async with open_venue(session) as opened:
                     notices = await tend_orders(opened.journal, opened.venue)
         except (VenueUnreadError, *CLOSED_TO_LOOKERS) as error:
-            bare = {one.plan_id: one.words for one in unasked(self._home, str(error))}
+            bare = {notice.plan_id: notice.words for notice in unasked(self._home, str(error))}
             return bare or None
-        return {one.plan_id: one.words for one in notices if one.is_urgent}
+        return {notice.plan_id: notice.words for notice in notices if notice.is_urgent}
 
     async def held_hedges(self) -> dict[int, HeldHedge] | None:
         """By position; None where the venue or the journal cannot be read now."""
@@ -82,7 +82,7 @@ class HomeHedges:
                 for token_id, (first, *rest) in legs.items():
                     held[token_id] = replace(
                         await _held(opened, first),
-                        others=tuple([await _held(opened, one) for one in rest]),
+                        others=tuple([await _held(opened, hedge) for hedge in rest]),
                         wanted=wanted.get(str(token_id), wanted.get("all")),
                     )
                 return held

@@ -91,18 +91,18 @@ async def action_for(
     missing = None
     if not token_ids:
         wallet = await Discovery(sources.client, sources.network, sources.memory).read(owner)
-        token_ids, missing = [one.token_id for one in wallet.positions], wallet.missing
+        token_ids, missing = [position.token_id for position in wallet.positions], wallet.missing
     snapshots = await owned_positions(sources, token_ids, owner, "latest")
-    idle = [one for one in snapshots if not _gives(verb, position_facts(one))]
-    taken = [one for one in snapshots if one not in idle]
+    idle = [snapshot for snapshot in snapshots if not _gives(verb, position_facts(snapshot))]
+    taken = [snapshot for snapshot in snapshots if snapshot not in idle]
     if not taken:
         raise GateRefusedError(f"None of these positions has anything to {verb}.")
-    pairs = (spendable_tokens(sources.network, one.pool.key)[:2] for one in taken)
+    pairs = (spendable_tokens(sources.network, snapshot.pool.key)[:2] for snapshot in taken)
     tokens = tuple(dict.fromkeys(token for pair in pairs for token in pair))
     worth = await read_worth(sources, tokens, taken[0].block)
-    parts = tuple(_request(verb, position_facts(one)) for one in taken)
+    parts = tuple(_request(verb, position_facts(snapshot)) for snapshot in taken)
     count = f"{len(taken)} positions" if len(taken) > 1 else f"position #{taken[0].token_id}"
-    named = "_".join(str(one.token_id) for one in taken[:_MOST_NAMED])
+    named = "_".join(str(snapshot.token_id) for snapshot in taken[:_MOST_NAMED])
     return Action(
         f"{verb}_{named}_{taken[0].block.number}",
         f"{_HEADLINES[verb]} {count}",
@@ -140,7 +140,7 @@ def _gives(verb: Together, facts: PositionFacts) -> bool:
 
 def _left_out(verb: Together, idle: Sequence[PositionSnapshot]) -> Iterator[str]:
     if idle:
-        names = ", ".join(f"#{one.token_id}" for one in idle)
+        names = ", ".join(f"#{snapshot.token_id}" for snapshot in idle)
         why = "no fees to collect" if verb == "collect" else "no fees that its range takes now"
         yield f"Left out: {names} ({why})."
 

@@ -47,7 +47,7 @@ class ActionTarget(Struct, frozen=True):
     @property
     def positions(self) -> dict[int, PositionFacts]:
         """By their ids, as building and judging know them; empty where there is none."""
-        return {one.token_id: position_facts(one) for one in self.snapshots}
+        return {snapshot.token_id: position_facts(snapshot) for snapshot in self.snapshots}
 
     @property
     def pools(self) -> tuple[PoolFacts, ...]:
@@ -58,7 +58,7 @@ class ActionTarget(Struct, frozen=True):
     @property
     def about(self) -> TargetKind:
         if self.position is not None:
-            others = tuple(one.token_id for one in self.others)
+            others = tuple(other.token_id for other in self.others)
             return TargetKind(token_id=self.position.token_id, others=others)
         return TargetKind(pool=None if self.pool is None else self.pool.key)
 

@@ -37,9 +37,12 @@ async def action_to_revoke(sources: Sources, given: Sequence[GivenAllowance]) ->
     if not given:
         raise GateRefusedError("Nothing is allowed that could be taken back. See: zuno revoke")
     subject = await read_wallet(sources)
-    tokens = tuple(dict.fromkeys(one.token for one in given))
+    tokens = tuple(dict.fromkeys(allowance.token for allowance in given))
     worth = await read_worth(sources, tokens, subject.block)
-    allowances = tuple(Allowance(one.token, one.spender, one.through_permit2) for one in given)
+    allowances = tuple(
+        Allowance(allowance.token, allowance.spender, allowance.through_permit2)
+        for allowance in given
+    )
     told = "an allowance" if len(given) == 1 else f"{len(given)} allowances"
     return Action(
         f"revoke_{subject.block.number}",

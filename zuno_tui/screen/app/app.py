@@ -383,7 +383,9 @@ class ZunoApp(SafeApp[None]):
 
     @property
     def _desk(self) -> DeskScreen | None:
-        return next((one for one in self.screen_stack if isinstance(one, DeskScreen)), None)
+        return next(
+            (screen for screen in self.screen_stack if isinstance(screen, DeskScreen)), None
+        )
 
     def _offer_page(self, event: Event) -> None:
         self.waiting_page = event

@@ -144,30 +144,32 @@ def _table(
     plain = [""] * len(told)
     yield line(
         f"‹{chosen + 1} of {len(options)}›" if hidden else "",
-        [_name(one) for one in told],
+        [_name(option) for option in told],
         [f"{style} bold" for style in styles],
     )
-    if any(one.low for one in told):
+    if any(option.low for option in told):
         yield from _ranges(told, columns, line, plain)
     bars = [max(3, column - _GUTTER - _PERCENT) for column in columns]
-    day = ("stays 24 h", [one.survives_day for one in told])
-    week = ("stays 7 d", [one.survives_week for one in told])
+    day = ("stays 24 h", [option.survives_day for option in told])
+    week = ("stays 7 d", [option.survives_week for option in told])
     for name, parts in (day, week) if whole else (day,):
         if any(part is not None for part in parts):
             drawn = [survival_bar(part, bar) for part, bar in zip(parts, bars, strict=True)]
             yield line(name, drawn, styles)
     for name in labels:
-        yield line(name, [one.figures.get(name, "–") for one in told], plain)
+        yield line(name, [option.figures.get(name, "–") for option in told], plain)
 
 
 def _column_widths(told: Sequence[OptionView], room: int) -> list[int]:
     """Alike, but those without a range leave what they do not need to those that have one."""
     alike = min(_WIDEST, room // len(told))
-    ranged = sum(1 for one in told if one.low)
+    ranged = sum(1 for option in told if option.low)
     if not ranged or ranged == len(told):
         return [alike] * len(told)
     rest = room - (len(told) - ranged) * _NARROWEST
-    return [min(_WIDEST, rest // ranged) if one.low else min(_NARROWEST, alike) for one in told]
+    return [
+        min(_WIDEST, rest // ranged) if option.low else min(_NARROWEST, alike) for option in told
+    ]
 
 
 def _ranges(
@@ -177,12 +179,12 @@ def _ranges(
     plain: Sequence[str],
 ) -> Iterator[Content]:
     """In one row where every range fits its column, else its edges under each other."""
-    whole = [f"{one.low}{_RANGE}{one.high}" if one.low else "–" for one in told]
+    whole = [f"{option.low}{_RANGE}{option.high}" if option.low else "–" for option in told]
     if all(cell_len(words) < column for words, column in zip(whole, columns, strict=True)):
         yield line("range", whole, plain)
         return
-    yield line("from", [one.low for one in told], plain)
-    yield line("to", [one.high for one in told], plain)
+    yield line("from", [option.low for option in told], plain)
+    yield line("to", [option.high for option in told], plain)
 
 
 def _window(options: Sequence[OptionView], chosen: int, room: int) -> list[int]:

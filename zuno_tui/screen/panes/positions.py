@@ -127,7 +127,7 @@ class PositionsPane(RowTable):
             f"“{self._filter}”" if self._filter else "",
             "empty ones hidden" if self._hides_empty else "",
         )
-        return ", ".join(one for one in told if one)
+        return ", ".join(text for text in told if text)
 
     def _counted(self, view: PositionsView) -> str:
         """How many were found, or how many of them fit what is looked for."""

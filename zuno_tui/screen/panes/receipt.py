@@ -88,7 +88,7 @@ def step_lines(
     count = len(approval.steps)
     if approval.as_one:
         # What becomes of the one transaction becomes of every step in it.
-        progress = [one for one in progress[:1] for _ in approval.steps]
+        progress = [step for step in progress[:1] for _ in approval.steps]
     done = sum(step.state == "done" for step in progress)
     yield heading(f"{done} OF {count} DONE" if progress else _steps_words(approval))
     rows = [

@@ -56,26 +56,39 @@ def _sent(
 
     A hash is told in full where it is asked for.
     """
-    blocks = max(0 if one.block is None else len(f"block {one.block:,}") for one in sent)
+    blocks = max(
+        0 if transaction.block is None else len(f"block {transaction.block:,}")
+        for transaction in sent
+    )
     hashes = 0 if whole else sum(_HASH_ENDS) + 1 + _GAP
     most = width - len(mark) - _GAP - hashes - blocks
-    names = min(most, max(cell_len(one.step.translate(DROP)) for one in sent))
-    for one in sent:
-        link = f"underline link='{one.url}'" if links and one.url is not None else "$quiet"
+    names = min(most, max(cell_len(transaction.step.translate(DROP)) for transaction in sent))
+    for transaction in sent:
+        link = (
+            f"underline link='{transaction.url}'"
+            if links and transaction.url is not None
+            else "$quiet"
+        )
         yield Content.assemble(
             (mark, "$success"),
-            fitted(one.step, names) + " " * _GAP,
-            *(() if whole else ((_short(one.hash), link), " " * _GAP)),
-            ("" if one.block is None else f"block {one.block:,}", "$quiet"),
+            fitted(transaction.step, names) + " " * _GAP,
+            *(() if whole else ((_short(transaction.hash), link), " " * _GAP)),
+            ("" if transaction.block is None else f"block {transaction.block:,}", "$quiet"),
         )
-        address = one.url if one.url is not None and not links else one.hash if whole else ""
+        address = (
+            transaction.url
+            if transaction.url is not None and not links
+            else transaction.hash
+            if whole
+            else ""
+        )
         for row in textwrap.wrap(address, width - _GAP):
             yield literal(f"{'':<{_GAP}}{row}", "$quiet")
 
 
 def copied_hashes(sent: Sequence[SentTransaction]) -> str:
     """For the clipboard: every transaction in full, where people look at it if anywhere."""
-    return "\n".join(one.url or one.hash for one in sent)
+    return "\n".join(transaction.url or transaction.hash for transaction in sent)
 
 
 def _short(transaction_hash: str) -> str:
@@ -84,7 +97,7 @@ def _short(transaction_hash: str) -> str:
 
 
 def _blocks(sent: Sequence[SentTransaction]) -> str:
-    known = sorted({one.block for one in sent if one.block is not None})
+    known = sorted({transaction.block for transaction in sent if transaction.block is not None})
     if not known:
         return ""
     return f"block {known[0]:,}" if len(known) == 1 else f"blocks {known[0]:,} – {known[-1]:,}"

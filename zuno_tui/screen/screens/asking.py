@@ -309,7 +309,9 @@ class Asking(Screen[None]):
             case "approve":
                 done = plan is None or plan.result is not None or is_v3(plan.token_id or 0)
                 options = () if plan is None or done else plan.options
-                possible = any(one.recommended and one.candidate is not None for one in options)
+                possible = any(
+                    option.recommended and option.candidate is not None for option in options
+                )
             case "market":
                 possible = self.told.status.market is not None
             case "open_page":

@@ -153,7 +153,7 @@ def network_rows(networks: Sequence[Network]) -> OfferedRows:
 
 
 def account_rows(addresses: Sequence[Address]) -> OfferedRows:
-    return [Content(f"{place}  {checksummed(one)}") for place, one in enumerate(addresses)]
+    return [Content(f"{place}  {checksummed(address)}") for place, address in enumerate(addresses)]
 
 
 def _grouped(rows: Iterable[tuple[str, str, str]]) -> OfferedRows:

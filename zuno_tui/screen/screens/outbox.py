@@ -83,10 +83,10 @@ class OutboxScreen(SubScreen):
     def _chosen(self) -> DispatchView | None:
         tables = self.query(RowTable)
         key = tables.first().key if tables else None
-        return next((one for one in self._sent if _key(one) == key), None)
+        return next((dispatch for dispatch in self._sent if _key(dispatch) == key), None)
 
     def _fill(self) -> None:
-        self.query_one(RowTable).fill([_row(one) for one in self._sent], empty=_NOTHING)
+        self.query_one(RowTable).fill([_row(dispatch) for dispatch in self._sent], empty=_NOTHING)
         self._show_steps()
 
     def _show_steps(self) -> None:

@@ -212,10 +212,10 @@ def _days(view: DetailView, width: int) -> Iterator[Content]:
     if view.days_sum:
         yield Content("")
     edge = len(plain(bars[0]))
-    for one in view.days_sum:
+    for figure in view.days_sum:
         yield Content.assemble(
-            literal(f"{one.label:<{max(0, edge - len(one.words))}}", "$quiet"),
-            literal(one.words, _FIGURE_STYLES[one.tone]),
+            literal(f"{figure.label:<{max(0, edge - len(figure.words))}}", "$quiet"),
+            literal(figure.words, _FIGURE_STYLES[figure.tone]),
         )
 
 

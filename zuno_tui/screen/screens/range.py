@@ -303,15 +303,17 @@ def _figure_lines(preview: RangePreview, width: int, height: int) -> Iterator[Co
     gap = " " * max(_GAP, min(_WIDEST_GAP, room))
     titles = [title if size else "" for title, size in zip(_COLUMNS, sizes, strict=True)]
     yield _cells(titles, sizes, gap, ["bold $primary"] * len(_COLUMNS))
-    for row, one in zip(rows, preview.figures, strict=True):
-        own = f"bold {_TONES[one.own_tone]}".strip()
-        yield _cells(row, sizes, gap, ["$quiet", "", own, _TONES[one.tone]])
-    for one in preview.amounts:
-        told = f"{one.label:<{sizes[0]}}{' ' * _GAP}"
-        before = f"now {one.now}" if one.own and one.now else ""
+    for row, shown_figure in zip(rows, preview.figures, strict=True):
+        own = f"bold {_TONES[shown_figure.own_tone]}".strip()
+        yield _cells(row, sizes, gap, ["$quiet", "", own, _TONES[shown_figure.tone]])
+    for shown_amount in preview.amounts:
+        told = f"{shown_amount.label:<{sizes[0]}}{' ' * _GAP}"
+        before = f"now {shown_amount.now}" if shown_amount.own and shown_amount.now else ""
         line = Content.assemble(
             literal(told, "$quiet"),
-            literal(one.own, "bold") if one.own else literal(one.now or "–"),
+            literal(shown_amount.own, "bold")
+            if shown_amount.own
+            else literal(shown_amount.now or "–"),
         )
         if line.cell_length + _GAP + len(before) <= width:
             yield Content.assemble(line, literal(f"{' ' * _GAP}{before}".rstrip(), "$quiet"))

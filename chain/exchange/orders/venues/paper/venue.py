@@ -202,7 +202,7 @@ def _held_after(
 
 
 def _positions(account: PaperAccount, held: PerpetualPosition) -> dict[str, PerpetualPosition]:
-    others = {name: one for name, one in account.positions.items() if name != held.symbol}
+    others = {name: position for name, position in account.positions.items() if name != held.symbol}
     return others if held.quantity == 0 else {**others, held.symbol: held}
 
 
@@ -211,8 +211,8 @@ def without_orphans(account: PaperAccount, symbol: str, now: float) -> PaperAcco
     if symbol in account.positions or account.keeps_orphans:
         return account
     waiting = any(not order.order.reduce_only for order in account.open_orders(symbol))
-    for one in () if waiting else account.open_orders(symbol):
-        account = cancelled(account, one.order.client_id, now, "the position is closed")
+    for open_order in () if waiting else account.open_orders(symbol):
+        account = cancelled(account, open_order.order.client_id, now, "the position is closed")
     return account
 
 
