@@ -81,3 +81,14 @@ def test_locks_databases_and_connections_are_opened_in_one_place(done: str, plac
     }
 
     assert found == {place}
+
+
+def test_what_a_loop_goes_over_has_a_name() -> None:
+    nameless = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in _sources("zuno_tui", "agents", "chain")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == "one"
+    ]
+
+    assert nameless == []

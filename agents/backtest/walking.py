@@ -306,8 +306,8 @@ def move_cost(swapped: Floats, terms: BacktestTerms) -> Floats:
 
 def units_of(edges: tuple[Floats, Floats], root_price: Floats) -> tuple[HeldRanges, Tokens]:
     """Liquidity of one in each range, and what it takes."""
-    one = held_ranges(*edges, np.ones_like(root_price))
-    return one, tokens_of(one, root_price)
+    per_unit = held_ranges(*edges, np.ones_like(root_price))
+    return per_unit, tokens_of(per_unit, root_price)
 
 
 def swap_needed(tokens: Tokens, unit: Tokens, price: Floats) -> Floats:
@@ -318,8 +318,8 @@ def swap_needed(tokens: Tokens, unit: Tokens, price: Floats) -> Floats:
 
 def _opened(edges: tuple[Floats, Floats], opening: Moment, terms: BacktestTerms) -> WindowHoldings:
     none = np.zeros_like(opening.price)
-    one, unit = units_of(edges, opening.root_price)
-    held = one._replace(liquidity=terms.capital / terms.token1_usd / unit.worth(opening.price))
+    per_unit, unit = units_of(edges, opening.root_price)
+    held = per_unit._replace(liquidity=terms.capital / terms.token1_usd / unit.worth(opening.price))
     never = np.full_like(none, np.inf)
     return WindowHoldings(held, Tokens(none, none), never, none, none, none, none)
 
@@ -333,7 +333,7 @@ def _acted(
     price = moment.price
     tokens = holdings.tokens(moment.root_price)
     present = tokens.worth(price)
-    one, unit = units_of((decided.lower, decided.upper), moment.root_price)
+    per_unit, unit = units_of((decided.lower, decided.upper), moment.root_price)
     swapping = np.where(decided.actions == MOVE, swap_needed(tokens, unit, price), 0.0)
     cost = np.where(decided.actions == HOLD, 0.0, move_cost(swapping, terms))
     # Whatever is left of the worth stays in the same proportion of tokens, or is minted.
@@ -342,7 +342,7 @@ def _acted(
     cost = np.where(left > 0, cost, 0.0)
     moves, exits = actions == MOVE, actions == EXIT
     old, outside = holdings.held, holdings.outside
-    minted = one._replace(liquidity=left * present / unit.worth(price))
+    minted = per_unit._replace(liquidity=left * present / unit.worth(price))
     emptied = old._replace(liquidity=np.where(exits, 0.0, old.liquidity))
     after = holdings._replace(
         held=HeldRanges(

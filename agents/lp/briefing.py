@@ -475,14 +475,20 @@ def describe_standing(brief: Brief, context: ScoutContext) -> None:
     )
 
 
-def describe_round(brief: Brief, one: DebateRound, debate: Debate) -> None:
-    decided = "not judged yet" if one.decision is None else f"decided {one.decision.value}"
-    brief.say(f"Round {one.number}, proposed by the {one.proposed_by}, {decided}:")
-    for index, candidate in enumerate(one.candidates):
+def describe_round(brief: Brief, debate_round: DebateRound, debate: Debate) -> None:
+    decided = (
+        "not judged yet"
+        if debate_round.decision is None
+        else f"decided {debate_round.decision.value}"
+    )
+    brief.say(
+        f"Round {debate_round.number}, proposed by the {debate_round.proposed_by}, {decided}:"
+    )
+    for index, candidate in enumerate(debate_round.candidates):
         name = f"Candidate {option_letter(index)}, index {index}"
         describe_candidate(brief, name, candidate, debate)
-    for objection in one.objections:
-        _objection(brief, objection, one)
+    for objection in debate_round.objections:
+        _objection(brief, objection, debate_round)
 
 
 def _against(brief: Brief, candidate: Candidate, debate: Debate) -> str:
@@ -527,11 +533,11 @@ def _base(brief: Brief, half_width: float) -> None:
     )
 
 
-def _objection(brief: Brief, objection: Objection, one: DebateRound) -> None:
+def _objection(brief: Brief, objection: Objection, debate_round: DebateRound) -> None:
     """A point by its rule and numbers; what a model said of it is quoted with all speeches."""
     found = [
         finding
-        for candidate in one.candidates
+        for candidate in debate_round.candidates
         if candidate.index == objection.candidate and candidate.judgment is not None
         for finding in candidate.judgment.findings
         if finding.words == objection.words

@@ -247,9 +247,9 @@ def _shapeless(move: JudgedCandidate) -> Candidate:
     return move.candidate.model_copy(update={"shape": None})
 
 
-def _is_by_rules(one: DebateRound) -> bool:
-    judgments = [candidate.judgment for candidate in one.candidates]
-    return one.proposed_by == "rules" and all(
+def _is_by_rules(debate_round: DebateRound) -> bool:
+    judgments = [candidate.judgment for candidate in debate_round.candidates]
+    return debate_round.proposed_by == "rules" and all(
         judgment is not None and judgment.verdict is judgment.by_rules for judgment in judgments
     )
 

@@ -121,16 +121,16 @@ def proposal_table(context: ScoutContext, moves: Sequence[Evaluated]) -> SpokenT
         return None
     rows = []
     for move in moves:
-        one = move.candidate
+        candidate = move.candidate
         cells = (
-            range_prices(context, one),
-            percent(None if one.survival is None else one.survival.day),
-            usd(one.fee_yield_24h),
-            usd(one.lvr_24h),
-            usd(one.cost_usd),
-            "no" if one.prep_action is None else "yes",
+            range_prices(context, candidate),
+            percent(None if candidate.survival is None else candidate.survival.day),
+            usd(candidate.fee_yield_24h),
+            usd(candidate.lvr_24h),
+            usd(candidate.cost_usd),
+            "no" if candidate.prep_action is None else "yes",
         )
-        rows.append(_row(_name(context, one), cells))
+        rows.append(_row(_name(context, candidate), cells))
     columns = ("range", "stays 24 h", "fees/day", "LVR/day", "cost", "swap")
     return SpokenTable(columns=columns, rows=tuple(rows))
 
@@ -157,19 +157,21 @@ def _standing_row(name: str, checks: int, net: float | None, over: float | None)
 
 
 def _checked_row(debate: Debate, move: JudgedCandidate, rules: Sequence[Rule]) -> SpokenRow:
-    one, findings = move.candidate, move.judgment.findings
-    shape = one.shape
+    candidate, findings = move.candidate, move.judgment.findings
+    shape = candidate.shape
     evaluation = evaluation_of(debate.context, 0 if shape is None else shape.pool_index)
     told = move_advice(debate.context, evaluation, move.evaluated)
     return SpokenRow(
-        name=option_letter(one.index or 0),
+        name=option_letter(candidate.index or 0),
         cells=(
             *(
-                _check(rule, [each for each in findings if each.rule is rule], one)
+                _check(rule, [each for each in findings if each.rule is rule], candidate)
                 for rule in rules
             ),
-            SpokenCell(text=usd(one.net_7d)),
-            SpokenCell(text=_signed(_less(one.net_7d, debate.hold.net_7d)), passed=told.permits),
+            SpokenCell(text=usd(candidate.net_7d)),
+            SpokenCell(
+                text=_signed(_less(candidate.net_7d, debate.hold.net_7d)), passed=told.permits
+            ),
             SpokenCell(text=_verdict(move), passed=move.judgment.verdict is JudgmentVerdict.ACCEPT),
         ),
     )

@@ -136,8 +136,8 @@ def _merged(stored: object | None, days: Sequence[PoolDay]) -> _KeptDays | None:
     return _KeptDays(VERSION, latest) if news else None
 
 
-def _is_news(before: PoolDay | None, one: PoolDay) -> bool:
-    return before is None or (before.depth_usd is None and one.depth_usd is not None)
+def _is_news(before: PoolDay | None, day: PoolDay) -> bool:
+    return before is None or (before.depth_usd is None and day.depth_usd is not None)
 
 
 def days_of(hours: PoolHours, depth_usd: float | None = None) -> tuple[PoolDay, ...]:

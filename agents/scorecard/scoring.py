@@ -392,14 +392,14 @@ class _Scoring:
 
 def _available(plan: Plan) -> Amounts:
     """What could be used, in the currencies of the pool the plan is judged in."""
-    one = plan.recommended
+    chosen = plan.recommended
     if plan.exit is not None:
         return Amounts(plan.exit.amount0, plan.exit.amount1)
-    if one.tick_lower is None:
-        return Amounts(one.amount0, one.amount1)
+    if chosen.tick_lower is None:
+        return Amounts(chosen.amount0, chosen.amount1)
     # Before its swap: a pool of other tokens than the first has its own way to count the capital.
-    amount0, amount1 = one.amount0 + one.residual0, one.amount1 + one.residual1
-    swap = one.prep_action
+    amount0, amount1 = chosen.amount0 + chosen.residual0, chosen.amount1 + chosen.residual1
+    swap = chosen.prep_action
     if swap is None:
         return Amounts(amount0, amount1)
     if swap.zero_for_one:

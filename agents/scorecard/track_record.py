@@ -15,21 +15,21 @@ _PREFERRED_DAYS = (7, 1)
 class _Compared(NamedTuple):
     """How a kind of advice is called, and what it is compared with."""
 
-    one: str
-    many: str
+    singular: str
+    plural: str
     against: str
     over: Callable[[HorizonScore], float | None]
 
 
 _COMPARED = {
-    AdviceKind.MOVE: _Compared("move", "moves", "holding", lambda one: one.over_hold),
-    AdviceKind.HOLD: _Compared("hold", "holds", "leaving", lambda one: one.over_exit),
-    AdviceKind.EXIT: _Compared("exit", "exits", "holding", lambda one: one.over_hold),
+    AdviceKind.MOVE: _Compared("move", "moves", "holding", lambda score: score.over_hold),
+    AdviceKind.HOLD: _Compared("hold", "holds", "leaving", lambda score: score.over_exit),
+    AdviceKind.EXIT: _Compared("exit", "exits", "holding", lambda score: score.over_hold),
     AdviceKind.CREATE: _Compared(
-        "new position", "new positions", "keeping the tokens", lambda one: one.over_hold
+        "new position", "new positions", "keeping the tokens", lambda score: score.over_hold
     ),
     AdviceKind.KEEP: _Compared(
-        "plan to keep tokens", "plans to keep tokens", "a wide range", lambda one: one.over_wide
+        "plan to keep tokens", "plans to keep tokens", "a wide range", lambda score: score.over_wide
     ),
 }
 
@@ -45,7 +45,7 @@ class TrackRecord(NamedTuple):
     def words(self) -> str:
         """`9 of 14 such moves beat holding after 7 days`, to end a sentence with."""
         compared, judged = _COMPARED[self.kind], self.beaten.judged
-        name = compared.one if judged == 1 else compared.many
+        name = compared.singular if judged == 1 else compared.plural
         after = "1 day" if self.days == 1 else f"{self.days} days"
         return f"{self.beaten.beat} of {judged} such {name} beat {compared.against} after {after}"
 

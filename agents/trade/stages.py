@@ -141,8 +141,8 @@ def _uncertainty(
     findings: Sequence[AnyFinding], opposed: Sequence[tuple[AnyFinding, AnyFinding]]
 ) -> str:
     if opposed:
-        one, other = opposed[0]
-        return f"Who is right, {one.expert.spoken} or {other.expert.spoken}?"
+        first, other = opposed[0]
+        return f"Who is right, {first.expert.spoken} or {other.expert.spoken}?"
     silent = [finding.expert.spoken for finding in findings if not finding.bias.sign]
     if silent:
         return f"The {silent[0]} expert sees too little to vote: what would change that?"

@@ -138,21 +138,21 @@ def stories(lives: Sequence[PositionLife], plans: Mapping[str, str]) -> tuple[Po
 
 
 def _successor(
-    one: PositionLife,
+    life: PositionLife,
     ordered: Sequence[PositionLife],
     taken: set[int],
     plans: Mapping[str, str],
 ) -> PositionLife | None:
     """The first opened after this one was left: by the same plan, or soon and in the same pair."""
-    if sum(change.liquidity_delta for change in one.changes) != 0:
+    if sum(change.liquidity_delta for change in life.changes) != 0:
         return None
-    left = one.changes[-1]
+    left = life.changes[-1]
     plan = plans.get(left.place.transaction_hash)
     later = [
         other
         for other in ordered
         if other.identity.token_id not in taken
-        and other is not one
+        and other is not life
         and (other.changes[0].timestamp, other.changes[0].place.log_index)
         > (left.timestamp, left.place.log_index)
         and other.changes[0].timestamp >= left.timestamp
@@ -165,7 +165,7 @@ def _successor(
         (
             other
             for other in later
-            if _pair(other) == _pair(one)
+            if _pair(other) == _pair(life)
             and other.changes[0].timestamp - left.timestamp <= SOON_SECONDS
         ),
         None,
@@ -365,9 +365,9 @@ def _held(
 ) -> Quantity[Fraction]:
     if life.held is None:
         return Known(Fraction(0), "nothing is left")
-    one, key = life.held, life.identity.pool_key
-    inside = (0, 0) if fees_alone else (one.amount0, one.amount1)
-    amounts = (inside[0] + one.fees0, inside[1] + one.fees1)
+    snapshot, key = life.held, life.identity.pool_key
+    inside = (0, 0) if fees_alone else (snapshot.amount0, snapshot.amount1)
+    amounts = (inside[0] + snapshot.fees0, inside[1] + snapshot.fees1)
     return _total(
         *(
             entry_value(facts.tokens[address], amount, facts.price_now(address))

@@ -575,9 +575,9 @@ class _HourReader:
     async def _confirmed(self) -> dict[PoolId, KeptHours]:
         """What is remembered, taken back to the last block of it that the chain still has."""
         loaded = {
-            pool: one
+            pool: kept
             for pool, terms in self._terms.items()
-            if (one := self._memory.load(pool, terms)) is not None
+            if (kept := self._memory.load(pool, terms)) is not None
         }
         await self._read_headers(
             {self.head.number, *(hours.last.number for hours in loaded.values())}

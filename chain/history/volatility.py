@@ -224,8 +224,10 @@ def class_of(network: Network, currency0: Address, currency1: Address) -> PairCl
     """The class of a pool's two tokens; what is not listed follows nothing known."""
     if {currency0, currency1} == {NATIVE, network.wrapped_native}:
         return PairClass.PEGGED
-    one, other = listed_token(network, currency0), listed_token(network, currency1)
-    return PairClass.OTHER if one is None or other is None else pair_class(one.kind, other.kind)
+    token0, other = listed_token(network, currency0), listed_token(network, currency1)
+    return (
+        PairClass.OTHER if token0 is None or other is None else pair_class(token0.kind, other.kind)
+    )
 
 
 async def read_volatility(

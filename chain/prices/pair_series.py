@@ -30,13 +30,13 @@ async def market_closes(
     """Prices of one token in the other at each hour back from the last, oldest first."""
     if coingecko is None:
         return Unknown("market data is switched off")
-    one, other = listed_token(network, currency0), listed_token(network, currency1)
-    if one is None or other is None:
+    token0, other = listed_token(network, currency0), listed_token(network, currency1)
+    if token0 is None or other is None:
         return Unknown("the market of an unlisted token is not known")
-    if one.kind is other.kind and one.kind is not TokenClass.OTHER:
+    if token0.kind is other.kind and token0.kind is not TokenClass.OTHER:
         # The two series are made at different moments, and that noise is larger than the move.
         return Unknown("market data is too coarse for two tokens that follow one another")
-    moving = [token for token in (one, other) if token.kind is not TokenClass.DOLLAR]
+    moving = [token for token in (token0, other) if token.kind is not TokenClass.DOLLAR]
     coins = [token.coin for token in moving if token.coin is not None]
     if len(coins) < len(moving):
         missing = " and ".join(token.token.symbol for token in moving if token.coin is None)

@@ -330,8 +330,8 @@ def _from_keyring(models: RoleModels) -> RoleModels:
             "model.key",
         )
 
-    def keyed(one: ModelSettings) -> ModelSettings:
-        return replace(one, api_key=keys.get(one.keyring_name) or one.api_key)
+    def keyed(model: ModelSettings) -> ModelSettings:
+        return replace(model, api_key=keys.get(model.keyring_name) or model.api_key)
 
     return RoleModels(
         keyed(models.default), {role: keyed(model) for role, model in models.roles.items()}

@@ -110,11 +110,11 @@ def _lines(
     yield f"  total cost    {usd(new.cost_usd)}, network cost {usd(new.gas_usd)} of it"
 
 
-def _prices(network: Network, one: Candidate, tokens: tuple[Token, Token]) -> str:
-    if one.tick_lower is None or one.tick_upper is None:
+def _prices(network: Network, candidate: Candidate, tokens: tuple[Token, Token]) -> str:
+    if candidate.tick_lower is None or candidate.tick_upper is None:
         return "–"
-    middle = sqrt_price_at_tick((one.tick_lower + one.tick_upper) // 2)
-    low, high = pair_of(network, *tokens, middle).bounds(one.tick_lower, one.tick_upper)
+    middle = sqrt_price_at_tick((candidate.tick_lower + candidate.tick_upper) // 2)
+    low, high = pair_of(network, *tokens, middle).bounds(candidate.tick_lower, candidate.tick_upper)
     return f"{low} – {high}"
 
 

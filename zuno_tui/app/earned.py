@@ -201,17 +201,17 @@ class _Telling(Struct, frozen=True):
     unit: WorthUnit
     memory: DayMemory
 
-    def of(self, one: PositionSnapshot, hours: PoolHours) -> PositionEarnings:
-        overview, key = self.overview, one.pool.key
+    def of(self, snapshot: PositionSnapshot, hours: PoolHours) -> PositionEarnings:
+        overview, key = self.overview, snapshot.pool.key
         token0, token1 = overview.tokens[key.currency0], overview.tokens[key.currency1]
-        account = self.performance.accounts[one.token_id]
-        daily = self.performance.daily[one.token_id]
-        pair = pair_of(self.sources.network, token0, token1, one.pool.sqrt_price_x96)
+        account = self.performance.accounts[snapshot.token_id]
+        daily = self.performance.daily[snapshot.token_id]
+        pair = pair_of(self.sources.network, token0, token1, snapshot.pool.sqrt_price_x96)
         won = gains(account, daily, token1, overview.prices, self.unit)
         worths = {each.token_id: each.total for each in overview.portfolio.positions}
         earned, unit1 = account.fees_earned, self._unit1(token1)
-        days = settled_days(one.identity, account.changes, hours, self.memory)
-        opened = account.changes[0].timestamp if account.changes else one.block.timestamp
+        days = settled_days(snapshot.identity, account.changes, hours, self.memory)
+        opened = account.changes[0].timestamp if account.changes else snapshot.block.timestamp
         at_present: Quantity[Fraction] = (
             earned
             if isinstance(earned, Unknown)
@@ -223,10 +223,10 @@ class _Telling(Struct, frozen=True):
             )
         )
         return PositionEarnings(
-            snapshot=one,
+            snapshot=snapshot,
             pair=pair.name,
             unit1=unit1,
-            worth=worths.get(one.token_id, Unknown("its worth was not read")),
+            worth=worths.get(snapshot.token_id, Unknown("its worth was not read")),
             opened=opened,
             days=days,
             now=hours.last.timestamp,
@@ -235,7 +235,7 @@ class _Telling(Struct, frozen=True):
             if account.changes
             else at_present,
             against_holding=won.against_holding,
-            path=result_path(one, account, hours),
+            path=result_path(snapshot, account, hours),
             unread=hours.unread or (earned.reason if isinstance(earned, Unknown) else ""),
         )
 
@@ -318,11 +318,13 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
     )
 
 
-def _row(one: PositionEarnings, period: EarningPeriod) -> PositionEarned:
-    token_id = one.snapshot.token_id
+def _row(earnings: PositionEarnings, period: EarningPeriod) -> PositionEarned:
+    token_id = earnings.snapshot.token_id
     if period == "all":
-        return PositionEarned(token_id, one.pair, one.fees, one.against_holding, None)
-    return PositionEarned(token_id, one.pair, *one.earned(_DAYS[period]))
+        return PositionEarned(
+            token_id, earnings.pair, earnings.fees, earnings.against_holding, None
+        )
+    return PositionEarned(token_id, earnings.pair, *earnings.earned(_DAYS[period]))
 
 
 def _unknown(row: PositionEarned) -> str:

@@ -103,21 +103,21 @@ def _raw_list(approval: Approval, dispatch: Dispatch) -> Json:
 
 
 def _raw(approval: Approval, step: PlanStep) -> Json:
-    one = step.transaction
+    transaction = step.transaction
     return {
         "planId": approval.plan_id,
         "approval": approval.hash,
         "expiresAt": approval.bounds.expires_at,
         "deadline": step.deadline,
-        "step": one.step,
+        "step": transaction.step,
         "type": "0x2",
-        "chainId": hex(one.chain_id),
-        "nonce": hex(one.nonce),
-        "from": checksummed(one.sender),
-        "to": checksummed(one.to),
-        "value": hex(one.value),
-        "data": "0x" + one.data.hex(),
-        "gas": hex(one.gas),
-        "maxFeePerGas": hex(one.max_fee_per_gas),
-        "maxPriorityFeePerGas": hex(one.max_priority_fee_per_gas),
+        "chainId": hex(transaction.chain_id),
+        "nonce": hex(transaction.nonce),
+        "from": checksummed(transaction.sender),
+        "to": checksummed(transaction.to),
+        "value": hex(transaction.value),
+        "data": "0x" + transaction.data.hex(),
+        "gas": hex(transaction.gas),
+        "maxFeePerGas": hex(transaction.max_fee_per_gas),
+        "maxPriorityFeePerGas": hex(transaction.max_priority_fee_per_gas),
     }

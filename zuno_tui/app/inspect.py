@@ -60,26 +60,28 @@ class MissingPositionError(ZunoError):
 
 async def position_answer(session: Session, token_id: int) -> CommandAnswer:
     async with session.sources() as sources:
-        one = await read_one(sources, token_id, session.settings.unit)
-        if one is None:
+        position = await read_one(sources, token_id, session.settings.unit)
+        if position is None:
             label = position_label(token_id)
             raise MissingPositionError(
                 f"{session.network.title} has no position {label}, or it was burned."
             )
-        performance = await read_performance(sources, [one.snapshot])
-        pool = one.snapshot.pool
+        performance = await read_performance(sources, [position.snapshot])
+        pool = position.snapshot.pool
         edge = edge_of((await read_weeks(sources, [pool], unread=True))[pool.pool_id])
     pays = "pays", edge_sentence(edge)
-    lines = (*PositionPage(session, one, performance).lines(), pays)
+    lines = (*PositionPage(session, position, performance).lines(), pays)
     return CommandAnswer(
-        heading=(f"{session.network.title} · block {one.snapshot.block.number:,}",),
+        heading=(f"{session.network.title} · block {position.snapshot.block.number:,}",),
         lines=tuple(f"{label:<{_LABEL_WIDTH}}{text}".rstrip() for label, text in lines),
         document={
             "network": session.network.name,
             "chainId": session.network.chain_id,
-            "block": one.snapshot.block.number,
-            **position_document(session.network, one.snapshot, one.tokens, one.prices, one.worth),
-            **performance_document(performance, one.snapshot),
+            "block": position.snapshot.block.number,
+            **position_document(
+                session.network, position.snapshot, position.tokens, position.prices, position.worth
+            ),
+            **performance_document(performance, position.snapshot),
             "edge7d": None if isinstance(edge, Unknown) else significant(edge.value),
         },
     )
@@ -88,20 +90,20 @@ async def position_answer(session: Session, token_id: int) -> CommandAnswer:
 class PositionPage:
     """One position in words, label by label."""
 
-    def __init__(self, session: Session, one: OnePosition, performance: Performance) -> None:
+    def __init__(self, session: Session, position: OnePosition, performance: Performance) -> None:
         self._network = session.network
         self._unit: WorthUnit = session.settings.unit
         self._coin = session.network.native_symbol
         thresholds = monitor_settings(session.settings).thresholds
-        self._near_edge = thresholds(session.network.name, one.snapshot.token_id).near_edge
-        self._one = one
-        self._position = one.snapshot
-        self._account = performance.accounts[one.snapshot.token_id]
-        self._daily = performance.daily[one.snapshot.token_id]
-        key = one.snapshot.pool.key
-        self._token0, self._token1 = one.tokens[key.currency0], one.tokens[key.currency1]
+        self._near_edge = thresholds(session.network.name, position.snapshot.token_id).near_edge
+        self._one = position
+        self._position = position.snapshot
+        self._account = performance.accounts[position.snapshot.token_id]
+        self._daily = performance.daily[position.snapshot.token_id]
+        key = position.snapshot.pool.key
+        self._token0, self._token1 = position.tokens[key.currency0], position.tokens[key.currency1]
         self._pair: Pair = pair_of(
-            session.network, self._token0, self._token1, one.snapshot.pool.sqrt_price_x96
+            session.network, self._token0, self._token1, position.snapshot.pool.sqrt_price_x96
         )
 
     def lines(self) -> Iterator[tuple[str, str]]:

@@ -341,43 +341,43 @@ def _code(found: list[TestedModel]) -> int:
     return NETWORK if all(failure.reason in _NETWORK for failure in failures) else FAILED
 
 
-def _tested_row(one: TestedModel) -> tuple[str, ...]:
-    spent = one.spent
+def _tested_row(tested: TestedModel) -> tuple[str, ...]:
+    spent = tested.spent
     cost = "unknown" if spent.unpriced_tokens else f"${spent.nano_usd / NANO:.6f}"
     return (
-        one.choice.role,
-        one.choice.settings.model,
-        one.choice.values["server"].shown,
-        _outcome(one),
-        f"{one.seconds:.1f}",
+        tested.choice.role,
+        tested.choice.settings.model,
+        tested.choice.values["server"].shown,
+        _outcome(tested),
+        f"{tested.seconds:.1f}",
         f"{spent.tokens:,}",
         cost,
     )
 
 
-def _outcome(one: TestedModel) -> str:
-    if one.failure is not None:
-        return one.failure.reason.value.replace("_", " ")
-    return "ready" if one.right else "ready, but adds 2 and 3 wrongly"
+def _outcome(tested: TestedModel) -> str:
+    if tested.failure is not None:
+        return tested.failure.reason.value.replace("_", " ")
+    return "ready" if tested.right else "ready, but adds 2 and 3 wrongly"
 
 
-def _words(one: TestedModel) -> str:
-    if one.failure is not None:
-        return str(one.failure)
-    return "" if one.able is None else ability_words(one.able)
+def _words(tested: TestedModel) -> str:
+    if tested.failure is not None:
+        return str(tested.failure)
+    return "" if tested.able is None else ability_words(tested.able)
 
 
-def _tested_as_json(one: TestedModel) -> Json:
-    spent, able = one.spent, one.able
+def _tested_as_json(tested: TestedModel) -> Json:
+    spent, able = tested.spent, tested.able
     return {
-        "role": one.choice.role,
-        "model": one.choice.settings.model,
-        "host": one.choice.settings.host,
-        "ready": one.failure is None,
-        "right": one.right,
-        "reason": None if one.failure is None else one.failure.reason.value,
-        "words": _words(one),
-        "seconds": round(one.seconds, 3),
+        "role": tested.choice.role,
+        "model": tested.choice.settings.model,
+        "host": tested.choice.settings.host,
+        "ready": tested.failure is None,
+        "right": tested.right,
+        "reason": None if tested.failure is None else tested.failure.reason.value,
+        "words": _words(tested),
+        "seconds": round(tested.seconds, 3),
         "tokens": spent.tokens,
         "usd": None if spent.unpriced_tokens else spent.nano_usd / NANO,
         "form": None if able is None else able.form.value,

@@ -296,19 +296,19 @@ def _document(form: RangeForm, ticks: TickRange, network: Network, twin: str) ->
     }
 
 
-def _figures(one: Candidate) -> Iterator[tuple[str, Json]]:
-    survival = one.survival
+def _figures(candidate: Candidate) -> Iterator[tuple[str, Json]]:
+    survival = candidate.survival
     yield "survives24h", None if survival is None else survival.day
     yield "survives7d", None if survival is None else survival.week
-    yield "feesADayUsd", one.fee_yield_24h
-    yield "feesADayLowUsd", one.fee_low_24h
-    yield "feesADayHighUsd", one.fee_high_24h
-    yield "net7dUsd", one.net_7d
-    yield "costUsd", one.cost_usd
-    yield "earnedBackHours", one.break_even_hours
-    yield "amount0", str(one.amount0)
-    yield "amount1", str(one.amount1)
-    swap = one.prep_action
+    yield "feesADayUsd", candidate.fee_yield_24h
+    yield "feesADayLowUsd", candidate.fee_low_24h
+    yield "feesADayHighUsd", candidate.fee_high_24h
+    yield "net7dUsd", candidate.net_7d
+    yield "costUsd", candidate.cost_usd
+    yield "earnedBackHours", candidate.break_even_hours
+    yield "amount0", str(candidate.amount0)
+    yield "amount1", str(candidate.amount1)
+    swap = candidate.prep_action
     yield "swapIn", None if swap is None else str(swap.amount_in)
     yield "swapOut", None if swap is None else str(swap.amount_out)
     yield "swapsCurrency0", None if swap is None else swap.zero_for_one

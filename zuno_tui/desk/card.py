@@ -59,11 +59,11 @@ def _options(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[OptionView]:
         label: tell for label, tell in figures_of(plan).items() if label not in _DRAWN_OTHERWISE
     }
 
-    def option(name: str, candidate: str | None, one: Candidate, *, chosen: bool) -> OptionView:
-        pool = pools.get(one.pool_id)
-        figures = {label: tell(one, pool) for label, tell in rows.items()}
-        view = _drawn(name, candidate, one, pool)
-        does = option_words(plan, one, pools)
+    def option(name: str, candidate: str | None, option: Candidate, *, chosen: bool) -> OptionView:
+        pool = pools.get(option.pool_id)
+        figures = {label: tell(option, pool) for label, tell in rows.items()}
+        view = _drawn(name, candidate, option, pool)
+        does = option_words(plan, option, pools)
         return replace(view, recommended=chosen, figures=figures, does=does)
 
     yield option("keep", None, plan.hold, chosen=choice.kind == "hold")
@@ -75,9 +75,11 @@ def _options(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[OptionView]:
         yield option("close", "exit", plan.exit, chosen=choice.kind == "exit")
 
 
-def _drawn(name: str, candidate: str | None, one: Candidate, pool: PlanPool | None) -> OptionView:
+def _drawn(
+    name: str, candidate: str | None, option: Candidate, pool: PlanPool | None
+) -> OptionView:
     """An option's range and its survival; its figures are told in words."""
-    lower, upper = one.tick_lower, one.tick_upper
+    lower, upper = option.tick_lower, option.tick_upper
     low, high, progress, edges = "", "", None, None
     if lower is not None and upper is not None:
         low, high = f"tick {lower}", f"tick {upper}"
@@ -89,12 +91,12 @@ def _drawn(name: str, candidate: str | None, one: Candidate, pool: PlanPool | No
         name=name,
         candidate=candidate,
         recommended=False,
-        verdict="" if one.judgment is None else one.judgment.verdict.value,
+        verdict="" if option.judgment is None else option.judgment.verdict.value,
         low=low,
         high=high,
         progress=progress,
-        survives_day=None if one.survival is None else one.survival.day,
-        survives_week=None if one.survival is None else one.survival.week,
+        survives_day=None if option.survival is None else option.survival.day,
+        survives_week=None if option.survival is None else option.survival.week,
         edges=edges,
     )
 

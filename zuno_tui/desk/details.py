@@ -192,29 +192,29 @@ class Details:
 
     async def _read(self, intent: Inspect, progress: Progress) -> None:
         desk_context, session = self._desk_context, self._desk_context.session
-        one = await read_one(desk_context.reading, intent.token_id, session.settings.unit)
-        if one is None:
+        position = await read_one(desk_context.reading, intent.token_id, session.settings.unit)
+        if position is None:
             label = position_label(intent.token_id)
             words = f"{session.network.title} has no position {label}, or it was burned."
             desk_context.tell(Said(words, "warn", intent.twin))
             return
-        performance = await read_performance(desk_context.reading, [one.snapshot])
-        pair = self._pair(one)
-        view = self._facts(one, performance, pair)
+        performance = await read_performance(desk_context.reading, [position.snapshot])
+        pair = self._pair(position)
+        view = self._facts(position, performance, pair)
         desk_context.tell(DetailReady(view))
         progress("Reading a week of swaps")
         facts = view
-        view = await self._drawn(one, performance, pair, facts, progress, days=_DAYS + 1)
+        view = await self._drawn(position, performance, pair, facts, progress, days=_DAYS + 1)
         desk_context.tell(DetailReady(view, opens=False))
         if not view.owned_by:
             progress("Reading what it came to since entry")
             view = replace(view, profit=await self._profit(view.token_id))
             desk_context.tell(DetailReady(view, opens=False))
         changes = performance.accounts[intent.token_id].changes
-        opened = changes[0].timestamp if changes else one.snapshot.block.timestamp
-        if one.snapshot.block.timestamp - opened > (_DAYS + 1) * DAY:
+        opened = changes[0].timestamp if changes else position.snapshot.block.timestamp
+        if position.snapshot.block.timestamp - opened > (_DAYS + 1) * DAY:
             progress("Reading a month of swaps for the chart")
-            month = await self._drawn(one, performance, pair, facts, progress, days=_MONTH + 1)
+            month = await self._drawn(position, performance, pair, facts, progress, days=_MONTH + 1)
             desk_context.tell(DetailReady(replace(view, price=month.price), opens=False))
 
     async def _profit(self, token_id: int) -> tuple[KeyFigure, ...]:
@@ -226,16 +226,16 @@ class Details:
         found = (result for result in history.results if token_id in result.story.token_ids)
         return next(map(profit_figures, found), ())
 
-    def _pair(self, one: OnePosition) -> Pair:
-        pool = one.snapshot.pool
-        token0, token1 = one.tokens[pool.key.currency0], one.tokens[pool.key.currency1]
+    def _pair(self, position: OnePosition) -> Pair:
+        pool = position.snapshot.pool
+        token0, token1 = position.tokens[pool.key.currency0], position.tokens[pool.key.currency1]
         return pair_of(self._desk_context.session.network, token0, token1, pool.sqrt_price_x96)
 
-    def _facts(self, one: OnePosition, performance: Performance, pair: Pair) -> DetailView:
-        token_id = one.snapshot.token_id
-        page = PositionPage(self._desk_context.session, one, performance)
+    def _facts(self, position: OnePosition, performance: Performance, pair: Pair) -> DetailView:
+        token_id = position.snapshot.token_id
+        page = PositionPage(self._desk_context.session, position, performance)
         (_, title), *facts = page.lines()
-        hook, owner = one.snapshot.pool.hook, one.snapshot.owner
+        hook, owner = position.snapshot.pool.hook, position.snapshot.owner
         elsewhere = _WITH_HOOK if hook.present else _ABOVE
         return DetailView(
             token_id=token_id,
@@ -257,7 +257,7 @@ class Details:
 
     async def _drawn(
         self,
-        one: OnePosition,
+        position: OnePosition,
         performance: Performance,
         pair: Pair,
         view: DetailView,
@@ -265,7 +265,7 @@ class Details:
         *,
         days: int,
     ) -> DetailView:
-        sources, snapshot = self._desk_context.reading, one.snapshot
+        sources, snapshot = self._desk_context.reading, position.snapshot
         client, network, store = sources.client, sources.network, sources.store
         pool = snapshot.pool
         read = await read_given_hours(
@@ -285,10 +285,10 @@ class Details:
         )[-_DAYS:]
         pays = "pays", edge_sentence(week_edge(hours))
         unit = self._desk_context.session.settings.unit
-        shown = days_view(settled, pair, one.prices, unit)
+        shown = days_view(settled, pair, position.prices, unit)
         daily = performance.daily[snapshot.token_id]
         account = performance.accounts[snapshot.token_id]
-        won = gains(account, daily, pair.token1, one.prices, unit)
+        won = gains(account, daily, pair.token1, position.prices, unit)
         opened = changes[0].timestamp if changes else snapshot.block.timestamp
         return replace(
             view,
@@ -297,9 +297,9 @@ class Details:
                 chart_view(pair, snapshot, hours),
                 [(hour.begin, hour.fees) for hour in earned],
                 changes,
-                _each(pair, one.prices, unit),
+                _each(pair, position.prices, unit),
             ),
-            liquidity=await self._liquidity(one, pair),
+            liquidity=await self._liquidity(position, pair),
             fees_by_day=shown,
             days_sum=days_sum(
                 shown,
@@ -309,8 +309,10 @@ class Details:
             ),
         )
 
-    async def _liquidity(self, one: OnePosition, pair: Pair) -> tuple[tuple[float, float], ...]:
-        sources, snapshot = self._desk_context.reading, one.snapshot
+    async def _liquidity(
+        self, position: OnePosition, pair: Pair
+    ) -> tuple[tuple[float, float], ...]:
+        sources, snapshot = self._desk_context.reading, position.snapshot
         identity, tick = snapshot.identity, snapshot.pool.tick
         farthest = max(abs(identity.tick_lower - tick), abs(identity.tick_upper - tick))
         reach = min(max(farthest * 5 // 4, _LEAST_REACH), _MOST_REACH)

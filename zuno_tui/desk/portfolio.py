@@ -142,8 +142,8 @@ class PortfolioReader:
         found: dict[tuple[int, str], WalletEarnings] = {}
         unit = self._desk_context.session.settings.unit
 
-        def told(one: WalletEarnings) -> None:
-            found[one.entry.network.chain_id, one.entry.wallet] = one
+        def told(earnings: WalletEarnings) -> None:
+            found[earnings.entry.network.chain_id, earnings.entry.wallet] = earnings
             self._tell(portfolio_view(tuple(found.values()), unit, "reading what it earned…"))
 
         context = self._desk_context
@@ -207,23 +207,23 @@ def _column_worth(value: Quantity[Fraction], unit: WorthUnit) -> str:
     return UNKNOWN if isinstance(value, Unknown) else _column_money(value.value, unit)
 
 
-def _wallet_rows(one: WalletEarnings, unit: WorthUnit, *, alone: bool) -> Iterator[EarnedRow]:
-    entry = one.entry
+def _wallet_rows(earnings: WalletEarnings, unit: WorthUnit, *, alone: bool) -> Iterator[EarnedRow]:
+    entry = earnings.entry
     key = f"{entry.network.chain_id}/{entry.wallet}"
     owned = UNKNOWN if entry.worth is None else _column_money(entry.worth.total, unit)
     indent = "" if alone else "  "
     if not alone:
-        group = _Group(one.positions, one.days, unit)
+        group = _Group(earnings.positions, earnings.days, unit)
         name = f"{entry.network.title} · {entry.label or shortened(entry.wallet)}"
-        yield group.row(key, name, owned, _trouble(one))
+        yield group.row(key, name, owned, _trouble(earnings))
     if entry.worth is not None:
         held = _column_money(entry.worth.idle_value, unit)
         yield idle_row(f"{key}/idle", f"{indent}in the wallet", held)
-    for position in one.positions or ():
+    for position in earnings.positions or ():
         snapshot = position.snapshot
         label, fee = position_label(snapshot.token_id), fee_text(snapshot.pool.tier)
         name = f"{indent}{label} {position.pair} {fee}"
-        by_itself = _Group([position], one.days, unit)
+        by_itself = _Group([position], earnings.days, unit)
         words = _column_worth(position.worth, unit)
         yield by_itself.row(f"{key}/{snapshot.token_id}", name, words, _unknown(position))
 
@@ -270,20 +270,20 @@ class _Group(NamedTuple):
         return _column_worth(known_sum(found), self.unit)
 
 
-def _line(one: PositionEarnings) -> ResultLine | None:
-    if isinstance(one.unit1, Unknown) or not one.path:
+def _line(earnings: PositionEarnings) -> ResultLine | None:
+    if isinstance(earnings.unit1, Unknown) or not earnings.path:
         return None
-    each = float(one.unit1.value)
-    values = tuple(float(point.result) * each for point in one.path)
-    return ResultLine(tuple(float(point.time) for point in one.path), values)
+    each = float(earnings.unit1.value)
+    values = tuple(float(point.result) * each for point in earnings.path)
+    return ResultLine(tuple(float(point.time) for point in earnings.path), values)
 
 
-def _trouble(one: WalletEarnings) -> str:
-    return one.trouble or one.entry.trouble
+def _trouble(earnings: WalletEarnings) -> str:
+    return earnings.trouble or earnings.entry.trouble
 
 
-def _unknown(one: PositionEarnings) -> str:
-    parts = (one.worth, one.fees, one.against_holding)
+def _unknown(earnings: PositionEarnings) -> str:
+    parts = (earnings.worth, earnings.fees, earnings.against_holding)
     return next((part.reason for part in parts if isinstance(part, Unknown)), "")
 
 

@@ -120,12 +120,12 @@ async def _held(
     }
 
 
-def _position_words(one: PositionNow, wallet: Address) -> str:
-    if one.owner is None:
-        return f"Position #{one.token_id} is no more."
-    whose = "yours" if one.owner == wallet else f"held by {one.owner}"
-    liquidity = "with its liquidity" if one.liquidity else "without liquidity"
-    return f"Position #{one.token_id} is there, {whose}, {liquidity}."
+def _position_words(position: PositionNow, wallet: Address) -> str:
+    if position.owner is None:
+        return f"Position #{position.token_id} is no more."
+    whose = "yours" if position.owner == wallet else f"held by {position.owner}"
+    liquidity = "with its liquidity" if position.liquidity else "without liquidity"
+    return f"Position #{position.token_id} is there, {whose}, {liquidity}."
 
 
 def _holding_words(
@@ -136,13 +136,13 @@ def _holding_words(
         yield f"The wallet holds {', '.join(parts)}."
 
 
-def _held_words(one: TokenHolding, token: Token) -> str:
-    if one.now is None:
+def _held_words(holding: TokenHolding, token: Token) -> str:
+    if holding.now is None:
         return f"an unknown amount of {token.label}"
-    held = amount_text(one.now, token)
-    if one.before is None:
+    held = amount_text(holding.now, token)
+    if holding.before is None:
         return held
-    changed = one.now - one.before
+    changed = holding.now - holding.before
     if not changed:
         return f"{held} (as before the plan)"
     way = "more" if changed > 0 else "less"

@@ -46,12 +46,12 @@ def nonces_sent(dispatches: Iterable[Dispatch], chain_id: int, wallet: Address) 
 def pending_words(nonces: Sequence[int]) -> str:
     """What waits, and what can be done about it."""
     named = ", ".join(map(str, nonces))
-    one = len(nonces) == 1
+    single = len(nonces) == 1
+    them = "it" if single else "them"
     return (
-        f"{'A transaction' if one else f'{len(nonces)} transactions'} of this wallet, sent from "
-        f"elsewhere, still {'waits' if one else 'wait'} to be included (nonce {named}). Wait for "
-        f"{'it' if one else 'them'}, or speed {'it' if one else 'them'} up or cancel "
-        f"{'it' if one else 'them'} in the wallet that sent {'it' if one else 'them'}."
+        f"{'A transaction' if single else f'{len(nonces)} transactions'} of this wallet, sent from "
+        f"elsewhere, still {'waits' if single else 'wait'} to be included (nonce {named}). Wait for "
+        f"{them}, or speed {them} up or cancel {them} in the wallet that sent {them}."
     )
 
 

@@ -554,26 +554,26 @@ def _portfolio_total(whole: WholeHistory) -> float:
     return round(sum(float(worth.total) for worth in worths if worth is not None), _PLACES)
 
 
-def _story_document(chapter: HistoryChapter, one: StoryResult) -> dict[str, Json]:
+def _story_document(chapter: HistoryChapter, result: StoryResult) -> dict[str, Json]:
     return {
-        "story": one.story.name,
-        "positions": [position_name(token_id) for token_id in one.story.token_ids],
-        "pool": pool_words(chapter, one.story.token_ids[-1]),
+        "story": result.story.name,
+        "positions": [position_name(token_id) for token_id in result.story.token_ids],
+        "pool": pool_words(chapter, result.story.token_ids[-1]),
         "network": chapter.entry.network.name,
         "chainId": chapter.entry.network.chain_id,
         "wallet": chapter.entry.wallet,
-        "paidIn": number(one.paid_in),
-        "paidOut": number(one.paid_out),
-        "fees": number(one.fees),
-        "gas": number(one.gas),
-        "swapCosts": number(one.swap_costs),
-        "uncollected": number(one.uncollected),
-        "perYear": number(one.per_year),
-        "held": number(one.held),
-        "realised": number(one.realised),
-        "unrealised": number(one.unrealised),
-        "result": number(one.result),
-        "unknown": _reason(one.result),
+        "paidIn": number(result.paid_in),
+        "paidOut": number(result.paid_out),
+        "fees": number(result.fees),
+        "gas": number(result.gas),
+        "swapCosts": number(result.swap_costs),
+        "uncollected": number(result.uncollected),
+        "perYear": number(result.per_year),
+        "held": number(result.held),
+        "realised": number(result.realised),
+        "unrealised": number(result.unrealised),
+        "result": number(result.result),
+        "unknown": _reason(result.result),
     }
 
 

@@ -50,13 +50,13 @@ def day_charts(
 
 
 def _chart(
-    network: Network, overview: Overview, one: PositionSnapshot, daily: DailyResult
+    network: Network, overview: Overview, snapshot: PositionSnapshot, daily: DailyResult
 ) -> ChartView | None:
-    key = one.pool.key
+    key = snapshot.pool.key
     tokens = overview.tokens[key.currency0], overview.tokens[key.currency1]
-    pair = pair_of(network, *tokens, one.pool.sqrt_price_x96)
+    pair = pair_of(network, *tokens, snapshot.pool.sqrt_price_x96)
     points = [(each.time, each.sqrt_price_x96) for each in daily.path]
-    chart, price = range_chart(pair, one.identity, points), _price(overview, one)
+    chart, price = range_chart(pair, snapshot.identity, points), _price(overview, snapshot)
     if chart is None or price is None:
         return chart
     return replace(
@@ -152,28 +152,30 @@ def _hour_gains(
     network: Network,
     overview: Overview,
     performance: Performance,
-    one: _Followed,
+    followed: _Followed,
     *,
     courses: Mapping[Address, Course],
     ether: Course | None,
 ) -> Iterator[HourGain]:
-    snapshot, identity = one.snapshot, one.snapshot.identity
+    snapshot, identity = followed.snapshot, followed.snapshot.identity
     changes = performance.accounts[snapshot.token_id].changes
     price, course = _price(overview, snapshot), courses.get(_currencies(network, snapshot)[1], ())
-    points = min(len(course), len(one.hourly), DAY // HOUR + 1 if ether is None else len(ether))
+    points = min(
+        len(course), len(followed.hourly), DAY // HOUR + 1 if ether is None else len(ether)
+    )
     if price is None or not changes or points < _ENDS:
         return
     edges = sqrt_price_at_tick(identity.tick_lower), sqrt_price_at_tick(identity.tick_upper)
     paid = {hour.begin: hour.fees for hour in performance.daily[snapshot.token_id].closed}
     parts = [part / (1 if ether is None else ether[at]) for at, part in enumerate(course[:points])]
     for later, earlier in pairwise(range(points)):
-        begin = one.hourly[earlier].time
+        begin = followed.hourly[earlier].time
         liquidity = liquidity_in(changes, begin, begin + HOUR)
         ends = [
             float(worth(amounts_for_liquidity(at, *edges, liquidity, round_up=False), at))
             * parts[place]
             for place in (later, earlier)
-            for at in (one.hourly[place].sqrt_price_x96,)
+            for at in (followed.hourly[place].sqrt_price_x96,)
         ]
         if liquidity > 0:
             fees = paid.get(begin, 0) * price * parts[later]
@@ -217,28 +219,28 @@ def _courses(network: Network, held: Sequence[_Followed]) -> dict[Address, Cours
 def _worth_line(
     network: Network,
     overview: Overview,
-    one: _Followed,
+    followed: _Followed,
     courses: Mapping[Address, Course],
     hours: int,
 ) -> Course | None:
     """The position's worth hour by hour, the newest first; None where it cannot be followed."""
-    snapshot, identity = one.snapshot, one.snapshot.identity
+    snapshot, identity = followed.snapshot, followed.snapshot.identity
     course = courses.get(_currencies(network, snapshot)[1], ())
     price = _price(overview, snapshot)
     if len(course) < hours or price is None:
         return None
     edges = sqrt_price_at_tick(identity.tick_lower), sqrt_price_at_tick(identity.tick_upper)
     line = []
-    for point, part in zip(one.hourly[:hours], course, strict=False):
+    for point, part in zip(followed.hourly[:hours], course, strict=False):
         at = point.sqrt_price_x96
         inside = amounts_for_liquidity(at, *edges, snapshot.liquidity, round_up=False)
         line.append(float(worth(inside, at)) * price * part)
     return tuple(line)
 
 
-def _price(overview: Overview, one: PositionSnapshot) -> float | None:
+def _price(overview: Overview, snapshot: PositionSnapshot) -> float | None:
     """What the smallest unit of currency1 is worth now."""
-    token = overview.tokens[one.pool.key.currency1]
+    token = overview.tokens[snapshot.pool.key.currency1]
     price = overview.prices.price(token.address, overview.portfolio.unit)
     if isinstance(price, Unknown) or token.decimals is None:
         return None
@@ -246,9 +248,9 @@ def _price(overview: Overview, one: PositionSnapshot) -> float | None:
     return float(price.value) / whole
 
 
-def _currencies(network: Network, one: PositionSnapshot) -> tuple[Address, Address]:
+def _currencies(network: Network, snapshot: PositionSnapshot) -> tuple[Address, Address]:
     """Wrapped and unwrapped the coin is worth the same."""
-    key = one.pool.key
+    key = snapshot.pool.key
     token0, token1 = (
         NATIVE if token == network.wrapped_native else token
         for token in (key.currency0, key.currency1)

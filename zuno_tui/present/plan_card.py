@@ -165,28 +165,29 @@ def _why_leave(plan: Plan) -> Iterator[str]:
     yield from _sentences(plan.choice.reasons[:1])
 
 
-def option_words(plan: Plan, one: Candidate, pools: Mapping[str, PlanPool]) -> str:
+def option_words(plan: Plan, candidate: Candidate, pools: Mapping[str, PlanPool]) -> str:
     """What an option does, and to which position."""
     which = "" if plan.position is None else position_label(plan.position)
-    match one.kind:
+    match candidate.kind:
         case "hold":
             return "Keep your tokens." if plan.position is None else f"Keep {which} as it is."
         case "exit":
             return f"Close {which} and take its tokens back."
         case "create":
-            return f"Open {_pool_words(pools.get(one.pool_id))} at {range_words(one, pools)}."
+            pool = _pool_words(pools.get(candidate.pool_id))
+            return f"Open {pool} at {range_words(candidate, pools)}."
         case _:
-            return f"{_VERBS[one.kind]} {which} to {range_words(one, pools)}."
+            return f"{_VERBS[candidate.kind]} {which} to {range_words(candidate, pools)}."
 
 
-def range_words(one: Candidate, pools: Mapping[str, PlanPool]) -> str:
+def range_words(candidate: Candidate, pools: Mapping[str, PlanPool]) -> str:
     """The range in prices; in ticks where the pool's tokens are unknown."""
-    if one.tick_lower is None or one.tick_upper is None:
+    if candidate.tick_lower is None or candidate.tick_upper is None:
         return "–"
-    pool = pools.get(one.pool_id)
+    pool = pools.get(candidate.pool_id)
     if pool is None:
-        return f"ticks {one.tick_lower} – {one.tick_upper}"
-    return " – ".join(pool.pair.bounds(one.tick_lower, one.tick_upper))
+        return f"ticks {candidate.tick_lower} – {candidate.tick_upper}"
+    return " – ".join(pool.pair.bounds(candidate.tick_lower, candidate.tick_upper))
 
 
 def decided_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
@@ -209,19 +210,19 @@ def _pool_words(pool: PlanPool | None) -> str:
     return "a position" if pool is None else f"{pool.pair.name} {fee_text(pool.fee)}"
 
 
-def _cost(one: Candidate) -> str:
-    if one.cost_usd is None:
+def _cost(candidate: Candidate) -> str:
+    if candidate.cost_usd is None:
         return f"What it costs is {UNKNOWN}"
     # The plan counts the swap in its own pool; approving takes the pool that pays most.
-    most = "up to " if one.prep_action is not None else ""
-    costs = f"Costs {most}{round_usd(one.cost_usd)}"
-    if one.kind == "exit":
+    most = "up to " if candidate.prep_action is not None else ""
+    costs = f"Costs {most}{round_usd(candidate.cost_usd)}"
+    if candidate.kind == "exit":
         return costs
-    if not one.breaks_even:
+    if not candidate.breaks_even:
         return f"{costs}, and never earns it back"
-    if one.break_even_hours is None:
+    if candidate.break_even_hours is None:
         return f"{costs}; when it earns that back is {UNKNOWN}"
-    return f"{costs}, earns it back in {hours(one.break_even_hours)}"
+    return f"{costs}, earns it back in {hours(candidate.break_even_hours)}"
 
 
 def _record(record: TrackRecord | None) -> Iterator[str]:
@@ -331,8 +332,8 @@ def _sentence(reason: str) -> str:
 
 def _swap_words(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[str]:
     """What is sold and bought for the move that is recommended."""
-    one, swap = plan.recommended, plan.recommended.prep_action
-    pool = pools.get(one.pool_id)
+    chosen, swap = plan.recommended, plan.recommended.prep_action
+    pool = pools.get(chosen.pool_id)
     if swap is None or pool is None:
         return
     sold, bought = pool.sold_and_bought(zero_for_one=swap.zero_for_one)
@@ -400,73 +401,79 @@ def move_name(move: Candidate) -> str:
     return done if move.index is None else f"{option_letter(move.index)} {done}"
 
 
-def _is_outside(one: Candidate, pool: PlanPool) -> bool:
-    if one.tick_lower is None or one.tick_upper is None:
+def _is_outside(candidate: Candidate, pool: PlanPool) -> bool:
+    if candidate.tick_lower is None or candidate.tick_upper is None:
         return False
-    return not one.tick_lower <= pool.tick < one.tick_upper
+    return not candidate.tick_lower <= pool.tick < candidate.tick_upper
 
 
-def _pool(one: Candidate, pool: PlanPool | None) -> str:
+def _pool(candidate: Candidate, pool: PlanPool | None) -> str:
     return (
-        "–" if pool is None or one.tick_lower is None else f"{pool.pair.name} {fee_text(pool.fee)}"
+        "–"
+        if pool is None or candidate.tick_lower is None
+        else f"{pool.pair.name} {fee_text(pool.fee)}"
     )
 
 
-def _edge(one: Candidate, pool: PlanPool | None) -> str:
-    if one.tick_lower is None:
+def _edge(candidate: Candidate, pool: PlanPool | None) -> str:
+    if candidate.tick_lower is None:
         return "–"
     return UNKNOWN if pool is None else edge_figure(pool.edge_7d)
 
 
 def _bound(place: int) -> _CandidateCell:
-    def tell(one: Candidate, pool: PlanPool | None) -> str:
-        if one.tick_lower is None or one.tick_upper is None:
+    def tell(candidate: Candidate, pool: PlanPool | None) -> str:
+        if candidate.tick_lower is None or candidate.tick_upper is None:
             return "–"
         if pool is None:
-            return f"tick {(one.tick_lower, one.tick_upper)[place]}"
-        return pool.pair.bounds(one.tick_lower, one.tick_upper)[place]
+            return f"tick {(candidate.tick_lower, candidate.tick_upper)[place]}"
+        return pool.pair.bounds(candidate.tick_lower, candidate.tick_upper)[place]
 
     return tell
 
 
 def _buffer(multiple: int) -> _CandidateCell:
-    def tell(one: Candidate, _pool: PlanPool | None) -> str:
-        if one.buffer_hours is None:
+    def tell(candidate: Candidate, _pool: PlanPool | None) -> str:
+        if candidate.buffer_hours is None:
             return "–"
-        buffers = (one.buffer_hours.at_1x, one.buffer_hours.at_2x, one.buffer_hours.at_3x)
+        buffers = (
+            candidate.buffer_hours.at_1x,
+            candidate.buffer_hours.at_2x,
+            candidate.buffer_hours.at_3x,
+        )
         return hours(buffers[multiple - 1])
 
     return tell
 
 
-def _day(one: Candidate, _pool: PlanPool | None) -> str:
-    if one.survival is None:
+def _day(candidate: Candidate, _pool: PlanPool | None) -> str:
+    if candidate.survival is None:
         return "–"
-    return f"{bar(one.survival.day, _BAR_CELLS)} {percent(one.survival.day)}"
+    return f"{bar(candidate.survival.day, _BAR_CELLS)} {percent(candidate.survival.day)}"
 
 
-def _week(one: Candidate, _pool: PlanPool | None) -> str:
-    if one.survival is None or one.survival.week is None:
+def _week(candidate: Candidate, _pool: PlanPool | None) -> str:
+    if candidate.survival is None or candidate.survival.week is None:
         return "–"
-    return f"{bar(one.survival.week, _BAR_CELLS)} {percent(one.survival.week)}"
+    return f"{bar(candidate.survival.week, _BAR_CELLS)} {percent(candidate.survival.week)}"
 
 
-def _fees(one: Candidate, pool: PlanPool | None) -> str:
+def _fees(candidate: Candidate, pool: PlanPool | None) -> str:
     """Both ends: tomorrow's volume is not known."""
-    if one.fee_low_24h is None or one.fee_high_24h is None:
+    if candidate.fee_low_24h is None or candidate.fee_high_24h is None:
         return UNKNOWN
-    if one.fee_high_24h == 0:
+    if candidate.fee_high_24h == 0:
         return usd(0.0)
-    back = " if back" if pool is not None and _is_outside(one, pool) else ""
-    return f"{short_interval(one.fee_low_24h, one.fee_high_24h)}{back}"
+    back = " if back" if pool is not None and _is_outside(candidate, pool) else ""
+    return f"{short_interval(candidate.fee_low_24h, candidate.fee_high_24h)}{back}"
 
 
-def _interval(one: Candidate, _pool: PlanPool | None) -> str:
-    if one.net_low_7d is None or one.net_high_7d is None:
+def _interval(candidate: Candidate, _pool: PlanPool | None) -> str:
+    if candidate.net_low_7d is None or candidate.net_high_7d is None:
         return UNKNOWN
-    if one.net_low_7d == one.net_high_7d:
+    if candidate.net_low_7d == candidate.net_high_7d:
         return "–"
-    return short_interval(one.net_low_7d, one.net_high_7d)
+    return short_interval(candidate.net_low_7d, candidate.net_high_7d)
 
 
 def _yearly(
@@ -474,25 +481,25 @@ def _yearly(
 ) -> _CandidateCell:
     """A day's dollars as a share of worth a year, the figure people compare."""
 
-    def tell(one: Candidate, _pool: PlanPool | None) -> str:
-        if one.tick_lower is None:
+    def tell(candidate: Candidate, _pool: PlanPool | None) -> str:
+        if candidate.tick_lower is None:
             return "–"
-        amount = part(one)
-        if amount is None or not one.value_usd:
+        amount = part(candidate)
+        if amount is None or not candidate.value_usd:
             return UNKNOWN
-        return percent(apr(amount, one.value_usd)).replace("-", "−")
+        return percent(apr(amount, candidate.value_usd)).replace("-", "−")
 
     return tell
 
 
-def _net_24h(one: Candidate) -> float | None:
-    if one.fee_yield_24h is None or one.lvr_24h is None:
+def _net_24h(candidate: Candidate) -> float | None:
+    if candidate.fee_yield_24h is None or candidate.lvr_24h is None:
         return None
-    return one.fee_yield_24h - one.lvr_24h
+    return candidate.fee_yield_24h - candidate.lvr_24h
 
 
-def _swap(one: Candidate, pool: PlanPool | None) -> str:
-    swap = one.prep_action
+def _swap(candidate: Candidate, pool: PlanPool | None) -> str:
+    swap = candidate.prep_action
     if swap is None:
         return "–"
     if pool is None:
@@ -501,13 +508,13 @@ def _swap(one: Candidate, pool: PlanPool | None) -> str:
     return f"{short_amount(swap.amount_in, sold)} {sold.label}"
 
 
-def _break_even(one: Candidate, _pool: PlanPool | None) -> str:
+def _break_even(candidate: Candidate, _pool: PlanPool | None) -> str:
     """Nothing is earned back by what loses all the same, though it loses less than HOLD."""
-    if one.index is None:
+    if candidate.index is None:
         return "–"
-    if one.net_7d is not None and one.net_7d < 0:
+    if candidate.net_7d is not None and candidate.net_7d < 0:
         return "never"
-    return hours(one.break_even_hours) if one.breaks_even else "never"
+    return hours(candidate.break_even_hours) if candidate.breaks_even else "never"
 
 
 def _replayed(
@@ -515,8 +522,8 @@ def _replayed(
 ) -> _CandidateCell:
     """What the range would have netted, had it been there, and how much of the way it was."""
 
-    def tell(one: Candidate, _pool: PlanPool | None) -> str:
-        found = None if one.judgment is None else past(one.judgment)
+    def tell(candidate: Candidate, _pool: PlanPool | None) -> str:
+        found = None if candidate.judgment is None else past(candidate.judgment)
         if found is None:
             return "–"
         net = round_usd(found.fees_usd - found.lvr_usd)
@@ -537,21 +544,21 @@ _TOO = {
 }
 
 
-def _against(one: Candidate) -> RuleFinding | None:
+def _against(candidate: Candidate) -> RuleFinding | None:
     """What speaks against it most; None where every floor is kept, or nobody judged it."""
-    judgment = one.judgment
+    judgment = candidate.judgment
     if judgment is None or judgment.verdict is JudgmentVerdict.ACCEPT:
         return None
     findings = [each for each in judgment.findings if each.verdict is not JudgmentVerdict.ACCEPT]
     return max(findings, key=lambda each: each.verdict is JudgmentVerdict.VETO, default=None)
 
 
-def _judged(one: Candidate, _pool: PlanPool | None) -> str:
+def _judged(candidate: Candidate, _pool: PlanPool | None) -> str:
     """Why it does not win, in a word or two."""
-    if one.judgment is None:
+    if candidate.judgment is None:
         return "–"
-    against = _against(one)
-    return one.judgment.verdict.value if against is None else _TOO[against.rule]
+    against = _against(candidate)
+    return candidate.judgment.verdict.value if against is None else _TOO[against.rule]
 
 
 def _why_not(plan: Plan) -> Iterator[str]:

@@ -264,14 +264,14 @@ def _entry_document(entry: PortfolioEntry) -> dict[str, Json]:
     }
 
 
-def _idle_document(one: IdleAmount) -> dict[str, Json]:
+def _idle_document(amount: IdleAmount) -> dict[str, Json]:
     return {
-        "token": one.token.label,
-        "address": one.token.address,
-        "decimals": one.token.decimals,
-        "amount": units(one.amount),
-        "value": number(one.value),
-        "source": _source(one.value),
+        "token": amount.token.label,
+        "address": amount.token.address,
+        "decimals": amount.token.decimals,
+        "amount": units(amount.amount),
+        "value": number(amount.value),
+        "source": _source(amount.value),
     }
 
 

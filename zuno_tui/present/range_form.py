@@ -196,11 +196,13 @@ class RangeForm(Struct, frozen=True, eq=False):
             never: Tone = "warn" if would == "never" else "plain"
             yield RangeFigure(label, now, would, change, _better(change), never)
 
-    def _amounts(self, one: Candidate | None) -> str:
-        if one is None:
+    def _amounts(self, candidate: Candidate | None) -> str:
+        if candidate is None:
             return ""
         pair = self.pair
-        amounts = zip((one.amount0, one.amount1), (pair.token0, pair.token1), strict=True)
+        amounts = zip(
+            (candidate.amount0, candidate.amount1), (pair.token0, pair.token1), strict=True
+        )
         parts = [f"{short_amount(amount, token)} {token.label}" for amount, token in amounts]
         return " + ".join(reversed(parts) if pair.inverted else parts)
 

@@ -274,11 +274,11 @@ class MemoryIngestion:
         """How many texts were filed, and how many of them were new in this hour."""
         now = self._clock()
         told = [
-            one
+            filed
             for name in _TOLD
-            if (one := sections.get(name)) is not None
-            and one.status is SectionStatus.OK
-            and one.text
+            if (filed := sections.get(name)) is not None
+            and filed.status is SectionStatus.OK
+            and filed.text
         ]
         if not told:
             return unavailable(SectionName.INGESTION, _SOURCE, "there is nothing to file")

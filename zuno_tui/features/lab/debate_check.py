@@ -168,33 +168,34 @@ def check_document(
     }
 
 
-def _row(one: CheckedSituation, store: Store) -> tuple[str, ...]:
-    decided = dict.fromkeys(decision_words(run.plan, store) for run in one.spoken)
-    costs = [run.nano_usd for run in one.runs]
+def _row(situation: CheckedSituation, store: Store) -> tuple[str, ...]:
+    decided = dict.fromkeys(decision_words(run.plan, store) for run in situation.spoken)
+    costs = [run.nano_usd for run in situation.runs]
     return (
-        one.request_id,
-        one.subject,
-        decision_words(one.rules.plan, store),
-        "; ".join(decided) or ("no answer" if any(run.questions for run in one.runs) else "–"),
-        f"{sum(run.tokens for run in one.runs):,}",
-        f"{sum(run.seconds for run in one.runs):.1f}",
+        situation.request_id,
+        situation.subject,
+        decision_words(situation.rules.plan, store),
+        "; ".join(decided)
+        or ("no answer" if any(run.questions for run in situation.runs) else "–"),
+        f"{sum(run.tokens for run in situation.runs):,}",
+        f"{sum(run.seconds for run in situation.runs):.1f}",
         money(None if None in costs else sum(cost or 0 for cost in costs)),
     )
 
 
-def _situation(one: CheckedSituation) -> Json:
+def _situation(situation: CheckedSituation) -> Json:
     return {
-        "requestId": one.request_id,
-        "about": one.subject,
-        "rules": _decision(one.rules.decision),
-        "runs": [_run(one, run) for run in one.runs],
+        "requestId": situation.request_id,
+        "about": situation.subject,
+        "rules": _decision(situation.rules.decision),
+        "runs": [_run(situation, run) for run in situation.runs],
     }
 
 
-def _run(one: CheckedSituation, run: DebateRun) -> Json:
+def _run(situation: CheckedSituation, run: DebateRun) -> Json:
     return {
         "decision": _decision(run.decision),
-        "agrees": run.decision == one.rules.decision if run.answers else None,
+        "agrees": run.decision == situation.rules.decision if run.answers else None,
         "questions": run.questions,
         "answers": run.answers,
         "silences": list(run.silences),
@@ -336,9 +337,9 @@ def _usable(path: Path) -> UsableRecord | SkippedRecord:
 
 
 async def _checked(
-    session: Session, settings: DebateSettings, store: Store, one: UsableRecord, times: int
+    session: Session, settings: DebateSettings, store: Store, usable: UsableRecord, times: int
 ) -> CheckedSituation:
-    record = one.record
+    record = usable.record
     rules = await argue_again(record, settings, None, None)
     runs = []
     for number in range(1, times + 1):
@@ -349,4 +350,4 @@ async def _checked(
             f"{record.request_id}, {number} of {times}: {decision_words(run.plan, store)}; "
             f"the rules: {decision_words(rules.plan, store)}"
         )
-    return CheckedSituation(record.request_id, summarise(one.path).subject, rules, tuple(runs))
+    return CheckedSituation(record.request_id, summarise(usable.path).subject, rules, tuple(runs))

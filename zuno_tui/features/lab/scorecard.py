@@ -89,9 +89,9 @@ class ScoredPlans(NamedTuple):
     applied: frozenset[str]
     """Plans that were carried out, by this home's journal."""
 
-    def is_applied(self, one: HorizonScore) -> bool | None:
+    def is_applied(self, score: HorizonScore) -> bool | None:
         """None where there is nothing to apply."""
-        return one.plan_id in self.applied if one.kind.acts else None
+        return score.plan_id in self.applied if score.kind.acts else None
 
 
 def scorecard_lines(scored: ScoredPlans) -> Iterator[str]:
@@ -144,17 +144,17 @@ def _next_words(scored: ScoredPlans) -> str:
     return f"the next is over at {time_text(soonest.over_at)} ({soonest.plan_id})"
 
 
-def _advice_row(one: AdviceScore) -> list[str]:
+def _advice_row(advice: AdviceScore) -> list[str]:
     return [
-        one.kind.value,
-        one.decided_by,
-        _HORIZON_NAMES[one.days],
-        str(one.plans),
-        _NONE if one.applied is None else str(one.applied),
-        _beaten(one.hold),
-        _beaten(one.exit),
-        _beaten(one.wide),
-        _typical(one),
+        advice.kind.value,
+        advice.decided_by,
+        _HORIZON_NAMES[advice.days],
+        str(advice.plans),
+        _NONE if advice.applied is None else str(advice.applied),
+        _beaten(advice.hold),
+        _beaten(advice.exit),
+        _beaten(advice.wide),
+        _typical(advice),
     ]
 
 
@@ -162,9 +162,9 @@ def _beaten(count: BeatCount) -> str:
     return f"{count.beat} of {count.judged}" if count.judged else _NONE
 
 
-def _typical(one: AdviceScore) -> str:
+def _typical(advice: AdviceScore) -> str:
     """Against the first of these that is another option than the choice."""
-    for name, count in (("HOLD", one.hold), ("EXIT", one.exit), ("WIDE", one.wide)):
+    for name, count in (("HOLD", advice.hold), ("EXIT", advice.exit), ("WIDE", advice.wide)):
         if count.median is not None:
             dollars = "" if count.median_usd is None else f", {usd(count.median_usd)}"
             return f"{_signed(count.median)}{dollars} to {name}"
@@ -208,23 +208,23 @@ def _fee_line(summary: ScoreSummary) -> str:
     )
 
 
-def _debate_line(one: DebateScore) -> str:
-    unknown = f", {one.unknown} unknown" if one.unknown else ""
+def _debate_line(score: DebateScore) -> str:
+    unknown = f", {score.unknown} unknown" if score.unknown else ""
     return (
-        f"debating against the rules alone after {_HORIZON_NAMES[one.days]}: {one.better} better, "
-        f"{one.worse} worse, {one.same} the same{unknown}"
+        f"debating against the rules alone after {_HORIZON_NAMES[score.days]}: "
+        f"{score.better} better, {score.worse} worse, {score.same} the same{unknown}"
     )
 
 
-def _plan_row(one: HorizonScore, *, applied: bool | None) -> list[str]:
+def _plan_row(score: HorizonScore, *, applied: bool | None) -> list[str]:
     return [
-        one.plan_id,
-        f"{one.kind.value} by {one.decided_by}",
+        score.plan_id,
+        f"{score.kind.value} by {score.decided_by}",
         _APPLIED[applied],
-        _HORIZON_NAMES[one.days],
-        _signed(one.over_hold),
-        _signed(one.over_exit),
-        _signed(one.over_wide),
+        _HORIZON_NAMES[score.days],
+        _signed(score.over_hold),
+        _signed(score.over_exit),
+        _signed(score.over_wide),
     ]
 
 
@@ -259,16 +259,16 @@ def scorecard_document(scored: ScoredPlans) -> dict[str, Json]:
     }
 
 
-def _advice_document(one: AdviceScore) -> Mapping[str, Json]:
+def _advice_document(advice: AdviceScore) -> Mapping[str, Json]:
     return {
-        "kind": one.kind.value,
-        "decidedBy": one.decided_by,
-        "days": one.days,
-        "plans": one.plans,
-        "applied": one.applied,
-        "hold": _count_document(one.hold),
-        "exit": _count_document(one.exit),
-        "wide": _count_document(one.wide),
+        "kind": advice.kind.value,
+        "decidedBy": advice.decided_by,
+        "days": advice.days,
+        "plans": advice.plans,
+        "applied": advice.applied,
+        "hold": _count_document(advice.hold),
+        "exit": _count_document(advice.exit),
+        "wide": _count_document(advice.wide),
     }
 
 
@@ -281,56 +281,56 @@ def _count_document(count: BeatCount) -> Json:
     }
 
 
-def _stay_document(one: StayScore) -> Json:
+def _stay_document(stay: StayScore) -> Json:
     return {
-        "ranges": one.ranges,
-        "stayed": one.stayed,
-        "brier": one.brier,
-        "ece": one.ece,
+        "ranges": stay.ranges,
+        "stayed": stay.stayed,
+        "brier": stay.brier,
+        "ece": stay.ece,
         "bins": [
-            {"ranges": each.windows, "said": each.said, "stayed": each.stayed} for each in one.bins
+            {"ranges": each.windows, "said": each.said, "stayed": each.stayed} for each in stay.bins
         ],
     }
 
 
-def _debate_document(one: DebateScore) -> Json:
+def _debate_document(score: DebateScore) -> Json:
     return {
-        "days": one.days,
-        "better": one.better,
-        "worse": one.worse,
-        "same": one.same,
-        "unknown": one.unknown,
-        "median": one.median,
+        "days": score.days,
+        "better": score.better,
+        "worse": score.worse,
+        "same": score.same,
+        "unknown": score.unknown,
+        "median": score.median,
     }
 
 
-def _score_document(one: HorizonScore, *, applied: bool | None) -> Json:
+def _score_document(score: HorizonScore, *, applied: bool | None) -> Json:
     return {
-        "planId": one.plan_id,
-        "kind": one.kind.value,
-        "decidedBy": one.decided_by,
+        "planId": score.plan_id,
+        "kind": score.kind.value,
+        "decidedBy": score.decided_by,
         "applied": applied,
-        "days": one.days,
-        "madeAt": one.made_at,
-        "block": one.read_at.number,
-        "worthBefore": one.worth_before,
-        "unit1Usd": one.unit1_usd,
+        "days": score.days,
+        "madeAt": score.made_at,
+        "block": score.read_at.number,
+        "worthBefore": score.worth_before,
+        "unit1Usd": score.unit1_usd,
         "worths": {
-            "choice": one.worths.choice,
-            "hold": one.worths.hold,
-            "exit": one.worths.exit,
-            "wide": one.worths.wide,
-            "rules": one.worths.rules,
+            "choice": score.worths.choice,
+            "hold": score.worths.hold,
+            "exit": score.worths.exit,
+            "wide": score.worths.wide,
+            "rules": score.worths.rules,
         },
-        "overHold": one.over_hold,
-        "overExit": one.over_exit,
-        "overWide": one.over_wide,
-        "overRules": one.over_rules,
-        "rulesSame": one.rules_same,
-        "stays": [{"said": stay.said, "stayed": stay.stayed} for stay in one.stays],
+        "overHold": score.over_hold,
+        "overExit": score.over_exit,
+        "overWide": score.over_wide,
+        "overRules": score.over_rules,
+        "rulesSame": score.rules_same,
+        "stays": [{"said": stay.said, "stayed": stay.stayed} for stay in score.stays],
         "fees": [
             {"low": fee.low, "high": fee.high, "earned": fee.earned, "inside": fee.is_inside}
-            for fee in one.fees
+            for fee in score.fees
         ],
     }
 

@@ -296,8 +296,8 @@ class Trades:
         if not _is_sliced(plan):
             return lambda _: None
 
-        def on_sent(one: OrderProgress) -> None:
-            told.append(progress_words(one, plan.coin))
+        def on_sent(order: OrderProgress) -> None:
+            told.append(progress_words(order, plan.coin))
             self._follow(plan.plan_id, "", ("Sending.", *told))
 
         return on_sent

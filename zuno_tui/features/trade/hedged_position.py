@@ -155,12 +155,12 @@ def _as_one(first: HedgeFacts, second: HedgeFacts) -> HedgeFacts:
 
 
 async def read_position(session: Session, sources: Sources, token_id: int) -> OnePosition:
-    one = await read_one(sources, token_id, session.settings.unit)
-    if one is None:
+    position = await read_one(sources, token_id, session.settings.unit)
+    if position is None:
         raise MissingPositionError(
             f"{session.network.title} has no position #{token_id}, or it was burned."
         )
-    return one
+    return position
 
 
 async def position_now(
@@ -168,8 +168,10 @@ async def position_now(
 ) -> HedgeFacts | None:
     """What it holds of a coin; None where it is no more, or holds no such coin."""
     async with session.sources() as sources:
-        one = await read_one(sources, token_id, session.settings.unit)
-    if one is None or one.snapshot.liquidity == 0:
+        position = await read_one(sources, token_id, session.settings.unit)
+    if position is None or position.snapshot.liquidity == 0:
         return None
-    legs = await in_contracts(hedge_legs(session.network, one.snapshot, one.tokens), market)
+    legs = await in_contracts(
+        hedge_legs(session.network, position.snapshot, position.tokens), market
+    )
     return next((leg for leg in legs if leg.coin == coin), None)

@@ -32,18 +32,18 @@ def keep_ended(session: Session, plan_id: str, ended: EndedTrade) -> None:
     _keep(session, row)
 
 
-def _order_row(one: OrderProgress) -> OrderRow:
+def _order_row(order: OrderProgress) -> OrderRow:
     return OrderRow(
-        one.order.client_id,
-        one.order.side.value,
-        one.order.type.value,
-        one.order.quantity,
-        one.order.price,
-        one.order.reduce_only,
-        one.state.value,
-        one.filled,
-        one.average,
-        one.fees,
+        order.order.client_id,
+        order.order.side.value,
+        order.order.type.value,
+        order.order.quantity,
+        order.order.price,
+        order.order.reduce_only,
+        order.state.value,
+        order.filled,
+        order.average,
+        order.fees,
     )
 
 

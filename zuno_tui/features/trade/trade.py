@@ -111,14 +111,14 @@ async def _hedged(
     session: Session, sources: Sources, trading: Trading, asked: Hedge, token_id: int
 ) -> tuple[CommandAnswer, ...]:
     """A plan for each coin it holds; before the first, what its hedges have come to."""
-    one = await read_position(session, sources, token_id)
+    position = await read_position(session, sources, token_id)
     chain_id = session.network.chain_id
     hedges = await read_hedges(trading.journal, trading.venue)
     own = hedges_by_position(hedges, chain_id).get(token_id, ())
     opened = OpenVenue(trading.market, trading.venue, trading.journal, trading.fees)
-    results = await hedged_results(opened, sources, one.snapshot, one.tokens, own)
+    results = await hedged_results(opened, sources, position.snapshot, position.tokens, own)
     answers = []
-    for facts in await _legs(session, sources, trading, asked, one):
+    for facts in await _legs(session, sources, trading, asked, position):
         done = await argue_trade(
             session, trading, facts.coin, TradeMode(asked.mode), facts, emergency=asked.emergency
         )
@@ -140,10 +140,10 @@ def _with_results(
 
 
 async def _legs(
-    session: Session, sources: Sources, trading: Trading, asked: Hedge, one: OnePosition
+    session: Session, sources: Sources, trading: Trading, asked: Hedge, position: OnePosition
 ) -> tuple[HedgeFacts, ...]:
     hedges = await read_hedges(trading.journal, trading.venue)
-    found = hedge_legs(session.network, one.snapshot, one.tokens)
+    found = hedge_legs(session.network, position.snapshot, position.tokens)
     legs = await in_contracts(found, trading.market)
     wanted = {"target": asked.target, "band": asked.band}
     return tuple(
@@ -160,8 +160,8 @@ async def read_hedged(
     """The coin of the position whose hedge is off by most, with what is short for it now."""
     if not isinstance(asked.token_id, int):
         raise GateRefusedError("At the desk one position is hedged at a time. Name one: hedge 28")
-    one = await read_position(session, sources, asked.token_id)
-    legs = await _legs(session, sources, trading, asked, one)
+    position = await read_position(session, sources, asked.token_id)
+    legs = await _legs(session, sources, trading, asked, position)
     return max(legs, key=lambda leg: leg.off_usd)
 
 
@@ -380,30 +380,30 @@ def _waiting_document(waiting: ApprovedTrade) -> dict[str, Json]:
     }
 
 
-def progress_words(one: OrderProgress, coin: str) -> str:
-    order = one.order
+def progress_words(progress: OrderProgress, coin: str) -> str:
+    order = progress.order
     price = "" if order.price is None else f" at {order.price:,.2f}"
-    done = "" if one.average is None else f", {one.filled:g} at {one.average:,.2f}"
-    reason = f" ({one.reason})" if one.reason else ""
+    done = "" if progress.average is None else f", {progress.filled:g} at {progress.average:,.2f}"
+    reason = f" ({progress.reason})" if progress.reason else ""
     kind = order.type.value.replace("_", " ")
     return (
         f"{order.side.value} {order.quantity:g} {coin} {kind}{price}: "
-        f"{one.state.value}{done}{reason} · {order.client_id}"
+        f"{progress.state.value}{done}{reason} · {order.client_id}"
     )
 
 
-def _progress_document(one: OrderProgress) -> dict[str, Json]:
+def _progress_document(order: OrderProgress) -> dict[str, Json]:
     return {
-        "clientId": one.order.client_id,
-        "symbol": one.order.symbol,
-        "side": one.order.side.value,
-        "type": one.order.type.value,
-        "quantity": one.order.quantity,
-        "price": one.order.price,
-        "reduceOnly": one.order.reduce_only,
-        "state": one.state.value,
-        "filled": one.filled,
-        "average": one.average,
-        "fees": one.fees,
-        "reason": one.reason,
+        "clientId": order.order.client_id,
+        "symbol": order.order.symbol,
+        "side": order.order.side.value,
+        "type": order.order.type.value,
+        "quantity": order.order.quantity,
+        "price": order.order.price,
+        "reduceOnly": order.order.reduce_only,
+        "state": order.state.value,
+        "filled": order.filled,
+        "average": order.average,
+        "fees": order.fees,
+        "reason": order.reason,
     }

@@ -97,31 +97,31 @@ class OutboxScreen(SubScreen):
         self._show_keys()
 
 
-def _key(one: DispatchView) -> str:
+def _key(dispatch: DispatchView) -> str:
     """A plan may have been sent more than once: its transactions tell them apart."""
-    return "|".join((one.plan_id, one.headline, *(sent for _, _, sent in one.steps)))
+    return "|".join((dispatch.plan_id, dispatch.headline, *(sent for _, _, sent in dispatch.steps)))
 
 
-def _row(one: DispatchView) -> Row:
+def _row(dispatch: DispatchView) -> Row:
     return Row(
-        _key(one),
+        _key(dispatch),
         (
-            Cell(one.plan_id, "strong"),
-            Cell(one.headline),
-            Cell(one.state, "warn" if one.actions else "plain"),
+            Cell(dispatch.plan_id, "strong"),
+            Cell(dispatch.headline),
+            Cell(dispatch.state, "warn" if dispatch.actions else "plain"),
         ),
     )
 
 
-def _steps(one: DispatchView) -> Iterator[Content]:
-    yield heading("STEPS", one.headline)
-    for place, (name, state, sent) in enumerate(one.steps, 1):
+def _steps(dispatch: DispatchView) -> Iterator[Content]:
+    yield heading("STEPS", dispatch.headline)
+    for place, (name, state, sent) in enumerate(dispatch.steps, 1):
         yield Content.assemble(
             literal(f"{place}. {name}".ljust(_STEP_CELLS)),
             literal(state.ljust(_STATE_CELLS), "bold"),
             literal(sent, "$quiet"),
         )
-    if one.advice:
+    if dispatch.advice:
         yield Content("")
         yield heading("NOW")
-        yield from (literal(sentence, "$warning") for sentence in one.advice)
+        yield from (literal(sentence, "$warning") for sentence in dispatch.advice)

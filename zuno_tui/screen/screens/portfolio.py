@@ -164,23 +164,23 @@ class PortfolioScreen(SubScreen):
         self.query_one("#portfolio-note", PlainText).update(note, layout=False)
 
 
-def _trend(one: EarnedRow) -> str:
-    return "" if one.line is None else sparkline(one.line.values, _TREND)
+def _trend(earned: EarnedRow) -> str:
+    return "" if earned.line is None else sparkline(earned.line.values, _TREND)
 
 
-def _row(one: EarnedRow, trend: str) -> Row:
-    strong = "plain" if one.name.startswith((" ", "#")) or one.idle else "strong"
+def _row(earned: EarnedRow, trend: str) -> Row:
+    strong = "plain" if earned.name.startswith((" ", "#")) or earned.idle else "strong"
     return Row(
-        one.key,
+        earned.key,
         (
-            Cell(one.name, "dim" if one.idle else strong),
-            Cell(one.worth, "warn" if one.note and one.worth == UNKNOWN else strong),
-            Cell(one.today),
-            Cell(one.week),
-            Cell(one.month),
-            Cell(one.entry),
-            Cell(one.result, one.tone),
+            Cell(earned.name, "dim" if earned.idle else strong),
+            Cell(earned.worth, "warn" if earned.note and earned.worth == UNKNOWN else strong),
+            Cell(earned.today),
+            Cell(earned.week),
+            Cell(earned.month),
+            Cell(earned.entry),
+            Cell(earned.result, earned.tone),
             Cell(trend, "dim"),
-            Cell(one.note, "warn"),
+            Cell(earned.note, "warn"),
         ),
     )

@@ -221,14 +221,17 @@ def _grouped_rows(
         yield from map(_row, rows)
 
 
-def _row(one: SettingRow) -> Row:
-    usual = one.origin == "default"
+def _row(setting: SettingRow) -> Row:
+    usual = setting.origin == "default"
     return Row(
-        one.name,
+        setting.name,
         (
-            Cell(f" {one.name.removeprefix(_group_of(one) + '.')}", "plain" if usual else "strong"),
-            Cell(one.value, "dim" if usual else "plain"),
-            Cell(one.origin, "warn" if one.overruled else "dim"),
-            Cell(one.means, "dim"),
+            Cell(
+                f" {setting.name.removeprefix(_group_of(setting) + '.')}",
+                "plain" if usual else "strong",
+            ),
+            Cell(setting.value, "dim" if usual else "plain"),
+            Cell(setting.origin, "warn" if setting.overruled else "dim"),
+            Cell(setting.means, "dim"),
         ),
     )
