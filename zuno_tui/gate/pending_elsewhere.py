@@ -50,8 +50,8 @@ def pending_words(nonces: Sequence[int]) -> str:
     them = "it" if single else "them"
     return (
         f"{'A transaction' if single else f'{len(nonces)} transactions'} of this wallet, sent from "
-        f"elsewhere, still {'waits' if single else 'wait'} to be included (nonce {named}). Wait for "
-        f"{them}, or speed {them} up or cancel {them} in the wallet that sent {them}."
+        f"elsewhere, still {'waits' if single else 'wait'} to be included (nonce {named}). Wait "
+        f"for {them}, or speed {them} up or cancel {them} in the wallet that sent {them}."
     )
 
 
