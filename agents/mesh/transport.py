@@ -237,7 +237,7 @@ class DeskTransport:
         if request is None:
             raise DroppedError(DropCause.LATE)
         if frame.header.kind is FrameKind.TOOK:
-            request.order.took(role, _taken(frame.payload))
+            request.order.took(role, _read_taken(frame.payload))
         else:
             self._take_envelope(request, role, frame)
         self._release(frame.header.request, request)
@@ -316,7 +316,7 @@ class DeskTransport:
         self._endpoint.forget(request_id)
 
 
-def _taken(payload: bytes) -> TakenMessage:
+def _read_taken(payload: bytes) -> TakenMessage:
     try:
         return _TAKEN.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -216,11 +216,11 @@ class OpenAIModel:
     ) -> Answer[Reply]:
         question = _question(prompt, schema)
 
-        async def answered(pending: PendingQuestion, deadline: asyncio.Timeout) -> Answer[Reply]:
+        async def answer_once(pending: PendingQuestion, deadline: asyncio.Timeout) -> Answer[Reply]:
             first = await self._first(pending, question, on_prose, deadline)
             return await self._answer(pending, question, schema, first, deadline)
 
-        return await self._limited(role, answered)
+        return await self._limited(role, answer_once)
 
     async def ask_with_tools(
         self,

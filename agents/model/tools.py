@@ -225,7 +225,7 @@ async def ask_with_tools(
         if isinstance(replied, Answer):
             return Spoken(replied.value, cut=cut_question(prompt.prompt, replied.usage))
         answers = [
-            await _answered(context, box, call, spare=MOST_CALLS - made - place)
+            await _answer_call(context, box, call, spare=MOST_CALLS - made - place)
             for place, call in enumerate(replied.calls)
         ]
         turns = (*turns, ToolTurn(replied.calls, tuple(answers)))
@@ -235,7 +235,7 @@ async def ask_with_tools(
     return await ask(context, model, brief, schema)
 
 
-async def _answered(
+async def _answer_call(
     context: HandlerContext[Services], box: ToolBox, call: ToolCall, *, spare: int
 ) -> str:
     """A tool's answer, on the record before the model sees it."""

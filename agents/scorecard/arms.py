@@ -318,7 +318,7 @@ async def _alone(
     form = _voted(replies) if arm is Arm.VOTE else _form(replies[-1])
     taken = guarded(question.situation, form)
     chance = fmean(reply.stays_day for reply in replies[0 if arm is Arm.VOTE else -1 :])
-    return _Choice(form, taken, _made(context, form) or taken, chance, numbers, struck)
+    return _Choice(form, taken, _named_range(context, form) or taken, chance, numbers, struck)
 
 
 def _form(reply: AloneReply) -> ChosenForm:
@@ -484,7 +484,7 @@ def _own(situation: JudgedSituation) -> Candidate:
     return leaves or hold_candidate(context)
 
 
-def _made(context: ScoutContext, form: ChosenForm) -> Candidate | None:
+def _named_range(context: ScoutContext, form: ChosenForm) -> Candidate | None:
     """The range as it was named; None where there is none."""
     if form.kind == "hold":
         return hold_candidate(context)

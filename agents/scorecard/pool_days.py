@@ -93,11 +93,11 @@ class PoolDayStore:
         if _merged(self._store.get(_NAMESPACE, key), days) is None:
             return
 
-        def made(stored: object | None) -> object:
+        def merge(stored: object | None) -> object:
             merged = _merged(stored, days)
             return stored if merged is None else to_builtins(merged)
 
-        self._store.change(_NAMESPACE, key, made, now=self._clock())
+        self._store.change(_NAMESPACE, key, merge, now=self._clock())
 
     def looked(self) -> None:
         """Pools were looked at now, whoever did."""

@@ -14,7 +14,7 @@ def once_per_object(make: Callable[[Source], Made]) -> Callable[[Source], Made]:
     kept: dict[int, tuple[ref[Source], Made]] = {}
 
     @wraps(make)
-    def made(source: Source) -> Made:
+    def make_once(source: Source) -> Made:
         place = id(source)
         known = kept.get(place)
         if known is not None and known[0]() is source:
@@ -23,4 +23,4 @@ def once_per_object(make: Callable[[Source], Made]) -> Callable[[Source], Made]:
         kept[place] = ref(source, lambda _: kept.pop(place, None)), result
         return result
 
-    return made
+    return make_once

@@ -158,15 +158,15 @@ def _read_at_once(path: Path, names: Sequence[str], times: Sequence[str]) -> Tim
         return None
     columns = {name: table[header.index(name.lower())] for name in names}
     return TimedTable(
-        _kept(moments),
-        {name: _kept(column) for name, column in columns.items()},
+        _as_array(moments),
+        {name: _as_array(column) for name, column in columns.items()},
         array("q", np.arange(2, len(moments) + 2).tobytes()),
         absent_rows=0,
         repeated_rows=0,
     )
 
 
-def _kept(column: npt.NDArray[np.float64]) -> array[float]:
+def _as_array(column: npt.NDArray[np.float64]) -> array[float]:
     kept = array("d")
     kept.frombytes(column.view("B").data)
     return kept

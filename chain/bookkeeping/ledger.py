@@ -313,9 +313,9 @@ def _closing(
     for kind, units in gains:
         if units:
             entry = ledger_entry(place, kind, subject, priced, units)
-            amount, usd = amount + units, usd + _known(entry.usd)
+            amount, usd = amount + units, usd + _or_nothing(entry.usd)
             yield entry
-    change = _known(entry_value(priced.token, amount, priced.price)) - usd
+    change = _or_nothing(entry_value(priced.token, amount, priced.price)) - usd
     if change:
         entry = ledger_entry(place, EntryKind.REVALUED, subject, priced, 0)
         yield replace(entry, usd=Known(change, "prices that changed", place.block))
@@ -323,11 +323,11 @@ def _closing(
 
 def _balance(entries: Sequence[LedgerEntry], address: Address) -> _Balance:
     mine = [entry for entry in entries if entry.token.address == address]
-    usd = sum((_known(entry.usd) for entry in mine), Fraction(0))
+    usd = sum((_or_nothing(entry.usd) for entry in mine), Fraction(0))
     return _Balance(sum(entry.amount for entry in mine), usd)
 
 
-def _known(value: Quantity[Fraction]) -> Fraction:
+def _or_nothing(value: Quantity[Fraction]) -> Fraction:
     """What has no price is in no sum."""
     return value.value if isinstance(value, Known) else Fraction(0)
 

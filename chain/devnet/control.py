@@ -139,36 +139,36 @@ class _Handler(LoopbackHandler):
             self.send_json(page.content, HTTPStatus(page.status))
 
 
-def _shown(value: object) -> str:
+def _quoted(value: object) -> str:
     return repr(value)[:80]
 
 
 def _speed(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= FASTEST:
-        raise ControlError(INVALID_PARAMS, f"{_shown(value)} is not a speed from 0 to {FASTEST}")
+        raise ControlError(INVALID_PARAMS, f"{_quoted(value)} is not a speed from 0 to {FASTEST}")
     return float(value)
 
 
 def _step_seconds(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= LONGEST_STEP:
-        words = f"{_shown(value)} is not a step from 1 to {LONGEST_STEP} seconds"
+        words = f"{_quoted(value)} is not a step from 1 to {LONGEST_STEP} seconds"
         raise ControlError(INVALID_PARAMS, words)
     return value
 
 
 def _reason(value: object) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= LONGEST_REASON:
-        raise ControlError(INVALID_PARAMS, f"{_shown(value)} is not the name of a hold")
+        raise ControlError(INVALID_PARAMS, f"{_quoted(value)} is not the name of a hold")
     return value
 
 
 def _hold(reason: object, until: object) -> tuple[str, int]:
     if isinstance(until, bool) or not isinstance(until, int):
-        raise ControlError(INVALID_PARAMS, f"{_shown(until)} is not a time")
+        raise ControlError(INVALID_PARAMS, f"{_quoted(until)} is not a time")
     return _reason(reason), until
 
 
 def _flag(value: object) -> bool:
     if not isinstance(value, bool):
-        raise ControlError(INVALID_PARAMS, f"{_shown(value)} is neither true nor false")
+        raise ControlError(INVALID_PARAMS, f"{_quoted(value)} is neither true nor false")
     return value

@@ -61,10 +61,10 @@ class Perpetual(Struct):
     def bar(self, minute: int) -> MinuteBar:
         """The trades between the end of the minute before and the end of this one."""
         if minute not in self._bars:
-            self._bars[minute] = self._made(minute)
+            self._bars[minute] = self._make_bar(minute)
         return self._bars[minute]
 
-    def _made(self, minute: int) -> MinuteBar:
+    def _make_bar(self, minute: int) -> MinuteBar:
         start, end = self.price(minute - 1), self.price(minute)
         reach = abs(end - start) + start * 0.0001
         above, below = (self._share(f"{side} wick", minute) * reach * _WICK * 2 for side in "↑↓")

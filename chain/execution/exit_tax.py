@@ -127,7 +127,7 @@ def _missing(
         liquidity = exit_.liquidity if isinstance(exit_, DecodedDecrease) else position.liquidity
         price, key = position.pool.sqrt_price_x96, position.pool.key
         held = position.span.holds(price, liquidity, round_up=False)
-        spent = _taken(then, price) if isinstance(then, DecodedMint) else _NOTHING
+        spent = _entry_amounts(then, price) if isinstance(then, DecodedMint) else _NOTHING
         pair = key.currency0, key.currency1
         for token, amount, fee, entered in zip(pair, held, position.fees, spent, strict=True):
             owed[token] += amount + fee
@@ -139,6 +139,6 @@ def _missing(
             yield ExitTax(token, amount, arrived[token], token in taxed)
 
 
-def _taken(mint: DecodedMint, price: int) -> Amounts:
+def _entry_amounts(mint: DecodedMint, price: int) -> Amounts:
     """What entering costs at the price of the exit before it, which moves none."""
     return Span(mint.tick_lower, mint.tick_upper).holds(price, mint.liquidity, round_up=True)

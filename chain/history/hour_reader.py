@@ -590,12 +590,12 @@ class _HourReader:
         await self._read_headers({mark.number for hours in replaced for mark in hours.landmarks})
         confirmed = {}
         for pool, loaded_hours in loaded.items():
-            known = self._known(loaded_hours, self._terms[pool])
+            known = self._still_valid(loaded_hours, self._terms[pool])
             if known is not None:
                 confirmed[pool] = known
         return confirmed
 
-    def _known(self, kept: KeptHours, terms: FeeTerms) -> KeptHours | None:
+    def _still_valid(self, kept: KeptHours, terms: FeeTerms) -> KeptHours | None:
         if not self._has(kept.last):
             marks = [mark for mark in kept.landmarks if self._has(mark)]
             back = kept.rolled_back(marks[-1], terms) if marks else None

@@ -127,7 +127,7 @@ class _Lookup:
         from web3.middleware import Web3Middleware
         from web3.providers import AsyncBaseProvider
 
-        answered = self._answered
+        answered = self._answer
 
         class ClientProvider(AsyncBaseProvider):
             global_ccip_read_enabled = False
@@ -139,7 +139,7 @@ class _Lookup:
         middleware = ((Web3Middleware, "stalecheck"),)
         return AsyncENS(ClientProvider(), checksummed(registry), middleware)
 
-    async def _answered(self, method: str, params: Iterable[Json]) -> RPCResponse:
+    async def _answer(self, method: str, params: Iterable[Json]) -> RPCResponse:
         from web3.types import RPCError
 
         request: Request[object] = Request(method, tuple(params), lambda value: value)

@@ -426,17 +426,17 @@ class PositionSearch:
         state = self._wallets[0].state
         low, high = (state.ids_from, state.ids_through) if state.ids_from else (newest + 1, newest)
         self._began, self._worked = self._client.monotonic(), 0
-        async for _ in self._asked(high + 1, newest, newest):
+        async for _ in self._owner_groups(high + 1, newest, newest):
             pass
         self._update(ids_through=newest)
-        async for start in self._asked(1, low - 1, newest):
+        async for start in self._owner_groups(1, low - 1, newest):
             self._update(ids_from=start)
             self._save()
         # What was asked before comes last: it may have changed hands since.
-        async for _ in self._asked(low, high, newest):
+        async for _ in self._owner_groups(low, high, newest):
             pass
 
-    async def _asked(self, first: int, last: int, newest: int) -> AsyncIterator[int]:
+    async def _owner_groups(self, first: int, last: int, newest: int) -> AsyncIterator[int]:
         """The lowest id of every group, newest first, once its owners are known."""
         while last >= first and not self._is_done:
             group = range(max(first, last - self._group.at_once + 1), last + 1)

@@ -53,11 +53,13 @@ class StandingOrders:
 
     def all(self) -> tuple[KeptOrder, ...]:
         """By number; what cannot be read is left out, and `damaged` names it."""
-        return tuple(found for path in self._paths() if (found := self._kept(path)) is not None)
+        return tuple(
+            found for path in self._paths() if (found := self._read_order(path)) is not None
+        )
 
     @property
     def damaged(self) -> tuple[Path, ...]:
-        return tuple(path for path in self._paths() if self._kept(path) is None)
+        return tuple(path for path in self._paths() if self._read_order(path) is None)
 
     def standing(self, chain_id: int) -> tuple[KeptOrder, ...]:
         return tuple(kept for kept in self.all() if kept.stands and kept.order.chain_id == chain_id)
@@ -70,7 +72,7 @@ class StandingOrders:
         )
 
     def find(self, number: int) -> KeptOrder:
-        found = self._kept(self._path(number))
+        found = self._read_order(self._path(number))
         if found is None:
             raise StandingOrdersError(f"There is no order {number} here. See them: zuno orders")
         return found
@@ -158,7 +160,7 @@ class StandingOrders:
     def _progress(self, number: int) -> Path:
         return self.folder / f"{number}.progress.json"
 
-    def _kept(self, path: Path) -> KeptOrder | None:
+    def _read_order(self, path: Path) -> KeptOrder | None:
         order = _read(path, StandingOrder)
         if order is None or str(order.number) != path.stem:
             return None

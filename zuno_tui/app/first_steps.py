@@ -252,7 +252,7 @@ def keep_first_key(
     from chain.wallet.address_book import change_book
     from chain.wallet.keystore import StoreChoice, keep_key
 
-    def given(_: str) -> Passphrase:
+    def give_passphrase(_: str) -> Passphrase:
         if passphrase is None:
             from chain.wallet.errors import WalletError
 
@@ -260,7 +260,7 @@ def keep_first_key(
         return passphrase
 
     choice = StoreChoice.BEST if passphrase is None else StoreChoice.FILE
-    kept = keep_key(home, key, name=None, choice=choice, new_passphrase=given)
+    kept = keep_key(home, key, name=None, choice=choice, new_passphrase=give_passphrase)
     change_book(home.keystore, lambda book: book.choosing(kept.wallet.address))
     _keep_place(home, place)
     return f"The key is in {kept.place}."

@@ -36,7 +36,7 @@ def listed(session: Session) -> CommandAnswer:
     settings = chosen_settings(session)
     with session.open_store() as store:
         memory = AbilityMemory(store, time.time)
-        known = {choice.role: _known(memory, choice) for choice in settings.choices}
+        known = {choice.role: _remembered_abilities(memory, choice) for choice in settings.choices}
         budget = Budget(settings.limits, settings.prices, store, clock=time.time)
         spent = budget.day(budget.today())
     rows = [_row(choice, settings) for choice in settings.choices]
@@ -183,7 +183,7 @@ def _origins(choices: Iterable[ModelChoice]) -> list[str]:
     return lines
 
 
-def _known(memory: AbilityMemory, choice: ModelChoice) -> str:
+def _remembered_abilities(memory: AbilityMemory, choice: ModelChoice) -> str:
     able, age = memory.recall(choice.settings), memory.age(choice.settings)
     if able is None or age is None:
         return ""

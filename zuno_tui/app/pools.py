@@ -231,14 +231,14 @@ def pool_words(
         f"{fee_text(tier)}{dynamic}",
         pair.price_text(state.sqrt_price_x96),
         worth(pool.depth_usd, WorthUnit.USD),
-        _told(week.map(_fees_a_year), lambda part: f"{percent(part)} a year"),
-        _told(edge_of(week), edge_figure),
-        _told(week.map(_daily_volatility), lambda part: f"{percent(part)} a day"),
+        _cell(week.map(_fees_a_year), lambda part: f"{percent(part)} a year"),
+        _cell(edge_of(week), edge_figure),
+        _cell(week.map(_daily_volatility), lambda part: f"{percent(part)} a day"),
         hook,
     )
 
 
-def _told(value: Quantity[float], words: Callable[[float], str]) -> str:
+def _cell(value: Quantity[float], words: Callable[[float], str]) -> str:
     if isinstance(value, Unknown):
         return "–" if value is UNREAD else UNKNOWN
     return words(value.value)

@@ -116,7 +116,7 @@ def days_sum(
     if isinstance(against_holding, Unknown):
         return (told,)
     # Of the figures as they are shown: a reader adds them up.
-    rest = Known(_shown(against_holding.value, unit) - _shown(net.value, unit), "hours")
+    rest = Known(_rounded(against_holding.value, unit) - _rounded(net.value, unit), "hours")
     before = "" if since_opened else f", all before {days[0][0]}"
     return (
         told,
@@ -125,7 +125,7 @@ def days_sum(
     )
 
 
-def _shown(value: Fraction, unit: WorthUnit) -> Fraction:
+def _rounded(value: Fraction, unit: WorthUnit) -> Fraction:
     return Fraction(round(100 * value), 100) if unit is WorthUnit.USD else value
 
 

@@ -142,13 +142,13 @@ class PortfolioReader:
         found: dict[tuple[int, str], WalletEarnings] = {}
         unit = self._desk_context.session.settings.unit
 
-        def told(earnings: WalletEarnings) -> None:
+        def show_wallet(earnings: WalletEarnings) -> None:
             found[earnings.entry.network.chain_id, earnings.entry.wallet] = earnings
             self._tell(portfolio_view(tuple(found.values()), unit, "reading what it earned…"))
 
         context = self._desk_context
         session = replace(context.session, tell_stale=context.tell_stale)
-        await read_whole_earnings(session, _STRETCHES, told, reading_progress(progress))
+        await read_whole_earnings(session, _STRETCHES, show_wallet, reading_progress(progress))
         self._tell(portfolio_view(tuple(found.values()), unit, ""))
 
     def _tell(self, view: PortfolioView) -> None:

@@ -324,13 +324,15 @@ class Signing:
     async def _signer(self, wallet: Address, passphrase: Passphrase | None) -> Signer:
         """Opened on another thread: a keystore takes its time on purpose."""
 
-        def given(_: object) -> Passphrase:
+        def give_passphrase(_: object) -> Passphrase:
             if passphrase is None:
                 raise WalletError("The passphrase is missing. Nothing was signed. Try again.")
             return passphrase
 
         session = self._desk_context.session
-        return await asyncio.to_thread(open_signer, session.home, session.network, wallet, given)
+        return await asyncio.to_thread(
+            open_signer, session.home, session.network, wallet, give_passphrase
+        )
 
     def _failed(self, view: ApprovalView, error: Exception, *, begun: bool) -> None:
         words = fault_words(error)

@@ -47,7 +47,7 @@ def trust_words(network: Network, codes: CodeHashes) -> tuple[str, ...]:
         names[network.contracts.delegate] = "the batch executor"
         names[DELEGATION_MANAGER], names[NONCES] = "DelegationManager", "its nonces"
 
-    def told(addresses: Iterable[Address]) -> str:
+    def name_all(addresses: Iterable[Address]) -> str:
         return ", ".join(names.get(each, shortened(each)) for each in addresses)
 
     same = [each for each in codes.pinned if codes.now[each] == codes.pinned[each]]
@@ -60,7 +60,7 @@ def trust_words(network: Network, codes: CodeHashes) -> tuple[str, ...]:
             each for each in same if each in codes.first_met
         ],
     }
-    words = [f"Code {why}: {told(which)}." for why, which in evaluations.items() if which]
+    words = [f"Code {why}: {name_all(which)}." for why, which in evaluations.items() if which]
     words += [
         f"Code of {checksummed(each)} is not as it was first met. If that is right, let go of what "
         f"is remembered: zuno doctor --forget {checksummed(each)}"

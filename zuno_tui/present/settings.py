@@ -100,7 +100,7 @@ def setting_rows(
     from_file = load_settings(path, {}, Flags())
     loaded = load_settings(path, environment, session.flags)
     sources = _Sources(session, environment, written, from_file, loaded, by_flags)
-    known = {**_defaults(sources), **dict(_told(sources)), **dict(_models(sources))}
+    known = {**_defaults(sources), **dict(_values(sources)), **dict(_models(sources))}
     values = {**known, **by_flags}
     return tuple(_row(about, values, sources) for about in _MEANS)
 
@@ -205,7 +205,7 @@ def _named(origin: str) -> str:
     return origin if known else f"environment ({origin})"
 
 
-def _told(sources: _Sources) -> Iterator[tuple[str, str]]:
+def _values(sources: _Sources) -> Iterator[tuple[str, str]]:
     """What is said, as it may be shown."""
     session, settings = sources.session, sources.session.settings
     yield "network", session.network.title
@@ -226,10 +226,10 @@ def _told(sources: _Sources) -> Iterator[tuple[str, str]]:
         said = told(sources.environment, place) if place in VARIABLES else None
         value = said or getattr(getattr(settings, table), name)
         if value is not None and value != ():
-            yield place, _shown(place, value)
+            yield place, _shown_value(place, value)
 
 
-def _shown(place: str, value: object) -> str:
+def _shown_value(place: str, value: object) -> str:
     if place in _UNSEEN:
         return "set"
     if place == "webhook.url":

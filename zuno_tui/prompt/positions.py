@@ -61,7 +61,7 @@ def positions_meant(sentence: Sentence, context: PhraseContext) -> PositionsMean
     if sentence.has("it") and context.it is not None and not sentence.has("all"):
         return PositionsMeant((context.it,), sure=True, named=True)
     if sentence.has("all", "them", "positions"):
-        ids = _known(context)
+        ids = _read_positions(context)
         sure = _as_many(sentence, ids) and bool(ids) and not sentence.has("it")
         return PositionsMeant(ids, sure=sure, named=True)
     return PositionsMeant()
@@ -82,9 +82,9 @@ def _excluded(sentence: Sentence, context: PhraseContext) -> PositionsMeant | No
         return None
     left_out = positions_meant(after, context)
     if not left_out.named:
-        return PositionsMeant(_known(context), sure=False, named=True)
+        return PositionsMeant(_read_positions(context), sure=False, named=True)
     before = positions_meant(sentence_of(sentence.tokens[:split], context), context)
-    kept = before.ids if before.named else _known(context)
+    kept = before.ids if before.named else _read_positions(context)
     ids = tuple(token_id for token_id in kept if token_id not in left_out.ids)
     return PositionsMeant(ids, sure=bool(ids), named=True)
 
@@ -131,7 +131,7 @@ def _as_many(sentence: Sentence, ids: tuple[int, ...]) -> bool:
     return not {"both", "two"} & set(sentence.words) or len(ids) == _BOTH
 
 
-def _known(context: PhraseContext) -> tuple[int, ...]:
+def _read_positions(context: PhraseContext) -> tuple[int, ...]:
     if context.held is None and not context.positions:
         raise NotReadYetError("positions")
     return context.positions

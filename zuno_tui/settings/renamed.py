@@ -17,7 +17,7 @@ def with_new_names(
     """The file as today's names have it, and a warning for each old one."""
     tables, warnings = _copied(written), []
     for old, new in RENAMED.items():
-        value = _taken(tables, old)
+        value = _take_out(tables, old)
         if value is None:
             continue
         warnings.append(f"{old} is called {new} now. The old name still holds: write the new one.")
@@ -35,7 +35,7 @@ def _copied(table: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def _taken(tables: dict[str, object], place: str) -> object | None:
+def _take_out(tables: dict[str, object], place: str) -> object | None:
     """The value, taken out; a table is no value."""
     *path, name = place.split(".")
     table = _table(tables, path, make=False)

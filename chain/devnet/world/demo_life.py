@@ -67,7 +67,7 @@ class DemoLife(Struct):
         yield from self._left_behind()
         yield from self._ordinary()
         yield from self._gone()
-        yield from self._given()
+        yield from self._transferred_in()
         yield self._opening("near the edge", WETH_USDC_LOW, self.edge().ticks, 12_000, -150 * 60)
 
     def _healthy(self) -> Iterator[Event]:
@@ -146,7 +146,7 @@ class DemoLife(Struct):
         )
         yield self._move("handed on", DEMO_WALLET, NEIGHBOUR, 3 * DAY + 200)
 
-    def _given(self) -> Iterator[Event]:
+    def _transferred_in(self) -> Iterator[Event]:
         """One that the neighbour gave, took back and gave again."""
         ticks = self._around_end(USDC_WBTC, 1200, 1200)
         yield self._opening("transferred in", USDC_WBTC, ticks, 7_000, 8 * HOUR, owner=NEIGHBOUR)

@@ -268,7 +268,7 @@ class Outbox:
         """The block that decided it is final: an included step becomes final, others stay."""
         with one_transaction(self._connection, may_have_sent=True) as journal:
             current = self._step(step.dispatch, step.position)
-            if current.settled or _seen(current) != _seen(step):
+            if current.settled or _observation(current) != _observation(step):
                 return current
             if current.state is StepState.INCLUDED:
                 inclusion = current.inclusion
@@ -368,8 +368,8 @@ class Outbox:
     ) -> PlanStep:
         """Move a step that is still as the caller saw it; what was written since is newer."""
         current = self._step(step.dispatch, step.position)
-        if _seen(current) == _seen(step) and not current.settled:
-            unchanged = _seen(current)[:2] == (state, inclusion)
+        if _observation(current) == _observation(step) and not current.settled:
+            unchanged = _observation(current)[:2] == (state, inclusion)
             # Sending again does not make why it had to be sent again less true.
             if not unchanged or (state is not StepState.SENT and current.reason != reason):
                 move_step(
@@ -379,5 +379,5 @@ class Outbox:
         return current
 
 
-def _seen(step: PlanStep) -> tuple[StepState, Inclusion | None, int]:
+def _observation(step: PlanStep) -> tuple[StepState, Inclusion | None, int]:
     return step.state, step.inclusion, len(step.versions)

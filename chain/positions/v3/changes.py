@@ -131,7 +131,7 @@ def _account(
     booked: list[LiquidityChange] = []
     owed, counted, taken_out = NOTHING, set[str](), 0
     for log in logs:
-        liquidity, amounts = _told(log)
+        liquidity, amounts = _read_change(log)
         fees = principal = NOTHING
         if log.topics[0] == COLLECTED:
             # What was taken out of the range is paid first; the rest were fees.
@@ -169,7 +169,7 @@ def _account(
     return V3Account(since_entry(earning, tuple(changes)), tuple(booked), owed)
 
 
-def _told(log: Log) -> tuple[int, Amounts]:
+def _read_change(log: Log) -> tuple[int, Amounts]:
     """By how much a log says the liquidity changed, and what moved."""
     if len(log.topics) != _TOPICS:
         raise EventError("A log of the v3 position manager lacks the token it is about.")

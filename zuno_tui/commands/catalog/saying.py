@@ -49,7 +49,7 @@ def run(parsed: Namespace) -> int:
 def interpreted(session: Session, phrase: str) -> Interpretation[Intent]:
     """With the positions and what they won read only where the phrase may be about them."""
     context = _with_alerts(session, PhraseContext(network=session.network.name))
-    found = _found(phrase, context)
+    found = _interpret(phrase, context)
     if isinstance(found, Interpretation) and not may_name_positions(found):
         return found
     try:
@@ -60,13 +60,13 @@ def interpreted(session: Session, phrase: str) -> Interpretation[Intent]:
             raise
         say(f"Your positions could not be read, so this was not checked against them: {told[1]}")
         return found
-    found = _found(phrase, read)
+    found = _interpret(phrase, read)
     if found == "results":
-        found = _found(phrase, _with_read(session, context, since_entry=True))
+        found = _interpret(phrase, _with_read(session, context, since_entry=True))
     return found if isinstance(found, Interpretation) else interpret(phrase, read, registry())
 
 
-def _found(phrase: str, context: PhraseContext) -> Interpretation[Intent] | str:
+def _interpret(phrase: str, context: PhraseContext) -> Interpretation[Intent] | str:
     """What a phrase comes to, or what must be read for that."""
     try:
         return interpret(phrase, context, registry())

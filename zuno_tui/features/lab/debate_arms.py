@@ -165,11 +165,11 @@ def opened_run(
         write_atomically(path, body)
     elif digest(path.read_bytes()) != sha256:
         raise SettingsError(f"{path} was changed since its run began. Move {folder} away.")
-    kept = list(_kept(folder / "answers.jsonl", sha256))
+    kept = list(_read_answers(folder / "answers.jsonl", sha256))
     return ArmsRun(folder, protocol, sha256, situations, options, kept)
 
 
-def _kept(path: Path, sha256: str) -> Iterator[ArmAnswer]:
+def _read_answers(path: Path, sha256: str) -> Iterator[ArmAnswer]:
     """What was answered; a line that was cut off in writing is asked again."""
     for line in path.read_bytes().splitlines() if path.exists() else ():
         try:

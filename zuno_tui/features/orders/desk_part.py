@@ -143,7 +143,7 @@ class Orders:
     async def _sign(self, shown: OrderDraft, passphrase: Passphrase | None) -> None:
         session, draft = self._desk_context.session, shown
 
-        def given(_: object) -> Passphrase:
+        def give_passphrase(_: object) -> Passphrase:
             if passphrase is None:
                 raise WalletError("The passphrase is missing. Nothing was signed. Try again.")
             return passphrase
@@ -153,7 +153,9 @@ class Orders:
             draft = await waiting_order(session, shown.plan_id)
             if draft.hash != shown.hash:
                 raise GateRefusedError("What was shown is not what waits. Nothing was signed.")
-            with open_signer(session.home, session.network, session.address, given) as signer:
+            with open_signer(
+                session.home, session.network, session.address, give_passphrase
+            ) as signer:
                 order = keep_signed(session, draft, signer.sign_delegation(draft.order.signed))
         except Exception as error:
             self._end(draft.hash, fault_words(error))

@@ -218,7 +218,7 @@ class OrderWork:
 
     async def do(self, kept: KeptOrder) -> None:
         order, call = kept.order, read_call(kept.order.signed, self._network)
-        seen = await self._seen(order, call)
+        seen = await self._look(order, call)
         if self._was_taken_back(kept, call, seen):
             return
         match kept.progress.state:
@@ -293,7 +293,7 @@ class OrderWork:
     async def end_if_over(self, kept: KeptOrder) -> None:
         """Only looked at: nothing is sent."""
         call = read_call(kept.order.signed, self._network)
-        seen = await self._seen(kept.order, call)
+        seen = await self._look(kept.order, call)
         taken_back = self._was_taken_back(kept, call, seen)
         if kept.progress.state is StandingState.WAITING and not taken_back:
             self._ended(kept, call, seen)
@@ -321,7 +321,7 @@ class OrderWork:
         self._note(kept.order, change)
         return True
 
-    async def _seen(self, order: StandingOrder, call: OrderCall) -> Seen:
+    async def _look(self, order: StandingOrder, call: OrderCall) -> Seen:
         """Refused where too few endpoints answer."""
         witnesses = self._connections.witnesses
         readers = [witness.client for witness in witnesses] or [self._sources.client]

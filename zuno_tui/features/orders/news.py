@@ -42,22 +42,22 @@ def _of_order(kept: KeptOrder, network: Network, now: float) -> Iterator[Feature
         got = f" You received {' and '.join(progress.received)}." if progress.received else ""
         if kept.stands and progress.reason:
             words = f"Order {number} is kept from being carried out: {progress.reason}"
-            yield _told(kept, call, words, Severity.CRITICAL)
+            yield _news(kept, call, words, Severity.CRITICAL)
         if not fresh:
             return
         if progress.state is StandingState.ENDED:
             words = f"Order {number} has ended: {progress.reason}"
-            yield _told(kept, call, words, Severity.INFO)
+            yield _news(kept, call, words, Severity.INFO)
         elif progress.state is StandingState.DONE:
             words = f"Order {number} was carried out: {what}.{got}"
-            yield _told(kept, call, words, Severity.WARNING)
+            yield _news(kept, call, words, Severity.WARNING)
         elif progress.done:
             times = f"{progress.done} of {call.times} times"
             words = f"Order {number} was carried out, {times}: {what}.{got}"
-            yield _told(kept, call, words, Severity.INFO, f"time {progress.done}")
+            yield _news(kept, call, words, Severity.INFO, f"time {progress.done}")
 
 
-def _told(
+def _news(
     kept: KeptOrder, call: OrderCall, words: str, severity: Severity, which: str = ""
 ) -> FeatureNews:
     number, state = kept.order.number, kept.progress.state

@@ -188,7 +188,7 @@ async def chat_answer(session: Session, text: str) -> ChatReply:
     """An answer in any case; what fails is said, and no more than a command line would say."""
     try:
         async with asyncio.timeout(_ANSWER_SECONDS):
-            return await _answered(session, text)
+            return await _reply(session, text)
     except TimeoutError:
         return ChatReply("It took too long. Try again later.")
     except Exception as error:  # a question that fails must not end the bot
@@ -197,7 +197,7 @@ async def chat_answer(session: Session, text: str) -> ChatReply:
         return ChatReply("\n".join(unclickable(line) for line in words.splitlines()))
 
 
-async def _answered(session: Session, text: str) -> ChatReply:
+async def _reply(session: Session, text: str) -> ChatReply:
     first = text.lower().partition(" ")[0].partition("@")[0]
     if first in ("/help", "/start", ""):
         return ChatReply("\n".join(_HELP))

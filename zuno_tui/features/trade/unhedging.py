@@ -37,7 +37,7 @@ async def unhedged(
             f"as soon as the venue answers."
         ) from None
     forget_wanted(session, subject)
-    return tuple((plan, _kept(session, plan)) for plan in plans)
+    return tuple((plan, _keep(session, plan)) for plan in plans)
 
 
 async def unhedge_answer(
@@ -125,7 +125,7 @@ async def _plan(trading: Trading, key: HedgeKey, hedge: PositionHedge, share: fl
     return plan
 
 
-def _kept(session: Session, plan: TradePlan) -> PlanDocument:
+def _keep(session: Session, plan: TradePlan) -> PlanDocument:
     ended = ArgumentEnd(f"req_{secrets.token_hex(8)}", plan, None, ())
     document = trade_document(ended, "")
     PlanStore(session.home.plans, time.time).keep(document)

@@ -138,7 +138,7 @@ def run(arguments: Namespace) -> int:
     session = Session.start(arguments)
     if arguments.remove:
         return _removed(session, arguments.mode, anyway=arguments.anyway)
-    return _shown(session) if arguments.mode is None else _kept(session, arguments.mode)
+    return _show_venue(session) if arguments.mode is None else _keep_keys(session, arguments.mode)
 
 
 def _removed(session: Session, mode: str | None, *, anyway: bool) -> int:
@@ -183,7 +183,7 @@ def held_by_journal(home: Home, mode: str) -> dict[str, float]:
 _DUST = 1e-9
 
 
-def _shown(session: Session) -> int:
+def _show_venue(session: Session) -> int:
     """What is set, without a word of any key."""
     entry = venue_entry(session)
     kept = {name: _has_keys(entry) for name, entry in _with_keys().items()}
@@ -217,7 +217,7 @@ def _has_keys(entry: VenueEntry) -> bool | None:
         return None
 
 
-def _kept(session: Session, name: str) -> int:
+def _keep_keys(session: Session, name: str) -> int:
     from chain.wallet.keyring_store import find_keyring
     from zuno_tui.app.wallet_secrets import ask_model_key
 

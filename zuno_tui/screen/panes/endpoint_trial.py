@@ -70,11 +70,11 @@ class EndpointTrial(PlainText):
         self._asked = text
         loop = asyncio.get_running_loop()
 
-        def found(check: Check) -> None:
+        def report(check: Check) -> None:
             loop.call_soon_threadsafe(self._take, text, check)
 
         self._tell(literal("Trying it …", "$quiet"))
-        await asyncio.to_thread(first_steps.try_place, place, found)
+        await asyncio.to_thread(first_steps.try_place, place, report)
         if self._asked == text:
             self.ended = True
             self.post_message(self.Ended())

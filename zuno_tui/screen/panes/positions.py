@@ -216,9 +216,9 @@ def _row(row: PositionRow, gauge: int, *, stale: bool) -> Row:
         Cell(range_gauge(row.progress, gauge), tone),
         Cell(row.value),
         Cell(row.fees),
-        Cell(_known(row.fee_apr), "dim" if row.standing == "out of range" else "plain"),
-        Cell(_known(row.against_holding), row.against_holding_tone),
-        Cell(_known(row.net_a_day), _tone_of(row.net_a_day)),
+        Cell(_dash_unknown(row.fee_apr), "dim" if row.standing == "out of range" else "plain"),
+        Cell(_dash_unknown(row.against_holding), row.against_holding_tone),
+        Cell(_dash_unknown(row.net_a_day), _tone_of(row.net_a_day)),
         Cell(_trend(row.chart.prices) if row.chart else "…", "dim"),
         Cell(row.price),
         Cell(f"{row.low} – {row.high}", "dim"),
@@ -233,7 +233,7 @@ def _trend(prices: tuple[float, ...]) -> str:
     return sparkline(prices, _TREND) or "…"
 
 
-def _known(figure: str) -> str:
+def _dash_unknown(figure: str) -> str:
     """A word would widen its column; why it is unknown stands on the position's page."""
     return "–" if figure == UNKNOWN else figure
 

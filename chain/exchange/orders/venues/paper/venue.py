@@ -104,9 +104,9 @@ def placed(account: PaperAccount, order: VenueOrder, moment: MarketMoment) -> Pa
         account = replace(account, settled_at=settled_at)
     account = _with_progress(account, progress)
     if order.type is OrderType.SLICED:
-        return _taken(account, progress, moment, order.quantity / order.slices)
+        return _take_from_book(account, progress, moment, order.quantity / order.slices)
     if order.type in (OrderType.MARKET, OrderType.LIMIT_TAKER):
-        account = _taken(account, progress, moment, order.quantity)
+        account = _take_from_book(account, progress, moment, order.quantity)
         why = "the rest is beyond its price" if order.price else "the book does not hold as much"
         return cancelled(account, order.client_id, now, why)
     return account
@@ -156,7 +156,7 @@ def filled(account: PaperAccount, progress: OrderProgress, done: Execution) -> P
     return without_orphans(_with_progress(account, grown), order.symbol, done.time)
 
 
-def _taken(
+def _take_from_book(
     account: PaperAccount, progress: OrderProgress, moment: MarketMoment, quantity: float
 ) -> PaperAccount:
     """What the book gives for it at once."""
