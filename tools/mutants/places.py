@@ -61,6 +61,7 @@ TOO_LONG = (
     "test_many_positions.py",
     "test_messages_a_day.py",
     "test_outbox_kill.py",
+    "test_orders_week.py",
     "test_processes.py",
     "test_ten_seconds.py",
     "test_what_is_said.py",
