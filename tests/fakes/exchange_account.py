@@ -76,6 +76,7 @@ class AccountDouble(ExchangeDouble):
     fee_coin: str = "USDT"
     fee_coin_mark: float = 1.0
     """What fees are paid in, and what one of it is worth."""
+    listen_keys: int = 0
     hedge_mode: bool = False
     multi_assets: bool = False
     may_withdraw: bool = False
@@ -132,6 +133,8 @@ class AccountDouble(ExchangeDouble):
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                if await self._streaming(head, reader, writer):
+                    break
                 fields = dict(
                     line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line
                 )
@@ -160,6 +163,10 @@ class AccountDouble(ExchangeDouble):
         if "x-mbx-apikey" not in fields:
             return None
         self.asked.append(f"{method} {parts.path}")
+        if parts.path.endswith("/listenKey"):
+            self.listen_keys += method == "POST"
+            fault = self.faults.get(parts.path)
+            return fault or _json({"listenKey": f"listen-{self.listen_keys}"})
         signed = body or parts.query
         text, _, signature = signed.rpartition("&signature=")
         good = hmac.new(KEYS.secret.encode(), text.encode(), hashlib.sha256).hexdigest()

@@ -110,6 +110,8 @@ class HyperliquidDouble(ExchangeDouble):
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                if await self._streaming(head, reader, writer):
+                    break
                 lines = [line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line]
                 fields = {name.lower(): value for name, value in lines}
                 body = await reader.readexactly(int(fields.get("content-length", "0")))

@@ -21,7 +21,7 @@ from chain.prices.market_http import MarketError
 
 # The package's own start loads every exchange it knows, which takes seconds; here it is entered
 # beside that, and only the exchange that is asked for is loaded.
-_PACKAGES = ("ccxt", "ccxt.async_support")
+_PACKAGES = ("ccxt", "ccxt.async_support", "ccxt.pro")
 RECEIVE_MILLISECONDS = 5_000
 """After this a venue refuses a request that was on its way for so long."""
 TIMEOUT_MILLISECONDS = 10_000
@@ -38,11 +38,15 @@ def open_client(
     keys: VenueKeys | None = None,
     *,
     base_url: str | None = None,
+    socket_url: str | None = None,
     options: Mapping[str, object] | None = None,
+    streams: bool = False,
 ) -> Any:  # noqa: ANN401 - ccxt's classes have no types
     """An exchange of this id, at another address where one is given; the caller closes it."""
     _prepare()
-    kind = getattr(importlib.import_module(f"ccxt.async_support.{exchange}"), exchange)
+    kind = _class_of("async_support", exchange)
+    if streams:
+        kind = _class_of("pro", exchange)
     secrets = {} if keys is None else {"apiKey": keys.key, "secret": keys.secret}
     client = kind(
         {
@@ -52,15 +56,26 @@ def open_client(
             # An order is never sent a second time by itself.
             "options": {
                 "maxRetriesOnFailure": 0,
-                "fetchCurrencies": False,
                 "recvWindow": RECEIVE_MILLISECONDS,
                 **(options or {}),
             },
         }
     )
+    client.has["fetchCurrencies"] = False
     if base_url is not None:
-        client.urls["api"] = _rebased(client.urls["api"], base_url.rstrip("/"))
+        socket_url = socket_url or base_url.replace("http", "ws", 1)
+        bases = base_url.rstrip("/"), socket_url.rstrip("/")
+        client.urls["api"] = _rebased(client.urls["api"], *bases)
     return client
+
+
+def _class_of(package: str, exchange: str) -> Any:  # noqa: ANN401 - ccxt's classes have no types
+    """Found where the packages' own start would have put it, with those it is made of."""
+    found = importlib.import_module(f"ccxt.{package}.{exchange}")
+    rest = sys.modules["ccxt.async_support"]
+    for name, module in tuple(vars(rest).items()):
+        setattr(rest, name, getattr(module, name, module))
+    return getattr(found, exchange)
 
 
 def address_of(private_key: str) -> str:
@@ -97,16 +112,18 @@ def _prepare() -> None:
         module.__spec__ = spec
         sys.modules[name] = module
     ccxt = sys.modules["ccxt"]
+    vars(ccxt)["async_support"] = sys.modules["ccxt.async_support"]
     errors = importlib.import_module("ccxt.base.errors")
     vars(ccxt).update({name: one for name, one in vars(errors).items() if name[0] != "_"})
     vars(ccxt)["Exchange"] = importlib.import_module("ccxt.base.exchange").Exchange
 
 
-def _rebased(urls: object, base_url: str) -> object:
+def _rebased(urls: object, base_url: str, socket_url: str) -> object:
     """The same paths on another host."""
     if isinstance(urls, dict):
-        return {name: _rebased(one, base_url) for name, one in urls.items()}
-    return f"{base_url}{urlsplit(str(urls)).path}"
+        return {name: _rebased(one, base_url, socket_url) for name, one in urls.items()}
+    parts = urlsplit(str(urls))
+    return f"{socket_url if parts.scheme.startswith('ws') else base_url}{parts.path}"
 
 
 # Whatever a venue leaves unsaid about an order is asked for by the order's name; what it refuses

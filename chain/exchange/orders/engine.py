@@ -542,7 +542,10 @@ class _Plan:
         return bool(self.openings()) and (closes or _guards(row.order))
 
     def _tell(self, kind: NoticeKind, order: VenueOrder, reason: str = "") -> None:
-        self._notices.append(OrderNotice(kind, self._plan_id, order, reason))
+        notice = OrderNotice(kind, self._plan_id, order, reason)
+        self._notices.append(notice)
+        if kind is NoticeKind.CLOSED:
+            self._journal.urge(self._plan_id, notice.words)
 
 
 def _guards(order: VenueOrder) -> bool:

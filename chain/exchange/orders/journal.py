@@ -54,6 +54,11 @@ CREATE TABLE IF NOT EXISTS hedge (
     plan_id TEXT PRIMARY KEY,
     body BLOB NOT NULL
 )""",
+    """
+CREATE TABLE IF NOT EXISTS urgent (
+    plan_id TEXT PRIMARY KEY,
+    words TEXT NOT NULL
+)""",
 )
 
 
@@ -235,6 +240,20 @@ class TradeJournal:
             )
             for plan, venue, body, state, changed_at, answer in rows
         )
+
+    def urge(self, plan_id: str, words: str) -> None:
+        """Something that happened once, kept for whoever watches: it may be another process."""
+        with transaction(self._connection):
+            self._connection.execute(
+                "INSERT OR REPLACE INTO urgent VALUES (?, ?)", (plan_id, words)
+            )
+
+    def take_urgent(self) -> dict[str, str]:
+        """By plan; each is told once."""
+        with transaction(self._connection):
+            rows = self._connection.execute("SELECT plan_id, words FROM urgent").fetchall()
+            self._connection.execute("DELETE FROM urgent")
+        return dict(rows)
 
     def hedges(self, venue: str) -> dict[str, HedgeStart]:
         """By plan, the oldest first."""

@@ -89,6 +89,19 @@ class TakesGroups(Protocol):
     async def submit_group(self, orders: Sequence[VenueOrder]) -> tuple[OrderProgress, ...]: ...
 
 
+class OrderStream(Protocol):
+    async def event(self) -> None:
+        """Until the venue tells of an order; MarketError where the stream broke."""
+
+
+@runtime_checkable
+class TellsOfOrders(Protocol):
+    """A venue that tells of an account's orders by itself, where its abilities say so."""
+
+    @property
+    def order_stream(self) -> OrderStream: ...
+
+
 class Venue(Protocol):
     """A place that takes orders; the same client id twice is one order."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING
 
 from zuno_tui.catalog.feature import Attachment, DeskPart, Feature, PlanFlow, RunAgain
@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from agents.bus.replay import Record
+    from agents.monitor.heartbeat import Note
     from agents.monitor.rules.risks import HedgeSource
     from chain.base.home import Home
     from chain.contracts.networks import Network
     from chain.positions.overview import Overview, Sources
     from zuno_tui.app.session import Session
+    from zuno_tui.app.watchlist import SettingsSource
     from zuno_tui.desk.approvals import EmbeddedMarket
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.events import Event
@@ -92,6 +94,17 @@ def _watched_hedges(home: Home, settings: Settings, network: Network) -> HedgeSo
     return HomeHedges(home, settings, network)
 
 
+def _tending(
+    chosen: SettingsSource, tell: Callable[[Note], None]
+) -> Coroutine[None, None, None] | None:
+    """Nothing of trading is loaded for a home that has no order that could still change."""
+    if not chosen.home.trades.exists():
+        return None
+    from zuno_tui.features.trade.watched_hedges import tend_when_told
+
+    return tend_when_told(chosen, tell)
+
+
 async def _headlines(session: Session) -> tuple[str, ...]:
     if not session.settings.trade.news:
         return ()
@@ -111,5 +124,6 @@ FEATURE = Feature(
     attached=_attached,
     outlives=_outlives,
     watched_hedges=_watched_hedges,
+    beside_watch=_tending,
     headlines=_headlines,
 )

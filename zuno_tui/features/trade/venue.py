@@ -118,6 +118,12 @@ def has_unfinished(home: Home) -> bool:
         return needs_care(journal.entries())
 
 
+def taken_urgent(home: Home) -> dict[str, str]:
+    """What happened since somebody took it last, by plan."""
+    with TradeJournal.open(home.trades) as journal:
+        return journal.take_urgent()
+
+
 def unasked(home: Home, reason: str) -> tuple[OrderNotice, ...]:
     """Trades without a stop by the journal alone; none where that cannot be read either."""
     with suppress(sqlite3.Error), TradeJournal.open(home.trades) as journal:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from agents.monitor.rules.risks import HeldHedge
+from chain.base.errors import ZunoError
 
 if TYPE_CHECKING:
+    from agents.monitor.heartbeat import Note
     from chain.base.home import Home
     from chain.contracts.networks import Network
     from chain.exchange.orders.hedge import PositionHedge
+    from zuno_tui.app.watchlist import SettingsSource
     from zuno_tui.features.trade.venue import OpenVenue
     from zuno_tui.settings import Settings
+
+_BETWEEN_LOOKS = 1.0
+"""At least, however much a venue tells."""
+_QUIET_SECONDS = 60.0
+"""After so long it is seen whether anything is left to wait for."""
 
 
 class HomeHedges:
@@ -40,22 +51,24 @@ class HomeHedges:
             VenueUnreadError,
             has_unfinished,
             open_venue,
+            taken_urgent,
             unasked,
         )
 
         session = Session(self._home, self._settings, self._network, as_json=True)
         try:
             if not has_unfinished(self._home):
-                return {}
+                return taken_urgent(self._home)
             with locked_if_free(self._home.trades_lock) as nobody_sends:
                 if not nobody_sends:
-                    return None
+                    return taken_urgent(self._home) or None
                 async with open_venue(session) as opened:
                     notices = await tend_orders(opened.journal, opened.venue)
         except (VenueUnreadError, *CLOSED_TO_LOOKERS) as error:
             bare = {one.plan_id: one.words for one in unasked(self._home, str(error))}
             return bare or None
-        return {one.plan_id: one.words for one in notices if one.is_urgent}
+        urgent = {one.plan_id: one.words for one in notices if one.is_urgent}
+        return {**taken_urgent(self._home), **urgent}
 
     async def held_hedges(self) -> dict[int, HeldHedge] | None:
         """By position; None where the venue or the journal cannot be read now."""
@@ -87,6 +100,39 @@ class HomeHedges:
                     )
                 return held
         return None
+
+
+async def tend_when_told(chosen: SettingsSource, tell: Callable[[Note], None]) -> None:
+    """What a venue's stream tells of is looked at and acted on at once, beside the rounds.
+
+    It ends where nothing can change any more, or the venue has no stream: rounds suffice then.
+    """
+    from agents.monitor.heartbeat import Troubled
+    from chain.base.locks import locked_if_free
+    from chain.exchange.orders.engine import tend_orders
+    from chain.exchange.orders.order_stream import order_bell
+    from zuno_tui.app.session import Session
+    from zuno_tui.features.trade.venue import has_unfinished, open_venue, venue_entry
+    from zuno_tui.settings import load_settings
+
+    home = chosen.home
+    with suppress(ZunoError, sqlite3.Error):  # the rounds say so
+        settings = load_settings(home.settings, chosen.environment, chosen.flags)
+        session = Session(home, settings, settings.chosen_network(), as_json=True)
+        if not (venue_entry(session).abilities.streams and has_unfinished(home)):
+            return
+        async with open_venue(session) as opened, order_bell(opened.venue) as rung:
+            while has_unfinished(home):
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_QUIET_SECONDS):
+                        await rung.wait()
+                with locked_if_free(home.trades_lock) as nobody_sends:
+                    # Whoever sends may end before it is done: the bell stays rung.
+                    if nobody_sends and rung.is_set():
+                        rung.clear()
+                        for notice in await tend_orders(opened.journal, opened.venue):
+                            tell(Troubled(notice.words))
+                await asyncio.sleep(_BETWEEN_LOOKS)
 
 
 async def _held(opened: OpenVenue, hedge: PositionHedge) -> HeldHedge:

@@ -31,8 +31,9 @@ from chain.exchange.orders.order import (
     unfit,
     would_take,
 )
+from chain.exchange.orders.order_stream import CcxtOrderStream
 from chain.exchange.orders.venue import AccountCheck, VenueAccount, VenueKeys
-from chain.exchange.orders.venues.binance import ABILITIES, DEMO_URL
+from chain.exchange.orders.venues.binance import ABILITIES, DEMO_STREAM_URL, DEMO_URL
 from chain.exchange.public.binance import BASE_URL
 from chain.exchange.public.market import VenueAnswer, contract_symbol
 
@@ -40,6 +41,12 @@ if TYPE_CHECKING:
     from chain.exchange.public.binance import BinancePublic
 
 FUTURES = {"defaultType": "swap", "fetchMarkets": {"types": ["linear"]}}
+_STREAM = {
+    **FUTURES,
+    "watchBalance": {"fetchBalanceSnapshot": False},
+    "watchPositions": {"fetchPositionsSnapshot": False},
+}
+"""Orders alone: nothing else is asked for when the stream is opened."""
 CONDITIONAL = frozenset({OrderType.STOP, OrderType.TAKE_PROFIT})
 """They wait apart from the book until their price is reached."""
 
@@ -190,8 +197,13 @@ class BinanceVenue:
         self._read = VenueAnswer(market.name)
         self._client = open_client("binanceusdm", keys, base_url=base_url, options=FUTURES)
         self._ask = CcxtAsking(market.name, self._client, between_looks, sentences=_SENTENCES)
+        socket_url = DEMO_STREAM_URL if base_url == DEMO_URL else None
+        self.order_stream = CcxtOrderStream(
+            "binanceusdm", keys, base_url=base_url, socket_url=socket_url, options=_STREAM
+        )
 
     async def close(self) -> None:
+        await self.order_stream.close()
         await self._client.close()
 
     async def now(self) -> float:

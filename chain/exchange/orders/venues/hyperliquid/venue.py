@@ -34,6 +34,7 @@ from chain.exchange.orders.order import (
     market_parts,
     unfit,
 )
+from chain.exchange.orders.order_stream import CcxtOrderStream
 from chain.exchange.orders.venue import AccountCheck, VenueAccount, VenueKeys
 from chain.exchange.orders.venues.hyperliquid import ABILITIES
 from chain.exchange.public.market import (
@@ -174,7 +175,6 @@ class HyperliquidVenue:
         self._read = VenueAnswer(SOURCE)
         options = {"fetchMarkets": {"types": ["swap"]}}
         self._client = open_client("hyperliquid", base_url=base_url, options=options)
-        self._client.has["fetchCurrencies"] = False
         # With a key ccxt would sign on its own: a fee for its builder, and who referred one.
         self._signer = open_client("hyperliquid")
         self._signer.privateKey = keys.secret
@@ -183,8 +183,12 @@ class HyperliquidVenue:
         self._info = self.contracts.info
         self._master: str | None = None
         self._last_nonce = 0
+        self.order_stream = CcxtOrderStream(
+            "hyperliquid", base_url=base_url, options=options, asked={"user": self._account}
+        )
 
     async def close(self) -> None:
+        await self.order_stream.close()
         await self._client.close()
         await self._signer.close()
 
