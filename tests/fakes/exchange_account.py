@@ -187,15 +187,18 @@ class AccountDouble(ExchangeDouble):
         match page:
             case ("POST", "order" | "algoOrder"):
                 return self._place(asked)
-            case ("GET", "order" | "algoOrder"):
+            case ("GET", "order" | "algoOrder" as kind):
                 found = self._found(asked)
-                return _MISSING if found is None else _json(_entry(found))
-            case ("DELETE", "order" | "algoOrder"):
+                return _MISSING if found is None else _json(_entry(found, kind))
+            case ("DELETE", "order" | "algoOrder" as kind):
                 found = self._found(asked)
-                if found is None or not found.is_open:
+                # What was triggered is an order of the book, and waits no more.
+                gone = found is None or not found.is_open or (kind == "algoOrder" and found.filled)
+                if found is None or gone:
                     return error(400, -2011, "Unknown order sent.")
                 self.keep(cancelled(self.held(), found.order.client_id, self.now, "by its owner"))
-                return _json({**_entry(found), "status": "CANCELED", "algoStatus": "CANCELED"})
+                ended = {"status": "CANCELED", "algoStatus": "CANCELED"}
+                return _json({**_entry(found, kind), **ended})
             case ("GET", "account"):
                 return _json({"totalMarginBalance": f"{self.held().cash:.8f}"})
             case ("GET", "positionRisk"):
@@ -328,7 +331,7 @@ def _order(name: str, asked: dict[str, str]) -> VenueOrder:
     )
 
 
-def _entry(one: OrderProgress) -> dict[str, Any]:
+def _entry(one: OrderProgress, kind: str = "algoOrder") -> dict[str, Any]:
     order, status = one.order, _STATUS[one.state]
     if one.is_open and one.filled:
         status = "PARTIALLY_FILLED"
@@ -339,16 +342,17 @@ def _entry(one: OrderProgress) -> dict[str, Any]:
         "reduceOnly": order.reduce_only,
         "updateTime": int(one.changed_at * 1000),
     }
-    if order.type in (OrderType.STOP, OrderType.TAKE_PROFIT):
+    if kind == "algoOrder" and order.type in (OrderType.STOP, OrderType.TAKE_PROFIT):
+        triggered = {"NEW": "NEW", "PARTIALLY_FILLED": "TRIGGERED", "FILLED": "FINISHED"}
         return {
             **shared,
             "algoId": _number(order.client_id),
             "clientAlgoId": order.client_id,
-            "algoStatus": status,
+            "algoStatus": triggered.get(status, status),
             "orderType": "STOP_MARKET" if order.type is OrderType.STOP else "TAKE_PROFIT",
             "quantity": f"{order.quantity:.3f}",
             "triggerPrice": f"{order.price or 0:.2f}",
-            "actualOrderId": "",
+            "actualOrderId": str(_number(order.client_id)) if one.filled else "",
             "createTime": int(one.placed_at * 1000),
         }
     return {

@@ -69,12 +69,12 @@ class HyperliquidDouble(ExchangeDouble):
     def __post_init__(self) -> None:
         self.agents = self.agents or {AGENT: (self.now + 90 * 86_400) * 1000}
 
-    def trade(self, price: float) -> None:
-        """The market goes to this price; what waits there is filled or triggered."""
+    def trade(self, price: float, coins: float = 1e9) -> None:
+        """The market goes to this price; what waits there is filled or triggered, each so far."""
         self.mark = price
         for one in list(self.orders.values()):
             if one["status"] == "open" and not one["parent"] and self._is_reached(one):
-                self._fill(one, price)
+                self._fill(one, price, coins)
 
     def _is_reached(self, one: dict[str, Any]) -> bool:
         buys, limit = one["side"] == "B", float(one["triggerPx"] or one["limitPx"])

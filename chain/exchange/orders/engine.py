@@ -51,6 +51,8 @@ class NoticeKind(StrEnum):
     """It has no stop, and nobody can tell whether anything of it is filled."""
     UNREACHED = "unreached"
     """An order that was sent never reached the venue."""
+    RESIZED = "resized"
+    """A stop or a profit was made as large as what is left."""
     CLEARED = "cleared"
     """An order with nothing left to protect was cancelled."""
     NO_PROFIT = "no_profit"
@@ -82,6 +84,7 @@ _WORDS = {
     NoticeKind.UNPROTECTED: "{symbol} has NO STOP on the venue. Look at it now",
     NoticeKind.UNKNOWN: "{symbol} may be filled and has no stop: the venue cannot be asked",
     NoticeKind.UNREACHED: "{order} never reached the venue",
+    NoticeKind.RESIZED: "{order} was made smaller, because a part of its trade was closed",
     NoticeKind.CLEARED: "{order} had nothing left to do and was cancelled",
     NoticeKind.NO_PROFIT: "{symbol} has a stop, but the venue keeps no profit order for it",
 }
@@ -268,6 +271,8 @@ class _Plan:
             bare = [row for row in self._guards() if row.state is not JournalState.ACKNOWLEDGED]
             stops = [row for row in bare if row.order.type is OrderType.STOP] or self._exits()
             held = self._exposure() > _DUST
+            if held and self._exposure() - _stopped(self.rows()) <= _DUST:
+                return tuple(self._notices)  # what could not be done leaves nothing bare
             if stops and (held or any(_is_unfinished(row) for row in self.openings())):
                 kind = NoticeKind.UNPROTECTED if held else NoticeKind.UNKNOWN
                 self._tell(kind, stops[0].order, str(error))
@@ -347,6 +352,8 @@ class _Plan:
         rows = [row for row in self._guards() if row.order.type is kind]
         missing = round(exposure - sum(_may_close(row) for row in rows), _DIGITS)
         waiting = [row for row in rows if row.state is JournalState.INTENDED]
+        if missing < -_DUST:
+            await self._shrink(rows, -missing)
         if rows and not waiting and missing > _DUST and kind is OrderType.STOP:
             if not self.groups:
                 self._tell(NoticeKind.UNPROTECTED, rows[0].order, "somebody cancelled its stop")
@@ -371,19 +378,37 @@ class _Plan:
             await self._place(row, part, exposure)
             missing -= wanted
 
+    async def _shrink(self, rows: Sequence[JournalEntry], excess: float) -> None:
+        """A part was closed: what would close more than is left could eat another trade.
+
+        The smaller one is sent first, so that nothing is bare in between.
+        """
+        resting = [row for row in rows if row.answer is not None and row.answer.is_open]
+        for row in sorted(resting, key=_may_close, reverse=True):
+            left = round(_may_close(row) - excess, _DIGITS)
+            if excess <= _DUST:
+                return
+            if left > _DUST:
+                name = f"{rows[0].order.client_id}.{len(rows)}"
+                smaller = replace(row.order, client_id=name, quantity=left)
+                if any(one.order.quantity == left and _is_refused(one) for one in rows):
+                    return  # it would be refused again: the larger one still protects
+                self._journal.add(row, smaller, await self._venue.now())
+                done = await self._tried(smaller)
+                if done is not None and done.state is OrderState.REFUSED:
+                    now = await self._venue.now()
+                    self._journal.mark(name, JournalState.ACKNOWLEDGED, now, done)
+                    return
+            excess = round(excess - _may_close(row), _DIGITS)
+            await self._clear([row], NoticeKind.RESIZED)
+
     async def _place(self, row: JournalEntry, part: VenueOrder, exposure: float) -> None:
-        for attempt in range(_TRIES):
-            if attempt:
-                await self.sleep(_LOOK_SECONDS * 2**attempt)
-            known = await self._venue.find(part) if self.groups else None
-            if known is not None:
-                # It came with what it protects, and is an order of its own since that was filled.
-                await self._answered(known, again=True)
-                return
-            done = await self.send(part, again=True)
-            if done.state is not OrderState.REFUSED:
-                self._tell(NoticeKind.PROTECTED, part)
-                return
+        done = await self._tried(part)
+        if done is None:
+            return
+        if done.state is not OrderState.REFUSED:
+            self._tell(NoticeKind.PROTECTED, part)
+            return
         if part.type is OrderType.STOP:
             # Told apart from a crash between: what closes it is written down with the refusal.
             closing = self._closing(row, exposure, 0)
@@ -393,6 +418,21 @@ class _Plan:
             now = await self._venue.now()
             self._journal.mark(part.client_id, JournalState.ACKNOWLEDGED, now, done)
             self._tell(NoticeKind.NO_PROFIT, part, done.reason)
+
+    async def _tried(self, part: VenueOrder) -> OrderProgress | None:
+        """What became of it, sent again where it is refused; None where it was there already."""
+        for attempt in range(_TRIES):
+            if attempt:
+                await self.sleep(_LOOK_SECONDS * 2**attempt)
+            known = await self._venue.find(part) if self.groups else None
+            if known is not None:
+                # It came with what it protects, and is an order of its own since that was filled.
+                await self._answered(known, again=True)
+                return None
+            done = await self.send(part, again=True)
+            if done.state is not OrderState.REFUSED:
+                break
+        return done
 
     async def _close(self) -> None:
         """At any price: nothing here may stay without a stop."""
@@ -433,7 +473,9 @@ class _Plan:
         opening = openings[0].order
         return (await self._venue.account()).held(opening.symbol) * opening.side.sign <= _DUST
 
-    async def _clear(self, rows: Sequence[JournalEntry]) -> None:
+    async def _clear(
+        self, rows: Sequence[JournalEntry], kind: NoticeKind = NoticeKind.CLEARED
+    ) -> None:
         """Cancel on the venue what has nothing left to do."""
         for row in rows:
             if row.state is JournalState.INTENDED:
@@ -445,7 +487,7 @@ class _Plan:
                     continue
                 now = await self._venue.now()
                 self._journal.mark(row.order.client_id, JournalState.ACKNOWLEDGED, now, found)
-                self._tell(NoticeKind.CLEARED, row.order)
+                self._tell(kind, row.order)
 
     async def _abandon(self, row: JournalEntry) -> None:
         now = await self._venue.now()
@@ -582,6 +624,16 @@ def _is_over(progress: OrderProgress, now: float) -> bool:
 
 def _filled(rows: Sequence[JournalEntry]) -> float:
     return sum(row.answer.filled for row in rows if row.answer is not None)
+
+
+def _stopped(rows: Sequence[JournalEntry]) -> float:
+    """As much as stops would close that are known to rest."""
+    stops = [row.answer for row in rows if _guards(row.order) and row.order.type is OrderType.STOP]
+    return sum(answer.left for answer in stops if answer is not None and answer.is_open)
+
+
+def _is_refused(row: JournalEntry) -> bool:
+    return row.answer is not None and row.answer.state is OrderState.REFUSED
 
 
 def _may_close(row: JournalEntry) -> float:

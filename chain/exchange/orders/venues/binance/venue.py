@@ -282,34 +282,38 @@ class BinanceVenue:
         return await self._ask.sent(order, lambda: self._placed(order), self.find, self.now)
 
     async def find(self, order: VenueOrder) -> OrderProgress | None:
-        ask = (
-            self._client.fapiPrivateGetAlgoOrder
-            if order.type in CONDITIONAL
-            else self._client.fapiPrivateGetOrder
-        )
         try:
-            seen = await self._ask.read(ask, self._named(order))
+            entry = await self._entry(order)
         except NotThereError:
             return None
-        entry = self._read.mapping(seen, "order")
-        if order.type in CONDITIONAL and entry.get("actualOrderId"):
-            triggered = {"symbol": order.symbol, "orderId": entry["actualOrderId"]}
-            entry = self._read.mapping(
-                await self._ask.read(self._client.fapiPrivateGetOrder, triggered), "order"
-            )
         fees = await self._fees(order, entry)
         return progress_of(self._read, order, entry, fees)
 
     async def cancel(self, order: VenueOrder) -> OrderProgress | None:
-        drop = (
-            self._client.fapiPrivateDeleteAlgoOrder
-            if order.type in CONDITIONAL
-            else self._client.fapiPrivateDeleteOrder
-        )
+        drop, named = self._client.fapiPrivateDeleteOrder, self._named(order)
         with suppress(NotThereError):
-            await self._ask.read(drop, self._named(order))
+            if order.type in CONDITIONAL:
+                entry = await self._entry(order)
+                if "orderId" in entry:
+                    named = {"symbol": order.symbol, "orderId": str(entry["orderId"])}
+                else:
+                    drop = self._client.fapiPrivateDeleteAlgoOrder
+            await self._ask.read(drop, named)
         # It is cancelled now, or was filled or never there before: looking tells which.
         return await self.find(order)
+
+    async def _entry(self, order: VenueOrder) -> dict[str, object]:
+        """What is told of it; a stop or profit that was triggered is an order of the book since."""
+        if order.type not in CONDITIONAL:
+            seen = await self._ask.read(self._client.fapiPrivateGetOrder, self._named(order))
+            return self._read.mapping(seen, "order")
+        seen = await self._ask.read(self._client.fapiPrivateGetAlgoOrder, self._named(order))
+        entry = self._read.mapping(seen, "order")
+        if not entry.get("actualOrderId"):
+            return entry
+        triggered = {"symbol": order.symbol, "orderId": entry["actualOrderId"]}
+        seen = await self._ask.read(self._client.fapiPrivateGetOrder, triggered)
+        return self._read.mapping(seen, "order")
 
     async def _placed(self, order: VenueOrder) -> object:
         kind, price, parameters = order_request(order)
