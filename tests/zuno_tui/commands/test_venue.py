@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec.structs import replace
@@ -17,9 +18,12 @@ from chain.wallet.errors import KeyringUnusableError
 from chain.wallet.keyring_store import Keyring
 from tests.chain.exchange.markets import order
 from tests.chain.exchange.test_hedge import start
+from tests.fakes.upbit import KEYS, UpbitDouble
 from tests.printed import printed
 from zuno_tui.app import wallet_secrets
+from zuno_tui.app.session import Session
 from zuno_tui.cli import main
+from zuno_tui.features.trade.trade import status
 from zuno_tui.features.trade.watched_hedges import HomeHedges
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK, REFUSED, USAGE
 from zuno_tui.settings import Settings
@@ -192,3 +196,30 @@ async def test_a_monitor_that_has_no_keys_tells_of_a_trade_without_a_stop(
     assert told is not None
     assert "NO STOP" in told["plan_1"]
     assert rests is None, "nobody can tell, and nothing is known to be wrong"
+
+
+async def test_coins_on_the_spot_venue_stand_in_the_status(
+    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not kept.texts
+    pytest.importorskip("aiodns", reason="the extra trade is not installed")
+    from chain.exchange.orders.venues.upbit import venue as upbit
+
+    double = UpbitDouble(held={"KRW": 1_500_000.0, "ETH": 0.5})
+    home = Home(tmp_path, tmp_path / "cache")
+    home.prepare()
+    table = TradeTable(venue="paper", spot_venue="upbit")
+    async with double.running() as url:
+        settings = Settings(trade=replace(table, url=url))
+        session = Session(home, settings, network_named("ethereum"), as_json=True)
+        unread = await status(session)
+        monkeypatch.setattr("zuno_tui.features.trade.venue.venue_keys", lambda _: KEYS)
+        monkeypatch.setattr(upbit, "UpbitVenue", partial(upbit.UpbitVenue, base_url=url))
+        seen = await status(session)
+
+    assert any("upbit cannot be read. No keys are kept" in line for line in unread.lines)
+    assert any(line.startswith("  0.5 ETH") for line in seen.lines)
+    assert isinstance(seen.document, dict)
+    spot: Any = seen.document["spot"]
+    [held] = spot["positions"]
+    assert (held["symbol"], held["quantity"], held["mark"]) == ("ETHUSDT", 0.5, 3_000.0)
