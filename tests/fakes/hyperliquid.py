@@ -117,7 +117,10 @@ class HyperliquidDouble(ExchangeDouble):
                 body = await reader.readexactly(int(fields.get("content-length", "0")))
                 target = head.split(" ")[1]
                 asked = json.loads(body)
-                answer = self._info(asked) if target == "/info" else self._exchange(asked)
+                self.asked.append(target)
+                answer = self.faults.get(target) or (
+                    self._info(asked) if target == "/info" else self._exchange(asked)
+                )
                 if answer is SILENT:
                     break
                 content = (
@@ -125,6 +128,7 @@ class HyperliquidDouble(ExchangeDouble):
                 )
                 status = answer.status if isinstance(answer, Refusal) else 200
                 told = [f"HTTP/1.1 {status} Said", f"content-length: {len(content)}"]
+                told += answer.headers if isinstance(answer, Refusal) else ()
                 writer.write(
                     "\r\n".join([*told, "content-type: application/json", "", ""]).encode()
                 )

@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import importlib.util
 import sys
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from types import ModuleType
 from typing import Any
@@ -17,7 +18,7 @@ from chain.base.clean_text import quoted
 from chain.base.errors import Failure, ZunoError
 from chain.exchange.orders.order import OrderProgress, OrderState, VenueOrder
 from chain.exchange.orders.venue import OrderUnansweredError, VenueKeys
-from chain.prices.market_http import MarketError
+from chain.prices.market_http import MarketError, let_rest, refuse_resting
 
 # The package's own start loads every exchange it knows, which takes seconds; here it is entered
 # beside that, and only the exchange that is asked for is loaded.
@@ -66,7 +67,23 @@ def open_client(
         socket_url = socket_url or base_url.replace("http", "ws", 1)
         bases = base_url.rstrip("/"), socket_url.rstrip("/")
         client.urls["api"] = _rebased(client.urls["api"], *bases)
+    _respect_bans(client)
     return client
+
+
+def _respect_bans(client: Any) -> None:  # noqa: ANN401 - ccxt's classes have no types
+    """No request to a server that asked to be left alone, whichever client it asked."""
+    fetch, answered = client.fetch, client.on_rest_response
+
+    async def fetch_when_let_in(url: str, *given: object, **named: object) -> object:
+        refuse_resting(client.name, url, time.time())
+        return await fetch(url, *given, **named)
+
+    def noted(status: int, reason: str, url: str, method: str, headers: Any, *more: Any) -> object:  # noqa: ANN401
+        let_rest(url, status, headers.get("Retry-After") or headers.get("retry-after"), time.time())
+        return answered(status, reason, url, method, headers, *more)
+
+    client.fetch, client.on_rest_response = fetch_when_let_in, noted
 
 
 def _class_of(package: str, exchange: str) -> Any:  # noqa: ANN401 - ccxt's classes have no types
@@ -193,8 +210,10 @@ class CcxtAsking:
             if self._is_unsaid(error):
                 return await self._after_silence(order, find, error)
             # A name that is known already is this order; whoever is shut out does not ask again.
-            shut_out = isinstance(error, self._errors.DDoSProtection)
-            known = None if shut_out else await _looked(find, order)
+            told = self._errors.DDoSProtection, self._errors.RateLimitExceeded
+            if isinstance(error, told):
+                return refused(order, self._sentence(error), time.time())
+            known = await _looked(find, order)
             return known or refused(order, self._sentence(error), await now())
         found = await _looked(find, order)
         return found or await self._after_silence(order, find, None)

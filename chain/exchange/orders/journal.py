@@ -7,7 +7,7 @@ start is asked for by its own name: the venue knows whether it has it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
@@ -53,6 +53,11 @@ CREATE TABLE IF NOT EXISTS sent_order (
 CREATE TABLE IF NOT EXISTS hedge (
     plan_id TEXT PRIMARY KEY,
     body BLOB NOT NULL
+)""",
+    """
+CREATE TABLE IF NOT EXISTS resting (
+    host TEXT PRIMARY KEY,
+    until REAL NOT NULL
 )""",
     """
 CREATE TABLE IF NOT EXISTS urgent (
@@ -254,6 +259,15 @@ class TradeJournal:
             rows = self._connection.execute("SELECT plan_id, words FROM urgent").fetchall()
             self._connection.execute("DELETE FROM urgent")
         return dict(rows)
+
+    def resting(self) -> dict[str, float]:
+        """By host, until when it wants no request: another process was told so."""
+        return dict(self._connection.execute("SELECT host, until FROM resting").fetchall())
+
+    def keep_resting(self, until: Mapping[str, float]) -> None:
+        with transaction(self._connection):
+            self._connection.execute("DELETE FROM resting")
+            self._connection.executemany("INSERT INTO resting VALUES (?, ?)", until.items())
 
     def hedges(self, venue: str) -> dict[str, HedgeStart]:
         """By plan, the oldest first."""

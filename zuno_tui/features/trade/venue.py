@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,7 +19,7 @@ from chain.exchange.orders.journal import TradeJournal
 from chain.exchange.orders.venue import VenueEntry, VenueFees, VenueKeys, VenueOpening
 from chain.exchange.orders.venues import venue_entries
 from chain.exchange.public.binance import BASE_URL, SOURCE, BinancePublic, ExchangeAddress
-from chain.prices.market_http import MarketError
+from chain.prices.market_http import RESTING, MarketError
 from chain.wallet.errors import KeyringUnusableError, WalletError
 from zuno_tui.app.session import Session, say
 from zuno_tui.present.exit_codes import DONE
@@ -93,7 +94,7 @@ async def open_venue(session: Session, name: str | None = None) -> AsyncIterator
         paper, start = session.home.paper, session.settings.trade.paper_usd
         venue = entry.open(VenueOpening(market, address.base_url, keys, paper, start))
         try:
-            with TradeJournal.open(session.home.trades) as journal:
+            with TradeJournal.open(session.home.trades) as journal, _kept_bans(journal):
                 yield OpenVenue(market, venue, journal, entry.fees)
         except MarketError as error:
             raise VenueUnreadError(
@@ -102,6 +103,21 @@ async def open_venue(session: Session, name: str | None = None) -> AsyncIterator
             ) from None
         finally:
             await venue.close()
+
+
+@contextmanager
+def _kept_bans(journal: TradeJournal) -> Iterator[None]:
+    """A venue that wants to be left alone wants that of every process on this machine."""
+    before = journal.resting()
+    for host, until in before.items():
+        RESTING[host] = max(until, RESTING.get(host, 0.0))
+    try:
+        yield
+    finally:
+        now = time.time()
+        after = {host: until for host, until in RESTING.items() if until > now}
+        if after != before:
+            journal.keep_resting(after)
 
 
 def has_hedges(home: Home) -> bool:
