@@ -122,7 +122,11 @@ class FeatureNews(Struct, frozen=True):
     position_id: int | None = None
 
 
-TOLD_BY_FEATURES = (AlertKind.STANDING_ORDER, AlertKind.WATCH_KEY_LOW)
+TOLD_BY_FEATURES = (
+    AlertKind.STANDING_ORDER,
+    AlertKind.WATCH_KEY_LOW,
+    AlertKind.VENUE_KEY_ENDS,
+)
 
 
 class Watch:

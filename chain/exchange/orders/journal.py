@@ -55,6 +55,13 @@ CREATE TABLE IF NOT EXISTS hedge (
     body BLOB NOT NULL
 )""",
     """
+CREATE TABLE IF NOT EXISTS key_end (
+    venue TEXT PRIMARY KEY,
+    ends_at REAL,
+    looked_at REAL NOT NULL,
+    chain_id INTEGER NOT NULL
+)""",
+    """
 CREATE TABLE IF NOT EXISTS resting (
     host TEXT PRIMARY KEY,
     until REAL NOT NULL
@@ -94,6 +101,17 @@ class JournalEntry(Struct, frozen=True):
     state: JournalState
     changed_at: float
     answer: OrderProgress | None = None
+
+
+class KeyEnd(Struct, frozen=True):
+    """Until when a venue takes what our key signs, and when that was asked."""
+
+    venue: str
+    ends_at: float | None
+    """By the wall's clock; None where the venue sets no end."""
+    looked_at: float
+    chain_id: int
+    """Of the network whose watch asked, which tells of it."""
 
 
 class ApprovalUsedError(Exception):
@@ -259,6 +277,22 @@ class TradeJournal:
             rows = self._connection.execute("SELECT plan_id, words FROM urgent").fetchall()
             self._connection.execute("DELETE FROM urgent")
         return dict(rows)
+
+    def key_ends(self) -> dict[str, KeyEnd]:
+        rows = self._connection.execute("SELECT venue, ends_at, looked_at, chain_id FROM key_end")
+        return {row[0]: KeyEnd(*row) for row in rows}
+
+    def keep_key_end(self, end: KeyEnd) -> None:
+        with transaction(self._connection):
+            self._connection.execute(
+                "INSERT OR REPLACE INTO key_end VALUES (?, ?, ?, ?)",
+                (end.venue, end.ends_at, end.looked_at, end.chain_id),
+            )
+
+    def forget_key_ends(self) -> None:
+        """Somebody keeps another key: it is asked about anew."""
+        with transaction(self._connection):
+            self._connection.execute("DELETE FROM key_end")
 
     def resting(self) -> dict[str, float]:
         """By host, until when it wants no request: another process was told so."""

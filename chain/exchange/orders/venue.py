@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from chain.exchange.public.market import ContractRules, FundingPayment, FundingState
 
 
+KEY_WARNED_DAYS = 14
+"""So long before what signs on a venue ends, every look at the account says so."""
+
+
 class OrderUnansweredError(ZunoError):
     """An order was sent, and the venue may have it or not; it is never sent again."""
 
@@ -87,6 +91,14 @@ class TakesGroups(Protocol):
     """A venue that takes what opens and what protects it at once, where its abilities say so."""
 
     async def submit_group(self, orders: Sequence[VenueOrder]) -> tuple[OrderProgress, ...]: ...
+
+
+@runtime_checkable
+class KnowsKeyEnd(Protocol):
+    """A venue whose keys end."""
+
+    async def key_ends_at(self) -> float | None:
+        """Seconds since 1970, 0 where it takes nothing from this key; None where none is set."""
 
 
 class OrderStream(Protocol):

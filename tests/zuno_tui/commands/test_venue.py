@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +19,14 @@ from chain.wallet.errors import KeyringUnusableError
 from chain.wallet.keyring_store import Keyring
 from tests.chain.exchange.markets import order
 from tests.chain.exchange.test_hedge import start
+from tests.fakes.hyperliquid import AGENT, AGENT_KEY, MASTER, HyperliquidDouble
 from tests.fakes.upbit import KEYS, UpbitDouble
 from tests.printed import printed
 from zuno_tui.app import wallet_secrets
 from zuno_tui.app.session import Session
 from zuno_tui.cli import main
 from zuno_tui.features.trade.trade import status
-from zuno_tui.features.trade.watched_hedges import HomeHedges
+from zuno_tui.features.trade.watched_hedges import HomeHedges, key_news
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK, REFUSED, USAGE
 from zuno_tui.settings import Settings
 from zuno_tui.settings.schema import TradeTable
@@ -223,3 +225,52 @@ async def test_coins_on_the_spot_venue_stand_in_the_status(
     spot: Any = seen.document["spot"]
     [held] = spot["positions"]
     assert (held["symbol"], held["quantity"], held["mark"]) == ("ETHUSDT", 0.5, 3_000.0)
+
+
+async def test_a_key_that_ends_is_an_alert_with_its_command(
+    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("aiodns", reason="the extra trade is not installed")
+    from chain.exchange.orders.venues.hyperliquid import venue as hyperliquid
+
+    home, network = Home(tmp_path, tmp_path / "cache"), network_named("ethereum")
+    entry = "venue:hyperliquid:live"
+    kept.texts["zuno", entry] = json.dumps({"key": MASTER, "secret": AGENT_KEY})
+    approval = TradeApproval("plan_1", "aa", "hyperliquid", 0.0)
+    with TradeJournal.open(home.trades) as journal:
+        journal.approve(approval)
+        journal.begin(approval, [], 0.0, start(7))
+    settings = Settings(trade=TradeTable(venue="hyperliquid"))
+    double = HyperliquidDouble()
+    ends = time.time() + 30 * 86_400
+    double.agents = {AGENT: int(ends * 1000)}
+    told = {}
+    async with double.running() as url:
+        monkeypatch.setattr(
+            hyperliquid, "HyperliquidVenue", partial(hyperliquid.HyperliquidVenue, base_url=url)
+        )
+        for _ in range(3):
+            assert await HomeHedges(home, settings, network).held_hedges() is not None
+        for days in (20, 9, 0, -1):
+            told[days] = [
+                (one.finding.severity.value, one.finding.next_command)
+                for one in key_news(home, network, ends - days * 86_400)
+            ]
+        elsewhere = key_news(home, network_named("base"), ends)
+        asked = len(double.asked)
+        double.agents = {AGENT: 1}
+        with TradeJournal.open(home.trades) as journal:
+            journal.forget_key_ends()
+        await HomeHedges(home, settings, network).held_hedges()
+        [revoked] = key_news(home, network, time.time())
+
+    command = "zuno venue hyperliquid"
+    assert told == {
+        20: [],
+        9: [("warning", command)],
+        0: [("critical", command)],
+        -1: [("critical", command)],
+    }
+    assert elsewhere == ()
+    assert len(double.asked) > asked
+    assert revoked.finding.severity.value == "critical"

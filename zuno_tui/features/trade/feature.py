@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from agents.bus.replay import Record
     from agents.monitor.heartbeat import Note
+    from agents.monitor.poll import FeatureNews
     from agents.monitor.rules.risks import HedgeSource
     from chain.base.home import Home
     from chain.contracts.networks import Network
@@ -105,6 +107,14 @@ def _tending(
     return tend_when_told(chosen, tell)
 
 
+def _news(home: Home, network: Network) -> Sequence[FeatureNews]:
+    if not home.trades.exists():
+        return ()
+    from zuno_tui.features.trade.watched_hedges import key_news
+
+    return key_news(home, network, time.time())
+
+
 async def _headlines(session: Session) -> tuple[str, ...]:
     if not session.settings.trade.news:
         return ()
@@ -125,5 +135,6 @@ FEATURE = Feature(
     outlives=_outlives,
     watched_hedges=_watched_hedges,
     beside_watch=_tending,
+    news=_news,
     headlines=_headlines,
 )

@@ -260,6 +260,9 @@ def _kept(session: Session, name: str) -> int:
     if fault is not None:
         raise SettingsError(f"{fault} Nothing was kept.")
     keyring.keep_text(entry.keyring, msgspec.json.encode(keys).decode())
+    if session.home.trades.exists():
+        with TradeJournal.open(session.home.trades) as journal:
+            journal.forget_key_ends()
     if session.as_json:
         print_json({"kept": entry.keyring, "in": keyring.title})
     say(

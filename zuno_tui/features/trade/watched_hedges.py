@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from agents.monitor.alerts.alert import AlertKind, Finding, Severity
 from agents.monitor.rules.risks import HeldHedge
 from chain.base.errors import ZunoError
+from chain.base.units import DAY
 
 if TYPE_CHECKING:
     from agents.monitor.heartbeat import Note
+    from agents.monitor.poll import FeatureNews
     from chain.base.home import Home
     from chain.contracts.networks import Network
     from chain.exchange.orders.hedge import PositionHedge
+    from chain.exchange.orders.journal import KeyEnd
     from zuno_tui.app.watchlist import SettingsSource
     from zuno_tui.features.trade.venue import OpenVenue
     from zuno_tui.settings import Settings
 
+_KEY_SECONDS = 6 * 3_600.0
+"""How often a venue is asked until when a key is good."""
 _BETWEEN_LOOKS = 1.0
 """At least, however much a venue tells."""
 _QUIET_SECONDS = 60.0
@@ -63,6 +70,7 @@ class HomeHedges:
                 if not nobody_sends:
                     return taken_urgent(self._home) or None
                 async with open_venue(session) as opened:
+                    await self._look_at_key(opened)
                     notices = await tend_orders(opened.journal, opened.venue)
         except (VenueUnreadError, *CLOSED_TO_LOOKERS) as error:
             bare = {one.plan_id: one.words for one in unasked(self._home, str(error))}
@@ -88,6 +96,7 @@ class HomeHedges:
             if not has_hedges(self._home):
                 return {}
             async with open_venue(session) as opened:
+                await self._look_at_key(opened)
                 found = await read_hedges(opened.journal, opened.venue)
                 wanted = wanted_closings(session)
                 held = {}
@@ -100,6 +109,54 @@ class HomeHedges:
                     )
                 return held
         return None
+
+    async def _look_at_key(self, opened: OpenVenue) -> None:
+        """A few times a day: until when the venue takes what is signed here."""
+        from chain.exchange.orders.journal import KeyEnd
+        from chain.exchange.orders.venue import KnowsKeyEnd
+
+        venue, now = opened.venue, time.time()
+        if not isinstance(venue, KnowsKeyEnd):
+            return
+        known = opened.journal.key_ends().get(venue.name)
+        if known is not None and 0 <= now - known.looked_at < _KEY_SECONDS:
+            return
+        ends_at, chain_id = await venue.key_ends_at(), self._network.chain_id
+        opened.journal.keep_key_end(KeyEnd(venue.name, ends_at, now, chain_id))
+
+
+def key_news(home: Home, network: Network, now: float) -> tuple[FeatureNews, ...]:
+    """Keys that end soon or have ended, by what venues said when they were asked last."""
+    from agents.monitor.poll import FeatureNews
+    from chain.exchange.orders.journal import TradeJournal
+    from chain.exchange.orders.venue import KEY_WARNED_DAYS
+
+    with suppress(sqlite3.Error), TradeJournal.open(home.trades) as journal:
+        ends = journal.key_ends().values()
+        return tuple(
+            FeatureNews(_key_finding(end, end.ends_at - now), end.venue)
+            for end in ends
+            if end.chain_id == network.chain_id
+            and end.ends_at is not None
+            and end.ends_at - now < KEY_WARNED_DAYS * DAY
+        )
+    return ()
+
+
+def _key_finding(end: KeyEnd, left: float) -> Finding:
+    venue = end.venue.partition(":")[0]
+    words, severity = f"The key for {venue} ends in {left / DAY:.0f} days.", Severity.WARNING
+    if left <= 0:
+        words = f"The key for {venue} has ended: nothing can be sent, cancelled or closed there."
+        severity = Severity.CRITICAL
+    return Finding(
+        AlertKind.VENUE_KEY_ENDS,
+        severity,
+        f"{words} Make a new one at the venue, never with an old address, and keep it here.",
+        "what signs there ends",
+        f"zuno venue {venue}",
+        {"daysLeft": max(round(left / DAY, 2), 0.0)},
+    )
 
 
 async def tend_when_told(chosen: SettingsSource, tell: Callable[[Note], None]) -> None:
