@@ -222,6 +222,7 @@ async def argue_trade(
                         ingestion=MemoryIngestion(memory, time.time, models.filing),
                         stream=book_stream(session, trading.market),
                         elsewhere=elsewhere,
+                        contracts=trading.venue.contracts,
                         sample_seconds=sample_seconds(session),
                     ),
                     record,
