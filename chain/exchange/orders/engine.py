@@ -187,30 +187,31 @@ async def tend_orders(
     An order that opens is sent while the person who approved it is there, or not at all. What
     protects it was approved with it, and is sent whenever it is missing.
     """
-    plans: dict[str, list[JournalEntry]] = {}
-    for entry in journal.entries():
-        if entry.venue == venue.name:
-            plans.setdefault(entry.plan_id, []).append(entry)
     found: list[OrderNotice] = []
-    for plan_id, rows in plans.items():
-        if needs_care(rows):
-            found += await _Plan(journal, venue, plan_id, sleep).tend()
+    for rows in unfinished_plans(journal.entries()):
+        if rows[0].venue == venue.name:
+            found += await _Plan(journal, venue, rows[0].plan_id, sleep).tend()
     return tuple(found)
+
+
+def unfinished_plans(entries: Sequence[JournalEntry]) -> tuple[Sequence[JournalEntry], ...]:
+    """The orders of every plan of which anything may still change."""
+    plans: dict[str, list[JournalEntry]] = {}
+    for entry in entries:
+        plans.setdefault(entry.plan_id, []).append(entry)
+    return tuple(rows for rows in plans.values() if _needs_care(rows))
 
 
 def bare_trades(entries: Sequence[JournalEntry], reason: str) -> tuple[OrderNotice, ...]:
     """What has no stop by the journal alone, where the venue cannot be asked."""
-    plans: dict[str, list[JournalEntry]] = {}
-    for entry in entries:
-        plans.setdefault(entry.plan_id, []).append(entry)
     found = []
-    for plan_id, rows in plans.items():
+    for rows in unfinished_plans(entries):
         stops = [row for row in rows if row.order.type is OrderType.STOP and _guards(row.order)]
         rests = any(row.answer is not None and row.answer.is_open for row in stops)
-        if stops and not rests and needs_care(rows):
+        if stops and not rests:
             held = _exposure(rows) > _DUST
             kind = NoticeKind.UNPROTECTED if held else NoticeKind.UNKNOWN
-            found.append(OrderNotice(kind, plan_id, stops[0].order, reason))
+            found.append(OrderNotice(kind, rows[0].plan_id, stops[0].order, reason))
     return tuple(found)
 
 
@@ -605,7 +606,7 @@ def _is_unfinished(row: JournalEntry) -> bool:
     return row.state is not JournalState.ABANDONED
 
 
-def needs_care(rows: Sequence[JournalEntry]) -> bool:
+def _needs_care(rows: Sequence[JournalEntry]) -> bool:
     exits = [row for row in rows if _CLOSING in row.order.client_id]
     closing = exits and exits[-1].state is not JournalState.ABANDONED
     return any(_is_unfinished(row) for row in rows) or bool(closing and _exposure(rows) > _DUST)

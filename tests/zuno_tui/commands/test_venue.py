@@ -171,8 +171,9 @@ def test_keys_are_removed_and_not_while_something_is_held(
     assert main(["venue", "upbit", "--remove", *home]) == DONE
 
 
+@pytest.mark.parametrize("set_by_now", ["live", "paper"])
 async def test_a_monitor_that_has_no_keys_tells_of_a_trade_without_a_stop(
-    kept: Kept, tmp_path: Path
+    kept: Kept, tmp_path: Path, set_by_now: str
 ) -> None:
     assert not kept.texts
     home = Home(tmp_path, tmp_path / "cache")
@@ -184,7 +185,7 @@ async def test_a_monitor_that_has_no_keys_tells_of_a_trade_without_a_stop(
         journal.begin(approval, [bought, stop], 0.0)
         answer = OrderProgress(order=bought, state=OrderState.FILLED, placed_at=0.0, filled=0.5)
         journal.mark("entry", JournalState.ACKNOWLEDGED, 0.0, answer)
-        settings = Settings(trade=TradeTable(venue="live"))
+        settings = Settings(trade=TradeTable(venue=set_by_now))
         watch = HomeHedges(home, settings, network_named("ethereum"))
         told = await watch.tend_trades()
         journal.mark(

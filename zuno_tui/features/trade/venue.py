@@ -14,7 +14,7 @@ from msgspec import Struct
 from chain.base.errors import Failure, ZunoError
 from chain.devnet.defaults import control_url
 from chain.exchange.orders.ccxt_client import VenuePackageError
-from chain.exchange.orders.engine import OrderNotice, bare_trades, needs_care
+from chain.exchange.orders.engine import OrderNotice, bare_trades, unfinished_plans
 from chain.exchange.orders.journal import TradeJournal
 from chain.exchange.orders.venue import VenueEntry, VenueFees, VenueKeys, VenueOpening
 from chain.exchange.orders.venues import venue_entries
@@ -62,13 +62,14 @@ class OpenVenue(Struct, frozen=True):
     fees: VenueFees
 
 
-def exchange_address(session: Session) -> ExchangeAddress:
-    """The one that was set; on the embedded chain its own, else Binance."""
+def exchange_address(session: Session, entry: VenueEntry | None = None) -> ExchangeAddress:
+    """The one that was set; on the embedded chain its own, else the venue's, or Binance."""
     if session.settings.trade.url is not None:
         return ExchangeAddress(session.settings.trade.url.strip(), "the exchange that is set")
     if session.network.clock == "head":
         return ExchangeAddress(control_url(session.endpoints[0]), EMBEDDED)
-    return ExchangeAddress(*(venue_entry(session).address or (BASE_URL, SOURCE)))
+    entry = entry or venue_entry(session)
+    return ExchangeAddress(*(entry.address or (BASE_URL, SOURCE)))
 
 
 def venue_entry(session: Session, name: str | None = None) -> VenueEntry:
@@ -85,7 +86,7 @@ async def open_venue(session: Session, name: str | None = None) -> AsyncIterator
     """To look alone: what a crash left between stays as it is."""
     session.home.prepare()
     entry = venue_entry(session, name)
-    address = exchange_address(session)
+    address = exchange_address(session, entry)
     # Asked for before anything is opened: without keys there is nothing to open.
     keys = VenueKeys("", "") if entry.prompts is None else venue_keys(entry)
     if entry.prompts is not None:
@@ -128,10 +129,11 @@ def has_hedges(home: Home) -> bool:
         return journal.has_hedges()
 
 
-def has_unfinished(home: Home) -> bool:
-    """Whether any order may still change, by the journal alone."""
+def unfinished_venues(home: Home) -> tuple[str, ...]:
+    """Where an order may still change, by the journal alone: also where none is sent any more."""
     with TradeJournal.open(home.trades) as journal:
-        return needs_care(journal.entries())
+        plans = unfinished_plans(journal.entries())
+    return tuple(dict.fromkeys(rows[0].venue.partition(":")[0] for rows in plans))
 
 
 def taken_urgent(home: Home) -> dict[str, str]:
@@ -140,10 +142,12 @@ def taken_urgent(home: Home) -> dict[str, str]:
         return journal.take_urgent()
 
 
-def unasked(home: Home, reason: str) -> tuple[OrderNotice, ...]:
+def unasked(home: Home, name: str, reason: str) -> tuple[OrderNotice, ...]:
     """Trades without a stop by the journal alone; none where that cannot be read either."""
     with suppress(sqlite3.Error), TradeJournal.open(home.trades) as journal:
-        return bare_trades(journal.entries(), reason)
+        entries = journal.entries()
+        there = [one for one in entries if one.venue.partition(":")[0] == name]
+        return bare_trades(there, reason)
     return ()
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Network
     from chain.exchange.orders.hedge import PositionHedge
     from chain.exchange.orders.journal import KeyEnd
+    from zuno_tui.app.session import Session
     from zuno_tui.app.watchlist import SettingsSource
     from zuno_tui.features.trade.venue import OpenVenue
     from zuno_tui.settings import Settings
@@ -51,32 +52,34 @@ class HomeHedges:
         if not self._home.trades.exists():
             return {}
         from chain.base.locks import locked_if_free
+        from zuno_tui.features.trade.venue import taken_urgent, unfinished_venues
+
+        with suppress(sqlite3.Error), locked_if_free(self._home.trades_lock) as nobody_sends:
+            unfinished = unfinished_venues(self._home)
+            if unfinished and not nobody_sends:
+                return taken_urgent(self._home) or None
+            told = [await self._tend(name) for name in unfinished]
+            urgent = taken_urgent(self._home)
+            for one in told:
+                urgent |= one or {}
+            return urgent if urgent or None not in told else None
+        return None
+
+    async def _tend(self, name: str) -> dict[str, str] | None:
+        """On one venue, which need not be the one that is set by now."""
         from chain.exchange.orders.engine import tend_orders
         from zuno_tui.app.session import Session
-        from zuno_tui.features.trade.venue import (
-            CLOSED_TO_LOOKERS,
-            VenueUnreadError,
-            has_unfinished,
-            open_venue,
-            taken_urgent,
-            unasked,
-        )
+        from zuno_tui.features.trade.venue import open_venue, unasked
 
         session = Session(self._home, self._settings, self._network, as_json=True)
         try:
-            if not has_unfinished(self._home):
-                return taken_urgent(self._home)
-            with locked_if_free(self._home.trades_lock) as nobody_sends:
-                if not nobody_sends:
-                    return taken_urgent(self._home) or None
-                async with open_venue(session) as opened:
-                    await self._look_at_key(opened)
-                    notices = await tend_orders(opened.journal, opened.venue)
-        except (VenueUnreadError, *CLOSED_TO_LOOKERS) as error:
-            bare = {one.plan_id: one.words for one in unasked(self._home, str(error))}
+            async with open_venue(session, name) as opened:
+                await self._look_at_key(opened)
+                notices = await tend_orders(opened.journal, opened.venue)
+        except (ZunoError, sqlite3.Error) as error:
+            bare = {one.plan_id: one.words for one in unasked(self._home, name, str(error))}
             return bare or None
-        urgent = {one.plan_id: one.words for one in notices if one.is_urgent}
-        return {**taken_urgent(self._home), **urgent}
+        return {one.plan_id: one.words for one in notices if one.is_urgent}
 
     async def held_hedges(self) -> dict[int, HeldHedge] | None:
         """By position; None where the venue or the journal cannot be read now."""
@@ -162,24 +165,32 @@ def _key_finding(end: KeyEnd, left: float) -> Finding:
 async def tend_when_told(chosen: SettingsSource, tell: Callable[[Note], None]) -> None:
     """What a venue's stream tells of is looked at and acted on at once, beside the rounds.
 
-    It ends where nothing can change any more, or the venue has no stream: rounds suffice then.
+    It ends where nothing can change any more, or no venue has a stream: rounds suffice then.
     """
+    from zuno_tui.app.session import Session
+    from zuno_tui.features.trade.venue import unfinished_venues
+    from zuno_tui.settings import load_settings
+
+    with suppress(ZunoError, sqlite3.Error):  # the rounds say so
+        settings = load_settings(chosen.home.settings, chosen.environment, chosen.flags)
+        session = Session(chosen.home, settings, settings.chosen_network(), as_json=True)
+        names = unfinished_venues(chosen.home)
+        await asyncio.gather(*(_tend_when_told(session, name, tell) for name in names))
+
+
+async def _tend_when_told(session: Session, name: str, tell: Callable[[Note], None]) -> None:
     from agents.monitor.heartbeat import Troubled
     from chain.base.locks import locked_if_free
     from chain.exchange.orders.engine import tend_orders
     from chain.exchange.orders.order_stream import order_bell
-    from zuno_tui.app.session import Session
-    from zuno_tui.features.trade.venue import has_unfinished, open_venue, venue_entry
-    from zuno_tui.settings import load_settings
+    from zuno_tui.features.trade.venue import open_venue, unfinished_venues, venue_entry
 
-    home = chosen.home
+    home = session.home
+    if not venue_entry(session, name).abilities.streams:
+        return
     with suppress(ZunoError, sqlite3.Error):  # the rounds say so
-        settings = load_settings(home.settings, chosen.environment, chosen.flags)
-        session = Session(home, settings, settings.chosen_network(), as_json=True)
-        if not (venue_entry(session).abilities.streams and has_unfinished(home)):
-            return
-        async with open_venue(session) as opened, order_bell(opened.venue) as rung:
-            while has_unfinished(home):
+        async with open_venue(session, name) as opened, order_bell(opened.venue) as rung:
+            while name in unfinished_venues(home):
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_QUIET_SECONDS):
                         await rung.wait()
@@ -188,7 +199,8 @@ async def tend_when_told(chosen: SettingsSource, tell: Callable[[Note], None]) -
                     if nobody_sends and rung.is_set():
                         rung.clear()
                         for notice in await tend_orders(opened.journal, opened.venue):
-                            tell(Troubled(notice.words))
+                            if notice.is_urgent:
+                                tell(Troubled(notice.words))
                 await asyncio.sleep(_BETWEEN_LOOKS)
 
 
