@@ -26,6 +26,7 @@ from zuno_tui.app import wallet_secrets
 from zuno_tui.app.session import Session
 from zuno_tui.cli import main
 from zuno_tui.features.trade.trade import status
+from zuno_tui.features.trade.trading import open_trading
 from zuno_tui.features.trade.watched_hedges import HomeHedges, key_news
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK, REFUSED, USAGE
 from zuno_tui.settings import Settings
@@ -220,6 +221,21 @@ async def test_coins_on_the_spot_venue_stand_in_the_status(
         monkeypatch.setattr(upbit, "UpbitVenue", partial(upbit.UpbitVenue, base_url=url))
         seen = await status(session)
 
+        bought = order(OrderSide.BUY, OrderType.MARKET, 0.5)
+        approval = TradeApproval("plan_1", "hash", "upbit:the exchange that is set", 0.0)
+        with TradeJournal.open(home.trades) as journal:
+            journal.approve(approval)
+            journal.begin(approval, [bought], 0.0)
+            done = OrderProgress(order=bought, state=OrderState.FILLED, placed_at=0.0, filled=0.5)
+            journal.mark(bought.client_id, JournalState.ACKNOWLEDGED, 0.0, done)
+        venues = []
+        for coins in (0.5, 0.0):
+            double.held["ETH"] = coins
+            for coin in ("ETH", "BTC", ""):
+                async with open_trading(session, coin=coin) as trading:
+                    venues.append(trading.venue.abilities.spot)
+
+    assert venues == [True, False, False, False, False, False], "sold where it was bought"
     assert any("upbit cannot be read. No keys are kept" in line for line in unread.lines)
     assert any(line.startswith("  0.5 ETH") for line in seen.lines)
     assert isinstance(seen.document, dict)

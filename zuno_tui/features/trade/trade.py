@@ -66,7 +66,7 @@ _PAGE_WIDTH = 110
 async def argued(
     session: Session, coin: str, mode: str, *, emergency: bool = False
 ) -> CommandAnswer:
-    async with open_trading(session) as trading:
+    async with open_trading(session, coin=coin) as trading:
         done = await argue_trade(session, trading, coin, TradeMode(mode), emergency=emergency)
     return await _argued_answer(session, done)
 
