@@ -76,6 +76,8 @@ class AccountDouble(ExchangeDouble):
     fee_coin: str = "USDT"
     fee_coin_mark: float = 1.0
     """What fees are paid in, and what one of it is worth."""
+    paid_fees: list[int] = field(default_factory=list)
+    """Milliseconds at which half a dollar was paid, the oldest first."""
     listen_keys: int = 0
     hedge_mode: bool = False
     multi_assets: bool = False
@@ -234,7 +236,13 @@ class AccountDouble(ExchangeDouble):
                     ]
                 )
             case ("GET", "income"):
-                return _json([])
+                since, most = int(asked["startTime"]), int(asked["limit"])
+                rows = [
+                    {"income": "-0.5", "asset": "USDT", "time": str(time), "tranId": str(number)}
+                    for number, time in enumerate(self.paid_fees)
+                    if time >= since and asked["incomeType"] == "COMMISSION"
+                ]
+                return _json(rows[:most])
             case ("GET", "dual"):
                 return _json({"dualSidePosition": self.hedge_mode})
             case ("GET", "multiAssetsMargin"):

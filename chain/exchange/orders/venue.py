@@ -40,6 +40,8 @@ class VenueAccount(Struct, frozen=True):
     funding: float
     money_per_usd: float | None = None
     """Where the venue counts in money of its own."""
+    days: int | None = None
+    """So far back fees and funding are told; None for all of them."""
     marks: dict[str, float] = {}
     """In dollars, where the venue prices what is held itself."""
 

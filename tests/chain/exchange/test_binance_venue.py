@@ -77,6 +77,16 @@ async def test_fees_that_are_paid_in_another_coin_are_told_in_dollars(
     assert done.fees == pytest.approx(double.held().fees, rel=1e-4)
 
 
+async def test_fees_are_those_of_seven_days_however_many_there_are(double: AccountDouble) -> None:
+    start = (double.now - 7 * 86_400) * 1000
+    # Some at the same moment, also where a page ends.
+    double.paid_fees = [start - 5, *(start + number // 3 * 700_000 for number in range(2_500))]
+    async with opened(double) as venue:
+        account = await venue.account()
+
+    assert (account.fees, account.funding, account.days) == (1_250.0, 0.0, 7)
+
+
 @pytest.mark.parametrize(
     ("fault", "taken", "state", "requests"),
     [

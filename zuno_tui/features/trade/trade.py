@@ -264,9 +264,10 @@ async def _standing(venue: Venue) -> tuple[list[str], dict[str, Json]]:
         or (await venue.contracts.funding(position.symbol)).mark
         for position in account.positions
     }
+    period = "" if account.days is None else f" in {account.days} days"
     lines = [
         f"{account.venue}: ${account.equity:,.2f}, fees {_dollars(account.fees)}, "
-        f"funding {dollar_gain(account.funding)}"
+        f"funding {dollar_gain(account.funding)}{period}"
     ]
     lines += [
         f"  {_held_words(one, marks[one.symbol], spot=venue.abilities.spot)}"

@@ -71,6 +71,7 @@ _TYPES = {
     "TAKE_PROFIT_MARKET": OrderType.TAKE_PROFIT,
 }
 
+_INCOME_DAYS, _PAGE_ROWS, _MOST_PAGES = 7, 1_000, 20
 _DOLLARS = frozenset({"USDT", "USDC", "FDUSD", "BUSD", "BFUSD", "LDUSDT", "BNFCR"})
 """What the venue settles in, each counted as a dollar."""
 
@@ -232,6 +233,7 @@ class BinanceVenue:
             tuple(seen_order(self._read, self._read.mapping(order, "order")) for order in orders),
             -await self._income("COMMISSION"),
             await self._income("FUNDING_FEE"),
+            days=_INCOME_DAYS,
         )
 
     async def check(self, symbol: str) -> AccountCheck:
@@ -330,10 +332,19 @@ class BinanceVenue:
         return await self._dollars(trades, "trade", "commission", "commissionAsset")
 
     async def _income(self, kind: str) -> float:
-        """Of the days that the venue tells by itself."""
-        asked = {"incomeType": kind, "limit": 1000}
-        rows = await self._ask.read(self._client.fapiPrivateGetIncome, asked)
-        return await self._dollars(rows, "income", "income", "asset")
+        rows: dict[str, object] = {}
+        since = int((await self.now() - _INCOME_DAYS * 86_400) * 1000)
+        for _ in range(_MOST_PAGES):
+            asked = {"incomeType": kind, "limit": _PAGE_ROWS, "startTime": since}
+            answer = await self._ask.read(self._client.fapiPrivateGetIncome, asked)
+            page = self._read.rows(answer, "income")
+            entries = [self._read.mapping(row, "income") for row in page]
+            # A page begins with the millisecond that the last one ended in.
+            rows |= {str(entry.get("tranId")): entry for entry in entries}
+            if len(page) < _PAGE_ROWS:
+                break
+            since = int(self._read.positive(entries[-1].get("time"), "income"))
+        return await self._dollars(list(rows.values()), "income", "income", "asset")
 
     async def _dollars(self, rows: object, what: str, amount: str, coin: str) -> float:
         """Their sum at the marks of now: fees are paid in the venue's own coin, too."""

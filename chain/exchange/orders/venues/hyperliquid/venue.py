@@ -298,6 +298,7 @@ class HyperliquidVenue:
             tuple(self._seen(self._read.mapping(row, "order")) for row in waiting),
             None,
             sum(self._read.number(delta.get("usdc"), "funding") for delta in deltas),
+            days=_FUNDING_DAYS,
         )
 
     async def parts(self, order: VenueOrder) -> tuple[VenueOrder, ...]:
