@@ -121,7 +121,11 @@ class FeatureNews(Struct, frozen=True):
     position_id: int | None = None
 
 
-TOLD_BY_FEATURES = (AlertKind.STANDING_ORDER, AlertKind.WATCH_KEY_LOW)
+TOLD_BY_FEATURES = (
+    AlertKind.STANDING_ORDER,
+    AlertKind.WATCH_KEY_LOW,
+    AlertKind.VENUE_KEY_ENDS,
+)
 
 
 class Watch:
@@ -140,6 +144,8 @@ class Watch:
         self.news = news
         self.sources = sources
         self.hedges = hedges
+        self.urgent: Mapping[str, str] | None = {}
+        """By plan, what no alert tells yet; None where a venue cannot be read."""
         self.reader = WatchReader(sources)
         chain_id = sources.network.chain_id
         self.wallets = tuple(WatchedWallet(WatchPlace(chain_id, owner)) for owner in owners)
@@ -167,6 +173,8 @@ async def poll_once(
     """
     client, started = watch.sources.client, time.monotonic()
     before = client.round_trips
+    # Before the chain is read: a stop that is missing does not wait for an endpoint.
+    untended = await _tend(watch)
     looks = await _looks(watch, watch.wallets, settings, book, now)
     try:
         events = await asyncio.to_thread(book.apply, [look.poll for look in looks], now)
@@ -177,6 +185,8 @@ async def poll_once(
             for wallet in watch.wallets
         ]
         events = await asyncio.to_thread(book.apply, [look.poll for look in looks], now)
+    if any(look.poll.cursor is not None for look in looks):
+        watch.urgent = {}
     told = _by_place(events, looks)
     requests, seconds = client.round_trips - before, time.monotonic() - started
     return tuple(
@@ -188,11 +198,24 @@ async def poll_once(
             positions=positions,
             requests=requests,
             events=tuple(told[poll.place]),
-            trouble=book.trouble or trouble,
+            trouble=book.trouble or trouble or untended,
             seconds=seconds,
         )
         for poll, positions, trouble in looks
     )
+
+
+async def _tend(watch: Watch) -> str | None:
+    """Trades on venues: what is urgent waits until an alert is written; else what went wrong."""
+    told: Mapping[str, str] | None = None
+    try:
+        told = {} if watch.hedges is None else await watch.hedges.tend_trades()
+    except Exception as error:  # the chain is looked at all the same
+        return sentence_of(error)
+    finally:
+        before = watch.urgent or {}
+        watch.urgent = {**before, **(told or {})} if before or told is not None else None
+    return None
 
 
 class Watcher:
@@ -293,7 +316,6 @@ async def _look(
     for alert in book.current():
         alerts[WatchPlace(alert.chain_id, alert.wallet_address)].append(alert)
     crossings = await _crossings(watch, wallets[0].place, book, alerts, readings[0].block)
-    trades = {} if watch.hedges is None else await watch.hedges.tend_trades()
     hedges = {} if watch.hedges is None else await watch.hedges.held_hedges()
     looks: list[_Looked] = []
     for wallet, state, reading, situations in zip(wallets, states, readings, followed, strict=True):
@@ -319,7 +341,7 @@ async def _look(
             *crossings,
             *_settings(watch, wallet.place, standing, head),
             *_news(watch, wallet.place, standing, head),
-            *_trades(watch, wallet.place, trades, standing, head),
+            *_trades(watch, wallet.place, standing, head),
         )
         changes = (*judgment.changes, *(besides if wallet is watch.wallets[0] else ()))
         poll = Poll(wallet.place, changes, later, judgment.baselines)
@@ -371,11 +393,11 @@ def _settings(
 def _trades(
     watch: Watch,
     place: WatchPlace,
-    urgent: Mapping[str, str] | None,
     alerts: Sequence[Alert],
     head: Block,
 ) -> Iterator[Change]:
     """Trades without a stop; a venue that cannot be read changes nothing."""
+    urgent = watch.urgent
     if urgent is None:
         return
     kind = AlertKind.TRADE_UNPROTECTED

@@ -6,7 +6,7 @@ from fractions import Fraction
 from urllib.parse import urlencode, urlsplit
 
 from chain.base.clean_text import clean_text
-from chain.base.http import HttpClient, HttpError, HttpLimits
+from chain.base.http import HttpClient, HttpError, HttpLimits, seconds_asked
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.base.units import HOUR
 
@@ -37,12 +37,36 @@ MOST_REST_SECONDS = 300.0
 _REST_SECONDS = 60.0
 """How long a server is left alone that is too busy and does not say for how long."""
 
-_TOO_MANY_REQUESTS = 429
+_BAN_SECONDS, _MOST_BAN_SECONDS = 120.0, 3 * 86_400.0
+_TOO_MANY_REQUESTS, _BANNED = 429, 418
 _OK = 200
+
+RESTING: dict[str, float] = {}
+"""By host, until when it wants no request; a ban is of this machine, whoever here was too eager."""
 
 
 class MarketError(Exception):
     """Market data could not be had: a phrase that can stand after "unknown:"."""
+
+
+def refuse_resting(name: str, url: str, now: float) -> None:
+    """Raises where this server asked to be left alone: nothing is sent to it before."""
+    left = RESTING.get(urlsplit(url).netloc, 0.0) - now
+    if left > 0:
+        raise MarketError(f"{name} asked to be left alone for {left:.0f} s more")
+
+
+def let_rest(url: str, status: int, retry_after: str | None, now: float) -> float | None:
+    """The seconds for which an answer of this status asks to be left alone; None for any other."""
+    if status not in (_TOO_MANY_REQUESTS, _BANNED):
+        return None
+    asked = seconds_asked(retry_after, now)
+    usual, most = _REST_SECONDS, MOST_REST_SECONDS
+    if status == _BANNED:
+        usual, most = _BAN_SECONDS, _MOST_BAN_SECONDS
+    wait = min(usual if asked is None else asked, most)
+    RESTING[urlsplit(url).netloc] = now + wait
+    return wait
 
 
 class MarketHttp:
@@ -59,25 +83,20 @@ class MarketHttp:
         self._name = name
         self._limits = limits
         self._http = HttpClient(base_url)
-        self._rests_until = 0.0
 
     async def close(self) -> None:
         await self._http.close()
 
     async def get(self, path: str, parameters: Mapping[str, str], *, now: float) -> object:
         """The JSON at this path."""
-        if now < self._rests_until:
-            wait = self._rests_until - now
-            raise MarketError(f"{self._name} asked to be left alone for {wait:.0f} s more")
+        refuse_resting(self._name, self._base_url, now)
         url = f"{self._base_url}{path}?{urlencode(parameters, safe=',')}"
         try:
             answer = await self._http.get(url, self._headers, self._limits)
         except HttpError as error:
             raise MarketError(f"{self._name} {error}") from None
-        if answer.status == _TOO_MANY_REQUESTS:
-            asked = answer.wait(now)
-            wait = min(_REST_SECONDS if asked is None else asked, MOST_REST_SECONDS)
-            self._rests_until = now + wait
+        wait = let_rest(self._base_url, answer.status, answer.retry_after, now)
+        if wait is not None:
             raise MarketError(f"{self._name} asked to be left alone for {wait:.0f} s")
         if answer.status != _OK:
             raise MarketError(f"{self._name} answered with HTTP status {answer.status}")

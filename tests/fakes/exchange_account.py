@@ -76,6 +76,9 @@ class AccountDouble(ExchangeDouble):
     fee_coin: str = "USDT"
     fee_coin_mark: float = 1.0
     """What fees are paid in, and what one of it is worth."""
+    paid_fees: list[int] = field(default_factory=list)
+    """Milliseconds at which half a dollar was paid, the oldest first."""
+    listen_keys: int = 0
     hedge_mode: bool = False
     multi_assets: bool = False
     may_withdraw: bool = False
@@ -132,6 +135,8 @@ class AccountDouble(ExchangeDouble):
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                if await self._streaming(head, reader, writer):
+                    break
                 fields = dict(
                     line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line
                 )
@@ -160,6 +165,10 @@ class AccountDouble(ExchangeDouble):
         if "x-mbx-apikey" not in fields:
             return None
         self.asked.append(f"{method} {parts.path}")
+        if parts.path.endswith("/listenKey"):
+            self.listen_keys += method == "POST"
+            fault = self.faults.get(parts.path)
+            return fault or _json({"listenKey": f"listen-{self.listen_keys}"})
         signed = body or parts.query
         text, _, signature = signed.rpartition("&signature=")
         good = hmac.new(KEYS.secret.encode(), text.encode(), hashlib.sha256).hexdigest()
@@ -180,15 +189,18 @@ class AccountDouble(ExchangeDouble):
         match page:
             case ("POST", "order" | "algoOrder"):
                 return self._place(asked)
-            case ("GET", "order" | "algoOrder"):
+            case ("GET", "order" | "algoOrder" as kind):
                 found = self._found(asked)
-                return _MISSING if found is None else _json(_entry(found))
-            case ("DELETE", "order" | "algoOrder"):
+                return _MISSING if found is None else _json(_entry(found, kind))
+            case ("DELETE", "order" | "algoOrder" as kind):
                 found = self._found(asked)
-                if found is None or not found.is_open:
+                # What was triggered is an order of the book, and waits no more.
+                gone = found is None or not found.is_open or (kind == "algoOrder" and found.filled)
+                if found is None or gone:
                     return error(400, -2011, "Unknown order sent.")
                 self.keep(cancelled(self.held(), found.order.client_id, self.now, "by its owner"))
-                return _json({**_entry(found), "status": "CANCELED", "algoStatus": "CANCELED"})
+                ended = {"status": "CANCELED", "algoStatus": "CANCELED"}
+                return _json({**_entry(found, kind), **ended})
             case ("GET", "account"):
                 return _json({"totalMarginBalance": f"{self.held().cash:.8f}"})
             case ("GET", "positionRisk"):
@@ -224,7 +236,13 @@ class AccountDouble(ExchangeDouble):
                     ]
                 )
             case ("GET", "income"):
-                return _json([])
+                since, most = int(asked["startTime"]), int(asked["limit"])
+                rows = [
+                    {"income": "-0.5", "asset": "USDT", "time": str(time), "tranId": str(number)}
+                    for number, time in enumerate(self.paid_fees)
+                    if time >= since and asked["incomeType"] == "COMMISSION"
+                ]
+                return _json(rows[:most])
             case ("GET", "dual"):
                 return _json({"dualSidePosition": self.hedge_mode})
             case ("GET", "multiAssetsMargin"):
@@ -321,7 +339,7 @@ def _order(name: str, asked: dict[str, str]) -> VenueOrder:
     )
 
 
-def _entry(one: OrderProgress) -> dict[str, Any]:
+def _entry(one: OrderProgress, kind: str = "algoOrder") -> dict[str, Any]:
     order, status = one.order, _STATUS[one.state]
     if one.is_open and one.filled:
         status = "PARTIALLY_FILLED"
@@ -332,16 +350,17 @@ def _entry(one: OrderProgress) -> dict[str, Any]:
         "reduceOnly": order.reduce_only,
         "updateTime": int(one.changed_at * 1000),
     }
-    if order.type in (OrderType.STOP, OrderType.TAKE_PROFIT):
+    if kind == "algoOrder" and order.type in (OrderType.STOP, OrderType.TAKE_PROFIT):
+        triggered = {"NEW": "NEW", "PARTIALLY_FILLED": "TRIGGERED", "FILLED": "FINISHED"}
         return {
             **shared,
             "algoId": _number(order.client_id),
             "clientAlgoId": order.client_id,
-            "algoStatus": status,
+            "algoStatus": triggered.get(status, status),
             "orderType": "STOP_MARKET" if order.type is OrderType.STOP else "TAKE_PROFIT",
             "quantity": f"{order.quantity:.3f}",
             "triggerPrice": f"{order.price or 0:.2f}",
-            "actualOrderId": "",
+            "actualOrderId": str(_number(order.client_id)) if one.filled else "",
             "createTime": int(one.placed_at * 1000),
         }
     return {

@@ -69,12 +69,12 @@ class HyperliquidDouble(ExchangeDouble):
     def __post_init__(self) -> None:
         self.agents = self.agents or {AGENT: (self.now + 90 * 86_400) * 1000}
 
-    def trade(self, price: float) -> None:
-        """The market goes to this price; what waits there is filled or triggered."""
+    def trade(self, price: float, coins: float = 1e9) -> None:
+        """The market goes to this price; what waits there is filled or triggered, each so far."""
         self.mark = price
         for one in list(self.orders.values()):
             if one["status"] == "open" and not one["parent"] and self._is_reached(one):
-                self._fill(one, price)
+                self._fill(one, price, coins)
 
     def _is_reached(self, one: dict[str, Any]) -> bool:
         buys, limit = one["side"] == "B", float(one["triggerPx"] or one["limitPx"])
@@ -110,12 +110,17 @@ class HyperliquidDouble(ExchangeDouble):
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                if await self._streaming(head, reader, writer):
+                    break
                 lines = [line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line]
                 fields = {name.lower(): value for name, value in lines}
                 body = await reader.readexactly(int(fields.get("content-length", "0")))
                 target = head.split(" ")[1]
                 asked = json.loads(body)
-                answer = self._info(asked) if target == "/info" else self._exchange(asked)
+                self.asked.append(target)
+                answer = self.faults.get(target) or (
+                    self._info(asked) if target == "/info" else self._exchange(asked)
+                )
                 if answer is SILENT:
                     break
                 content = (
@@ -123,6 +128,7 @@ class HyperliquidDouble(ExchangeDouble):
                 )
                 status = answer.status if isinstance(answer, Refusal) else 200
                 told = [f"HTTP/1.1 {status} Said", f"content-length: {len(content)}"]
+                told += answer.headers if isinstance(answer, Refusal) else ()
                 writer.write(
                     "\r\n".join([*told, "content-type: application/json", "", ""]).encode()
                 )

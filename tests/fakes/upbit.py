@@ -47,6 +47,8 @@ class UpbitDouble(ExchangeDouble):
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                if await self._streaming(head, reader, writer):
+                    break
                 lines = [line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line]
                 fields = {name.lower(): value for name, value in lines}
                 body = await reader.readexactly(int(fields.get("content-length", "0")))
@@ -66,6 +68,9 @@ class UpbitDouble(ExchangeDouble):
         parts = urlsplit(target)
         if not parts.path.startswith("/v1/"):
             return None
+        self.asked.append(parts.path)
+        if parts.path in self.faults:
+            return self.faults[parts.path]
         asked = json.loads(body) if body else dict(parse_qsl(unquote(parts.query)))
         if token is not None and not _is_signed(token.removeprefix("Bearer "), asked):
             return error(401, "jwt_verification")
@@ -172,4 +177,5 @@ def _bytes(text: str) -> bytes:
 
 def _written(answer: Refusal) -> bytes:
     head = [f"HTTP/1.1 {answer.status} Said", f"content-length: {len(answer.content)}"]
-    return "\r\n".join([*head, "content-type: application/json", "", ""]).encode() + answer.content
+    head += [*answer.headers, "content-type: application/json", "", ""]
+    return "\r\n".join(head).encode() + answer.content

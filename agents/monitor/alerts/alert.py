@@ -39,6 +39,8 @@ class AlertKind(StrEnum):
     """Something is short for a position that is no more."""
     TRADE_UNPROTECTED = "trade_unprotected"
     """A trade without a stop on its venue, or one that was closed for want of it."""
+    VENUE_KEY_ENDS = "venue_key_ends"
+    """What signs on a venue ends soon, or has ended: then nothing can be sent or closed there."""
     PRICE_CROSSED = "price_crossed"
     """A price that a person asked to be told of."""
     STANDING_ORDER = "standing_order"

@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Literal, TypeVar
+from typing import Literal, Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from agents.trade.expert_rules import price_and_flow
 from agents.trade.facts import (
@@ -53,6 +55,10 @@ _SLIPPAGE_USD = 100_000.0
 _NOT_SET = "no source is set for it"
 
 
+class Contracts(Protocol):
+    async def funding(self, symbol: str) -> FundingState: ...
+
+
 class MarketObserver:
     """Sees one venue's public market, and asks other sources for the rest."""
 
@@ -64,10 +70,13 @@ class MarketObserver:
         ingestion: Ingestion | None = None,
         stream: BookStream | None = None,
         elsewhere: Elsewhere | None = None,
+        contracts: Contracts | None = None,
         sample_seconds: float = 1.0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        """`contracts` are those of the venue that orders go to, where it is not this market."""
         self._market = market
+        self._contracts = None if contracts is market else contracts
         self._readers = readers or {}
         self._ingestion = ingestion
         self._stream = stream
@@ -92,6 +101,7 @@ class MarketObserver:
                 ),
                 group.create_task(self._books(symbol)),
             )
+            own = group.create_task(self._own_funding(symbol))
             others = group.create_task(self._elsewhere_read(question.coin))
             outside = [
                 group.create_task(self._outside(name, reader, question))
@@ -104,7 +114,7 @@ class MarketObserver:
         time = 0 if isinstance(now, MarketError) else int(now)
         closed = _closed(hours, "1h", time)
         seen = (
-            _funding_section(self._market.name, funding, time, others.result()),
+            _funding_section(ask.name, _owned(funding, own.result()), time, others.result()),
             _flow_section(self._market.name, closed, time),
             _book_section(self._market.name, books, time),
             *_own_sections(question),
@@ -138,6 +148,9 @@ class MarketObserver:
             funding=_paid(paid.result()),
         )
         return DeskObservation(time=time, market=market, unreadable="", sections=sections)
+
+    async def _own_funding(self, symbol: str) -> FundingState | MarketError | None:
+        return None if self._contracts is None else await _settled(self._contracts.funding(symbol))
 
     async def _elsewhere_read(self, coin: str) -> VenueAnswers | None:
         return None if self._elsewhere is None else await self._elsewhere.read(coin)
@@ -229,16 +242,28 @@ def _book_facts(books: tuple[OrderBook | MarketError, ...]) -> BookFacts | None:
     )
 
 
+def _owned(
+    market: FundingState | MarketError, own: FundingState | MarketError | None
+) -> FundingState | MarketError:
+    """The market's prices with what the contract pays that would be traded."""
+    if own is None or isinstance(market, MarketError):
+        return market
+    if isinstance(own, MarketError):
+        return own
+    return replace(market, rate=own.rate, interval_hours=own.interval_hours)
+
+
 def _funding_section(
     venue: str, funding: FundingState | MarketError, now: int, elsewhere: VenueAnswers | None
 ) -> ContextSection:
     if isinstance(funding, MarketError):
         return unavailable(SectionName.FUNDING, venue, clean_text(str(funding)))
     others = () if elsewhere is None else elsewhere.found
+    paid = "" if funding.interval_hours == 8 else f", paid every {funding.interval_hours:g} h"
     return section(
         SectionName.FUNDING,
         ", ".join((venue, *(market.venue for market in others))),
-        f"Funding {funding.rate:+.4%} for 8 h, mark {funding.mark:,.2f}."
+        f"Funding {funding.rate_of_8_hours:+.4%} for 8 h{paid}, mark {funding.mark:,.2f}."
         f"{_elsewhere_words(elsewhere, funding.mark)}",
         {
             "rate": funding.rate_of_8_hours,

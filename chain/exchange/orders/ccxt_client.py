@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import importlib.util
 import sys
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from types import ModuleType
 from typing import Any
@@ -15,11 +16,11 @@ from chain.base.clean_text import quoted
 from chain.base.errors import Failure, ZunoError
 from chain.exchange.orders.order import OrderProgress, OrderState, VenueOrder
 from chain.exchange.orders.venue import OrderUnansweredError, VenueKeys
-from chain.prices.market_http import MarketError
+from chain.prices.market_http import MarketError, let_rest, refuse_resting
 
 # The package's own start loads every exchange it knows, which takes seconds; here it is entered
 # beside that, and only the exchange that is asked for is loaded.
-_PACKAGES = ("ccxt", "ccxt.async_support")
+_PACKAGES = ("ccxt", "ccxt.async_support", "ccxt.pro")
 RECEIVE_MILLISECONDS = 5_000
 """After this a venue refuses a request that was on its way for so long."""
 TIMEOUT_MILLISECONDS = 10_000
@@ -36,11 +37,15 @@ def open_client(
     keys: VenueKeys | None = None,
     *,
     base_url: str | None = None,
+    socket_url: str | None = None,
     options: Mapping[str, object] | None = None,
+    streams: bool = False,
 ) -> Any:  # noqa: ANN401 - ccxt's classes have no types
     """An exchange of this id, at another address where one is given; the caller closes it."""
     _prepare()
-    kind = getattr(importlib.import_module(f"ccxt.async_support.{exchange}"), exchange)
+    kind = _class_of("async_support", exchange)
+    if streams:
+        kind = _class_of("pro", exchange)
     secrets = {} if keys is None else {"apiKey": keys.key, "secret": keys.secret}
     client = kind(
         {
@@ -50,15 +55,42 @@ def open_client(
             # An order is never sent a second time by itself.
             "options": {
                 "maxRetriesOnFailure": 0,
-                "fetchCurrencies": False,
                 "recvWindow": RECEIVE_MILLISECONDS,
                 **(options or {}),
             },
         }
     )
+    client.has["fetchCurrencies"] = False
     if base_url is not None:
-        client.urls["api"] = _rebased(client.urls["api"], base_url.rstrip("/"))
+        socket_url = socket_url or base_url.replace("http", "ws", 1)
+        bases = base_url.rstrip("/"), socket_url.rstrip("/")
+        client.urls["api"] = _rebased(client.urls["api"], *bases)
+    _respect_bans(client)
     return client
+
+
+def _respect_bans(client: Any) -> None:  # noqa: ANN401 - ccxt's classes have no types
+    """No request to a server that asked to be left alone, whichever client it asked."""
+    fetch, answered = client.fetch, client.on_rest_response
+
+    async def fetch_when_let_in(url: str, *given: object, **named: object) -> object:
+        refuse_resting(client.name, url, time.time())
+        return await fetch(url, *given, **named)
+
+    def noted(status: int, reason: str, url: str, method: str, headers: Any, *more: Any) -> object:  # noqa: ANN401
+        let_rest(url, status, headers.get("Retry-After") or headers.get("retry-after"), time.time())
+        return answered(status, reason, url, method, headers, *more)
+
+    client.fetch, client.on_rest_response = fetch_when_let_in, noted
+
+
+def _class_of(package: str, exchange: str) -> Any:  # noqa: ANN401 - ccxt's classes have no types
+    """Found where the packages' own start would have put it, with those it is made of."""
+    found = importlib.import_module(f"ccxt.{package}.{exchange}")
+    rest = sys.modules["ccxt.async_support"]
+    for name, module in tuple(vars(rest).items()):
+        setattr(rest, name, getattr(module, name, module))
+    return getattr(found, exchange)
 
 
 def address_of(private_key: str) -> str:
@@ -95,16 +127,18 @@ def _prepare() -> None:
         module.__spec__ = spec
         sys.modules[name] = module
     ccxt = sys.modules["ccxt"]
+    vars(ccxt)["async_support"] = sys.modules["ccxt.async_support"]
     errors = importlib.import_module("ccxt.base.errors")
     vars(ccxt).update({name: member for name, member in vars(errors).items() if name[0] != "_"})
     vars(ccxt)["Exchange"] = importlib.import_module("ccxt.base.exchange").Exchange
 
 
-def _rebased(urls: object, base_url: str) -> object:
+def _rebased(urls: object, base_url: str, socket_url: str) -> object:
     """The same paths on another host."""
     if isinstance(urls, dict):
-        return {name: _rebased(url, base_url) for name, url in urls.items()}
-    return f"{base_url}{urlsplit(str(urls)).path}"
+        return {name: _rebased(url, base_url, socket_url) for name, url in urls.items()}
+    parts = urlsplit(str(urls))
+    return f"{socket_url if parts.scheme.startswith('ws') else base_url}{parts.path}"
 
 
 # Whatever a venue leaves unsaid about an order is asked for by the order's name; what it refuses
@@ -174,8 +208,10 @@ class CcxtAsking:
             if self._is_unsaid(error):
                 return await self._after_silence(order, find, error)
             # A name that is known already is this order; whoever is shut out does not ask again.
-            shut_out = isinstance(error, self._errors.DDoSProtection)
-            known = None if shut_out else await _looked(find, order)
+            told = self._errors.DDoSProtection, self._errors.RateLimitExceeded
+            if isinstance(error, told):
+                return refused(order, self._sentence(error), time.time())
+            known = await _looked(find, order)
             return known or refused(order, self._sentence(error), await now())
         found = await _looked(find, order)
         return found or await self._after_silence(order, find, None)

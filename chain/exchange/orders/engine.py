@@ -48,6 +48,8 @@ class NoticeKind(StrEnum):
     """It has no stop, and nobody can tell whether anything of it is filled."""
     UNREACHED = "unreached"
     """An order that was sent never reached the venue."""
+    RESIZED = "resized"
+    """A stop or a profit was made as large as what is left."""
     CLEARED = "cleared"
     """An order with nothing left to protect was cancelled."""
     NO_PROFIT = "no_profit"
@@ -79,6 +81,7 @@ _WORDS = {
     NoticeKind.UNPROTECTED: "{symbol} has NO STOP on the venue. Look at it now",
     NoticeKind.UNKNOWN: "{symbol} may be filled and has no stop: the venue cannot be asked",
     NoticeKind.UNREACHED: "{order} never reached the venue",
+    NoticeKind.RESIZED: "{order} was made smaller, because a part of its trade was closed",
     NoticeKind.CLEARED: "{order} had nothing left to do and was cancelled",
     NoticeKind.NO_PROFIT: "{symbol} has a stop, but the venue keeps no profit order for it",
 }
@@ -181,30 +184,31 @@ async def tend_orders(
     An order that opens is sent while the person who approved it is there, or not at all. What
     protects it was approved with it, and is sent whenever it is missing.
     """
-    plans: dict[str, list[JournalEntry]] = {}
-    for entry in journal.entries():
-        if entry.venue == venue.name:
-            plans.setdefault(entry.plan_id, []).append(entry)
     found: list[OrderNotice] = []
-    for plan_id, rows in plans.items():
-        if needs_care(rows):
-            found += await _Plan(journal, venue, plan_id, sleep).tend()
+    for rows in unfinished_plans(journal.entries()):
+        if rows[0].venue == venue.name:
+            found += await _Plan(journal, venue, rows[0].plan_id, sleep).tend()
     return tuple(found)
+
+
+def unfinished_plans(entries: Sequence[JournalEntry]) -> tuple[Sequence[JournalEntry], ...]:
+    """The orders of every plan of which anything may still change."""
+    plans: dict[str, list[JournalEntry]] = {}
+    for entry in entries:
+        plans.setdefault(entry.plan_id, []).append(entry)
+    return tuple(rows for rows in plans.values() if _needs_care(rows))
 
 
 def bare_trades(entries: Sequence[JournalEntry], reason: str) -> tuple[OrderNotice, ...]:
     """What has no stop by the journal alone, where the venue cannot be asked."""
-    plans: dict[str, list[JournalEntry]] = {}
-    for entry in entries:
-        plans.setdefault(entry.plan_id, []).append(entry)
     found = []
-    for plan_id, rows in plans.items():
+    for rows in unfinished_plans(entries):
         stops = [row for row in rows if row.order.type is OrderType.STOP and _guards(row.order)]
         rests = any(row.answer is not None and row.answer.is_open for row in stops)
-        if stops and not rests and needs_care(rows):
+        if stops and not rests:
             held = _exposure(rows) > _DUST
             kind = NoticeKind.UNPROTECTED if held else NoticeKind.UNKNOWN
-            found.append(OrderNotice(kind, plan_id, stops[0].order, reason))
+            found.append(OrderNotice(kind, rows[0].plan_id, stops[0].order, reason))
     return tuple(found)
 
 
@@ -265,6 +269,8 @@ class _Plan:
             bare = [row for row in self._guards() if row.state is not JournalState.ACKNOWLEDGED]
             stops = [row for row in bare if row.order.type is OrderType.STOP] or self._exits()
             held = self._exposure() > _DUST
+            if held and self._exposure() - _stopped(self.rows()) <= _DUST:
+                return tuple(self._notices)  # what could not be done leaves nothing bare
             if stops and (held or any(_is_unfinished(row) for row in self.openings())):
                 kind = NoticeKind.UNPROTECTED if held else NoticeKind.UNKNOWN
                 self._tell(kind, stops[0].order, str(error))
@@ -344,6 +350,8 @@ class _Plan:
         rows = [row for row in self._guards() if row.order.type is kind]
         missing = round(exposure - sum(_may_close(row) for row in rows), _DIGITS)
         waiting = [row for row in rows if row.state is JournalState.INTENDED]
+        if missing < -_DUST:
+            await self._shrink(rows, -missing)
         if rows and not waiting and missing > _DUST and kind is OrderType.STOP:
             if not self.groups:
                 self._tell(NoticeKind.UNPROTECTED, rows[0].order, "somebody cancelled its stop")
@@ -368,19 +376,37 @@ class _Plan:
             await self._place(row, part, exposure)
             missing -= wanted
 
+    async def _shrink(self, rows: Sequence[JournalEntry], excess: float) -> None:
+        """A part was closed: what would close more than is left could eat another trade.
+
+        The smaller one is sent first, so that nothing is bare in between.
+        """
+        resting = [row for row in rows if row.answer is not None and row.answer.is_open]
+        for row in sorted(resting, key=_may_close, reverse=True):
+            left = round(_may_close(row) - excess, _DIGITS)
+            if excess <= _DUST:
+                return
+            if left > _DUST:
+                name = f"{rows[0].order.client_id}.{len(rows)}"
+                smaller = replace(row.order, client_id=name, quantity=left)
+                if any(row.order.quantity == left and _is_refused(row) for row in rows):
+                    return  # it would be refused again: the larger one still protects
+                self._journal.add(row, smaller, await self._venue.now())
+                done = await self._tried(smaller)
+                if done is not None and done.state is OrderState.REFUSED:
+                    now = await self._venue.now()
+                    self._journal.mark(name, JournalState.ACKNOWLEDGED, now, done)
+                    return
+            excess = round(excess - _may_close(row), _DIGITS)
+            await self._clear([row], NoticeKind.RESIZED)
+
     async def _place(self, row: JournalEntry, part: VenueOrder, exposure: float) -> None:
-        for attempt in range(_TRIES):
-            if attempt:
-                await self.sleep(_LOOK_SECONDS * 2**attempt)
-            known = await self._venue.find(part) if self.groups else None
-            if known is not None:
-                # It came with what it protects, and is an order of its own since that was filled.
-                await self._answered(known, again=True)
-                return
-            done = await self.send(part, again=True)
-            if done.state is not OrderState.REFUSED:
-                self._tell(NoticeKind.PROTECTED, part)
-                return
+        done = await self._tried(part)
+        if done is None:
+            return
+        if done.state is not OrderState.REFUSED:
+            self._tell(NoticeKind.PROTECTED, part)
+            return
         if part.type is OrderType.STOP:
             # Told apart from a crash between: what closes it is written down with the refusal.
             closing = self._closing(row, exposure, 0)
@@ -390,6 +416,21 @@ class _Plan:
             now = await self._venue.now()
             self._journal.mark(part.client_id, JournalState.ACKNOWLEDGED, now, done)
             self._tell(NoticeKind.NO_PROFIT, part, done.reason)
+
+    async def _tried(self, part: VenueOrder) -> OrderProgress | None:
+        """What became of it, sent again where it is refused; None where it was there already."""
+        for attempt in range(_TRIES):
+            if attempt:
+                await self.sleep(_LOOK_SECONDS * 2**attempt)
+            known = await self._venue.find(part) if self.groups else None
+            if known is not None:
+                # It came with what it protects, and is an order of its own since that was filled.
+                await self._answered(known, again=True)
+                return None
+            done = await self.send(part, again=True)
+            if done.state is not OrderState.REFUSED:
+                break
+        return done
 
     async def _close(self) -> None:
         """At any price: nothing here may stay without a stop."""
@@ -430,7 +471,9 @@ class _Plan:
         opening = openings[0].order
         return (await self._venue.account()).held(opening.symbol) * opening.side.sign <= _DUST
 
-    async def _clear(self, rows: Sequence[JournalEntry]) -> None:
+    async def _clear(
+        self, rows: Sequence[JournalEntry], kind: NoticeKind = NoticeKind.CLEARED
+    ) -> None:
         """Cancel on the venue what has nothing left to do."""
         for row in rows:
             if row.state is JournalState.INTENDED:
@@ -442,7 +485,7 @@ class _Plan:
                     continue
                 now = await self._venue.now()
                 self._journal.mark(row.order.client_id, JournalState.ACKNOWLEDGED, now, found)
-                self._tell(NoticeKind.CLEARED, row.order)
+                self._tell(kind, row.order)
 
     async def _abandon(self, row: JournalEntry) -> None:
         now = await self._venue.now()
@@ -539,7 +582,10 @@ class _Plan:
         return bool(self.openings()) and (closes or _guards(row.order))
 
     def _tell(self, kind: NoticeKind, order: VenueOrder, reason: str = "") -> None:
-        self._notices.append(OrderNotice(kind, self._plan_id, order, reason))
+        notice = OrderNotice(kind, self._plan_id, order, reason)
+        self._notices.append(notice)
+        if kind is NoticeKind.CLOSED:
+            self._journal.urge(self._plan_id, notice.words)
 
 
 def _guards(order: VenueOrder) -> bool:
@@ -557,7 +603,7 @@ def _is_unfinished(row: JournalEntry) -> bool:
     return row.state is not JournalState.ABANDONED
 
 
-def needs_care(rows: Sequence[JournalEntry]) -> bool:
+def _needs_care(rows: Sequence[JournalEntry]) -> bool:
     exits = [row for row in rows if _CLOSING in row.order.client_id]
     closing = exits and exits[-1].state is not JournalState.ABANDONED
     return any(_is_unfinished(row) for row in rows) or bool(closing and _exposure(rows) > _DUST)
@@ -576,6 +622,16 @@ def _is_over(progress: OrderProgress, now: float) -> bool:
 
 def _filled(rows: Sequence[JournalEntry]) -> float:
     return sum(row.answer.filled for row in rows if row.answer is not None)
+
+
+def _stopped(rows: Sequence[JournalEntry]) -> float:
+    """As much as stops would close that are known to rest."""
+    stops = [row.answer for row in rows if _guards(row.order) and row.order.type is OrderType.STOP]
+    return sum(answer.left for answer in stops if answer is not None and answer.is_open)
+
+
+def _is_refused(row: JournalEntry) -> bool:
+    return row.answer is not None and row.answer.state is OrderState.REFUSED
 
 
 def _may_close(row: JournalEntry) -> float:

@@ -8,7 +8,7 @@ start is asked for by its own name: the venue knows whether it has it.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
@@ -51,6 +51,23 @@ CREATE TABLE IF NOT EXISTS hedge (
     plan_id TEXT PRIMARY KEY,
     body BLOB NOT NULL
 )""",
+    """
+CREATE TABLE IF NOT EXISTS key_end (
+    venue TEXT PRIMARY KEY,
+    ends_at REAL,
+    looked_at REAL NOT NULL,
+    chain_id INTEGER NOT NULL
+)""",
+    """
+CREATE TABLE IF NOT EXISTS resting (
+    host TEXT PRIMARY KEY,
+    until REAL NOT NULL
+)""",
+    """
+CREATE TABLE IF NOT EXISTS urgent (
+    plan_id TEXT PRIMARY KEY,
+    words TEXT NOT NULL
+)""",
 )
 
 
@@ -81,6 +98,17 @@ class JournalEntry(Struct, frozen=True):
     state: JournalState
     changed_at: float
     answer: OrderProgress | None = None
+
+
+class KeyEnd(Struct, frozen=True):
+    """Until when a venue takes what our key signs, and when that was asked."""
+
+    venue: str
+    ends_at: float | None
+    """By the wall's clock; None where the venue sets no end."""
+    looked_at: float
+    chain_id: int
+    """Of the network whose watch asked, which tells of it."""
 
 
 class ApprovalUsedError(Exception):
@@ -232,6 +260,45 @@ class TradeJournal:
             )
             for plan, venue, body, state, changed_at, answer in rows
         )
+
+    def urge(self, plan_id: str, words: str) -> None:
+        """Something that happened once, kept for whoever watches: it may be another process."""
+        with transaction(self._connection):
+            self._connection.execute(
+                "INSERT OR REPLACE INTO urgent VALUES (?, ?)", (plan_id, words)
+            )
+
+    def take_urgent(self) -> dict[str, str]:
+        """By plan; each is told once."""
+        with transaction(self._connection):
+            rows = self._connection.execute("SELECT plan_id, words FROM urgent").fetchall()
+            self._connection.execute("DELETE FROM urgent")
+        return dict(rows)
+
+    def key_ends(self) -> dict[str, KeyEnd]:
+        rows = self._connection.execute("SELECT venue, ends_at, looked_at, chain_id FROM key_end")
+        return {row[0]: KeyEnd(*row) for row in rows}
+
+    def keep_key_end(self, end: KeyEnd) -> None:
+        with transaction(self._connection):
+            self._connection.execute(
+                "INSERT OR REPLACE INTO key_end VALUES (?, ?, ?, ?)",
+                (end.venue, end.ends_at, end.looked_at, end.chain_id),
+            )
+
+    def forget_key_ends(self) -> None:
+        """Somebody keeps another key: it is asked about anew."""
+        with transaction(self._connection):
+            self._connection.execute("DELETE FROM key_end")
+
+    def resting(self) -> dict[str, float]:
+        """By host, until when it wants no request: another process was told so."""
+        return dict(self._connection.execute("SELECT host, until FROM resting").fetchall())
+
+    def keep_resting(self, until: Mapping[str, float]) -> None:
+        with transaction(self._connection):
+            self._connection.execute("DELETE FROM resting")
+            self._connection.executemany("INSERT INTO resting VALUES (?, ?)", until.items())
 
     def hedges(self, venue: str) -> dict[str, HedgeStart]:
         """By plan, the oldest first."""

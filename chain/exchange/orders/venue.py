@@ -12,6 +12,9 @@ from chain.exchange.public.abilities import VenueAbilities
 from chain.exchange.public.binance import BinancePublic
 from chain.exchange.public.market import ContractRules, FundingPayment, FundingState
 
+KEY_WARNED_DAYS = 14
+"""So long before what signs on a venue ends, every look at the account says so."""
+
 
 class OrderUnansweredError(ZunoError):
     """An order was sent, and the venue may have it or not; it is never sent again."""
@@ -32,6 +35,8 @@ class VenueAccount(Struct, frozen=True):
     funding: float
     money_per_usd: float | None = None
     """Where the venue counts in money of its own."""
+    days: int | None = None
+    """So far back fees and funding are told; None for all of them."""
     marks: dict[str, float] = {}
     """In dollars, where the venue prices what is held itself."""
 
@@ -83,6 +88,27 @@ class TakesGroups(Protocol):
     """A venue that takes what opens and what protects it at once, where its abilities say so."""
 
     async def submit_group(self, orders: Sequence[VenueOrder]) -> tuple[OrderProgress, ...]: ...
+
+
+@runtime_checkable
+class KnowsKeyEnd(Protocol):
+    """A venue whose keys end."""
+
+    async def key_ends_at(self) -> float | None:
+        """Seconds since 1970, 0 where it takes nothing from this key; None where none is set."""
+
+
+class OrderStream(Protocol):
+    async def event(self) -> None:
+        """Until the venue tells of an order; MarketError where the stream broke."""
+
+
+@runtime_checkable
+class TellsOfOrders(Protocol):
+    """A venue that tells of an account's orders by itself, where its abilities say so."""
+
+    @property
+    def order_stream(self) -> OrderStream: ...
 
 
 class Venue(Protocol):

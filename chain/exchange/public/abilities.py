@@ -12,6 +12,8 @@ class VenueAbilities(Struct, frozen=True, kw_only=True):
     """It keeps stops and profits until their price is reached."""
     groups: bool = False
     """It takes an order with its stop and its profit as one, and cancels what is left over."""
+    streams: bool = False
+    """It tells of an account's orders by itself, so that nobody need ask in between."""
     rests: bool = True
     """An order may wait in its book."""
     money: str = "USD"

@@ -225,6 +225,7 @@ def test_every_kind_that_a_position_alone_can_have_is_in_the_table() -> None:
         AlertKind.STANDING_ORDER,
         AlertKind.WATCH_KEY_LOW,
         AlertKind.TRADE_UNPROTECTED,
+        AlertKind.VENUE_KEY_ENDS,
     }
 
     assert {kind for kind, rule in RULES.items() if rule.judge} == set(AlertKind) - elsewhere

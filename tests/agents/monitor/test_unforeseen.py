@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from agents.monitor.alerts.store_page import Poll
     from agents.monitor.reader import Reading, Sought, WatchReader
+    from agents.monitor.rules.risks import HeldHedge
     from chain.base.home import Home
     from chain.devnet.launch import DevnetReady
 
@@ -206,3 +207,46 @@ async def test_volatility_and_gas_are_renewed_though_the_clock_was_set_back(
                 await poll_once(watch, WatchSettings(), book, now)
 
     assert renewed == [NOW, NOW - 86_400]
+
+
+class VenueWithTrouble:
+    """Tells of a trade without a stop, once; or breaks as nobody foresaw."""
+
+    def __init__(self) -> None:
+        self.tended, self.breaks = 0, False
+
+    async def tend_trades(self) -> dict[str, str]:
+        self.tended += 1
+        if self.breaks:
+            raise PoisonError
+        return {"plan_1": "It was closed for want of a stop."} if self.tended == 1 else {}
+
+    async def held_hedges(self) -> dict[int, HeldHedge]:
+        return {}
+
+
+async def test_trades_are_tended_and_told_of_though_the_chain_was_unread(
+    devnet: DevnetReady, home: Home
+) -> None:
+    network, book = network_named("devnet"), AlertStore.open(home, now=NOW)
+    venue = VenueWithTrouble()
+    with Store.in_memory() as store:
+        async with RpcClient(network, [devnet.url]) as client:
+            sources = Sources(client, network, store, None, lambda: NOW)
+            watch = Watch(sources, [devnet.wallet], venue)
+            read = watch.reader.read
+            poisoned(watch.reader, devnet.wallet)
+            await poll_once(watch, WatchSettings(), book, NOW)
+            assert venue.tended == 1
+            assert not book.current()
+            watch.reader.read = read  # type: ignore[method-assign]
+            await poll_once(watch, WatchSettings(), book, NOW + 60)
+            told = [one.message for one in book.current() if one.active]
+            venue.breaks = True
+            [broken] = await poll_once(watch, WatchSettings(), book, NOW + 120)
+    book.close()
+
+    assert "It was closed for want of a stop." in told
+    assert broken.block is not None, "the chain is looked at all the same"
+    assert broken.trouble is not None
+    assert "CANARY" not in broken.trouble

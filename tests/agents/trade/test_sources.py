@@ -13,9 +13,12 @@ from agents.memory.memory import CHANNEL, TradeMemory
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.model.reply_text import parse_reply
 from agents.trade.observe.news import MemoryIngestion, NarrativeReader, NewsReader, read_feed
+from agents.trade.observe.observer import MarketObserver
 from agents.trade.observe.sections import LiquidationsReader, section
 from agents.trade.terms import SectionName, SectionStatus, TradeDecision
 from chain.base.redaction import Redactor
+from chain.exchange.public.binance import BinancePublic, ExchangeAddress
+from chain.exchange.public.market import FundingState
 from chain.exchange.public.okx import OkxPublic
 from chain.prices.market_http import MarketError
 from tests.agents.trade.cases import question
@@ -263,3 +266,36 @@ async def test_each_of_twelve_sources_down_ends_in_a_marked_decision(down: Secti
     assert plan.by_failure is (down is SectionName.FUNDING)
     if down is SectionName.FUNDING:
         assert plan.decision is TradeDecision.HOLD
+
+
+class PaidByTheHour:
+    """The contracts of a venue beside the market that is argued about."""
+
+    def __init__(self, fault: MarketError | None = None) -> None:
+        self._fault = fault
+
+    async def funding(self, _: str) -> FundingState:
+        if self._fault is not None:
+            raise self._fault
+        return FundingState(NOW, 3_000.0, 3_000.0, 0.0000125, int(NOW), 1.0)
+
+
+async def test_funding_is_that_of_the_contract_that_would_be_traded_by_its_own_interval() -> None:
+    async with ExchangeDouble().running() as url, BinancePublic(ExchangeAddress(url)) as market:
+        seen = await _funding(MarketObserver(market, contracts=PaidByTheHour(), sample_seconds=0))
+        down = MarketObserver(
+            market, contracts=PaidByTheHour(MarketError("down")), sample_seconds=0
+        )
+        unknown = await _funding(down)
+        own = await _funding(MarketObserver(market, contracts=market, sample_seconds=0))
+
+    assert seen.numbers["rate"] == pytest.approx(8 * 0.0000125)
+    assert "Funding +0.0100% for 8 h, paid every 1 h, mark" in seen.text
+    assert unknown.status is SectionStatus.UNAVAILABLE
+    assert own.status is SectionStatus.OK
+    assert "paid every" not in own.text
+
+
+async def _funding(observer: MarketObserver) -> ContextSection:
+    sections = (await observer.look(question())).sections
+    return next(one for one in sections if one.name is SectionName.FUNDING)

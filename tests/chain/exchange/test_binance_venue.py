@@ -77,6 +77,16 @@ async def test_fees_that_are_paid_in_another_coin_are_told_in_dollars(
     assert done.fees == pytest.approx(double.held().fees, rel=1e-4)
 
 
+async def test_fees_are_those_of_seven_days_however_many_there_are(double: AccountDouble) -> None:
+    start = (double.now - 7 * 86_400) * 1000
+    # Some at the same moment, also where a page ends.
+    double.paid_fees = [start - 5, *(start + number // 3 * 700_000 for number in range(2_500))]
+    async with opened(double) as venue:
+        account = await venue.account()
+
+    assert (account.fees, account.funding, account.days) == (1_250.0, 0.0, 7)
+
+
 @pytest.mark.parametrize(
     ("fault", "taken", "state", "requests"),
     [
@@ -409,3 +419,60 @@ async def test_a_resting_entry_is_protected_part_by_part_as_it_fills(
         ("stop", 0.4),
         ("stop.1", 0.6),
     ]
+
+
+def _resting(double: AccountDouble) -> dict[str, float]:
+    return {one.order.client_id: round(one.left, 6) for one in double.held().open_orders()}
+
+
+async def test_a_stop_is_as_large_as_what_its_profit_left(
+    double: AccountDouble, tmp_path: Path
+) -> None:
+    await _lived(double, tmp_path, [BUY, *GUARDS], polls=0)
+    steps = []
+    with TradeJournal.open(tmp_path / "trades.db") as journal:
+        async with opened(double) as venue:
+            for volume in (0.4, 0.25, 1e6):
+                double.trade(3_000.0, 9_500.0, volume)
+                await tend_orders(journal, venue, sleep=double.pass_time)
+                held = round(double.held().position(ETH).quantity, 6)
+                steps.append((held, _resting(double)))
+
+    assert steps == [
+        (0.6, {"stop.1": 0.6, "profit": 0.6}),
+        (0.35, {"stop.2": 0.35, "profit": 0.35}),
+        (0.0, {}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("refusals", "tries", "left"), [(1, 2, {"stop.1": 0.6}), (99, 3, {"stop": 1.0})]
+)
+async def test_a_smaller_stop_that_is_refused_leaves_the_larger_one_until_it_is_taken(
+    double: AccountDouble, tmp_path: Path, refusals: int, tries: int, left: dict[str, float]
+) -> None:
+    await _lived(double, tmp_path, [BUY, *GUARDS], polls=0)
+    double.refuses[OrderType.STOP] = refusals
+    double.trade(3_000.0, 9_500.0, 0.4)
+    with TradeJournal.open(tmp_path / "trades.db") as journal:
+        async with opened(double) as venue:
+            for _ in range(5):
+                await tend_orders(journal, venue, sleep=double.pass_time)
+
+    assert _resting(double) == {**left, "profit": 0.6}
+    assert len([name for name in double.taken if name == "stop.1"]) == tries
+
+
+async def test_what_is_left_of_a_triggered_profit_is_cancelled_with_its_trade(
+    double: AccountDouble, tmp_path: Path
+) -> None:
+    await _lived(double, tmp_path, [BUY, *GUARDS], polls=0)
+    with TradeJournal.open(tmp_path / "trades.db") as journal:
+        async with opened(double) as venue:
+            double.trade(3_000.0, 9_500.0, 0.4)
+            await tend_orders(journal, venue, sleep=double.pass_time)
+            double.trade(100.0, 200.0)
+            await tend_orders(journal, venue, sleep=double.pass_time)
+
+    assert double.held().position(ETH).quantity == 0.0
+    assert _resting(double) == {}

@@ -241,6 +241,22 @@ async def test_contracts_are_told_without_a_key_and_funded_by_the_hour() -> None
     assert {payment.mark for payment in paid} == {3_000.0}
 
 
+async def test_a_stop_is_as_large_as_what_its_profit_left(tmp_path: Path) -> None:
+    double = HyperliquidDouble()
+    await sent(double, tmp_path, [BUY, *GUARDS])
+    double.trade(3_400.0, 0.2)
+    notices = await tended(double, tmp_path)
+    left = {one["tpsl"]: one["sz"] for one in double.orders.values() if one["status"] == "open"}
+    double.now += 30
+    double.trade(2_700.0)
+    await tended(double, tmp_path)
+
+    assert notices == [NoticeKind.RESIZED]
+    assert left == {"sl": "0.3", "tp": "0.3"}
+    assert double.held == 0.0
+    assert not [one for one in double.orders.values() if one["status"] == "open"]
+
+
 class Killed(BaseException):
     """The process is gone at this moment."""
 
@@ -285,9 +301,14 @@ async def _survives(folder: Path, number: int) -> None:
     fault = draws.choice([None, None, (SILENT, True), (SILENT, False), (Refusal(502, b"x"), True)])
     double = HyperliquidDouble(placing=[] if fault is None else [fault])
     await _killed(double, folder, orders, number % 36)
-    for price in (3_000.0, 2_890.0, draws.choice([2_700.0, 3_400.0])):
+    for price, coins in (
+        (3_000.0, 1e9),
+        (2_890.0, 1e9),
+        (3_400.0, draws.choice([0.2, 1e9])),  # of the profit perhaps a part alone
+        (draws.choice([2_700.0, 3_400.0]), 1e9),
+    ):
         double.now += 30
-        double.trade(price)
+        double.trade(price, coins)
         await tended(double, folder)
         stops = [one for one in double.orders.values() if one["tpsl"] == "sl" and not one["parent"]]
         covered = sum(float(one["sz"]) for one in stops if one["status"] == "open")

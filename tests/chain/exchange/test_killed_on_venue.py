@@ -113,10 +113,32 @@ def _mortal(venue: Any, dies_at: int) -> None:
         setattr(venue, name, counted)
 
 
-def _polled(folder: Path, double: AccountDouble) -> tuple[OrderNotice, ...]:
+def _killed(folder: Path, double: AccountDouble, use: Any) -> None:
+    """In a process of its own, which may die of it."""
+    child = os.fork()
+    if child == 0:
+        try:
+            asyncio.run(_with_venue(folder, double, use))
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+
+
+def _polled(
+    folder: Path, double: AccountDouble, dies_at: int | None = None
+) -> tuple[OrderNotice, ...]:
+    """One that was killed at this moment first, where one is named; then one that was not."""
+
     async def use(journal: TradeJournal, venue: Any) -> Any:
         return await tend_orders(journal, venue, sleep=double.pass_time)
 
+    async def dies(journal: TradeJournal, venue: Any) -> None:
+        _mortal(venue, dies_at or 0)
+        await use(journal, venue)
+
+    if dies_at is not None:
+        _killed(folder, double, dies)
+        double.now += 12
     notices: tuple[OrderNotice, ...] = asyncio.run(_with_venue(folder, double, use))
     held = double.held().position(ETH).quantity
     stops = [one for one in double.held().open_orders() if one.order.type is OrderType.STOP]
@@ -136,19 +158,16 @@ def run(folder: Path, seed: str, dies_at: int) -> str:
     double.path = folder / "venue.db"
     with TradeJournal.open(folder / "trades.db") as journal:
         journal.approve(APPROVAL)
-    child = os.fork()
-    if child == 0:
-        try:
-            sender = _sender(double, LIVES[life], dies_at)
-            asyncio.run(_with_venue(folder, double, sender))
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
+    _killed(folder, double, _sender(double, LIVES[life], dies_at))
     for seconds in POLLS:
         double.now += seconds
         _polled(folder, double)
     double.trade(1_400.0, 3_000.0)
-    _polled(folder, double)
+    _polled(folder, double, draws.choice([None, draws.randrange(MOMENTS)]))
+    if draws.random() < 0.5:
+        # A part of the profit is filled: its stop becomes as small as what is left.
+        double.trade(1_400.0, 9_500.0, 0.3)
+        _polled(folder, double, draws.choice([None, draws.randrange(MOMENTS)]))
     double.trade(*((900.0, 3_000.0) if ends_by == "stop" else (1_400.0, 9_500.0)))
     _polled(folder, double)
     double.now += 900

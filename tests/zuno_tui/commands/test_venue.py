@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec.structs import replace
@@ -17,10 +19,15 @@ from chain.wallet.errors import KeyringUnusableError
 from chain.wallet.keyring_store import Keyring
 from tests.chain.exchange.markets import order
 from tests.chain.exchange.test_hedge import start
+from tests.fakes.hyperliquid import AGENT, AGENT_KEY, MASTER, HyperliquidDouble
+from tests.fakes.upbit import KEYS, UpbitDouble
 from tests.printed import printed
 from zuno_tui.app import wallet_secrets
+from zuno_tui.app.session import Session
 from zuno_tui.cli import main
-from zuno_tui.features.trade.watched_hedges import HomeHedges
+from zuno_tui.features.trade.trade import status
+from zuno_tui.features.trade.trading import open_trading
+from zuno_tui.features.trade.watched_hedges import HomeHedges, key_news
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK, REFUSED, USAGE
 from zuno_tui.settings import Settings
 from zuno_tui.settings.schema import TradeTable
@@ -165,8 +172,9 @@ def test_keys_are_removed_and_not_while_something_is_held(
     assert main(["venue", "upbit", "--remove", *home]) == DONE
 
 
+@pytest.mark.parametrize("set_by_now", ["live", "paper"])
 async def test_a_monitor_that_has_no_keys_tells_of_a_trade_without_a_stop(
-    kept: Kept, tmp_path: Path
+    kept: Kept, tmp_path: Path, set_by_now: str
 ) -> None:
     assert not kept.texts
     home = Home(tmp_path, tmp_path / "cache")
@@ -178,7 +186,7 @@ async def test_a_monitor_that_has_no_keys_tells_of_a_trade_without_a_stop(
         journal.begin(approval, [bought, stop], 0.0)
         answer = OrderProgress(order=bought, state=OrderState.FILLED, placed_at=0.0, filled=0.5)
         journal.mark("entry", JournalState.ACKNOWLEDGED, 0.0, answer)
-        settings = Settings(trade=TradeTable(venue="live"))
+        settings = Settings(trade=TradeTable(venue=set_by_now))
         watch = HomeHedges(home, settings, network_named("ethereum"))
         told = await watch.tend_trades()
         journal.mark(
@@ -192,3 +200,94 @@ async def test_a_monitor_that_has_no_keys_tells_of_a_trade_without_a_stop(
     assert told is not None
     assert "NO STOP" in told["plan_1"]
     assert rests is None, "nobody can tell, and nothing is known to be wrong"
+
+
+async def test_coins_on_the_spot_venue_stand_in_the_status(
+    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not kept.texts
+    pytest.importorskip("aiodns", reason="the extra trade is not installed")
+    from chain.exchange.orders.venues.upbit import venue as upbit
+
+    double = UpbitDouble(held={"KRW": 1_500_000.0, "ETH": 0.5})
+    home = Home(tmp_path, tmp_path / "cache")
+    home.prepare()
+    table = TradeTable(venue="paper", spot_venue="upbit")
+    async with double.running() as url:
+        settings = Settings(trade=replace(table, url=url))
+        session = Session(home, settings, network_named("ethereum"), as_json=True)
+        unread = await status(session)
+        monkeypatch.setattr("zuno_tui.features.trade.venue.venue_keys", lambda _: KEYS)
+        monkeypatch.setattr(upbit, "UpbitVenue", partial(upbit.UpbitVenue, base_url=url))
+        seen = await status(session)
+
+        bought = order(OrderSide.BUY, OrderType.MARKET, 0.5)
+        approval = TradeApproval("plan_1", "hash", "upbit:the exchange that is set", 0.0)
+        with TradeJournal.open(home.trades) as journal:
+            journal.approve(approval)
+            journal.begin(approval, [bought], 0.0)
+            done = OrderProgress(order=bought, state=OrderState.FILLED, placed_at=0.0, filled=0.5)
+            journal.mark(bought.client_id, JournalState.ACKNOWLEDGED, 0.0, done)
+        venues = []
+        for coins in (0.5, 0.0):
+            double.held["ETH"] = coins
+            for coin in ("ETH", "BTC", ""):
+                async with open_trading(session, coin=coin) as trading:
+                    venues.append(trading.venue.abilities.spot)
+
+    assert venues == [True, False, False, False, False, False], "sold where it was bought"
+    assert any("upbit cannot be read. No keys are kept" in line for line in unread.lines)
+    assert any(line.startswith("  0.5 ETH") for line in seen.lines)
+    assert isinstance(seen.document, dict)
+    spot: Any = seen.document["spot"]
+    [held] = spot["positions"]
+    assert (held["symbol"], held["quantity"], held["mark"]) == ("ETHUSDT", 0.5, 3_000.0)
+
+
+async def test_a_key_that_ends_is_an_alert_with_its_command(
+    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("aiodns", reason="the extra trade is not installed")
+    from chain.exchange.orders.venues.hyperliquid import venue as hyperliquid
+
+    home, network = Home(tmp_path, tmp_path / "cache"), network_named("ethereum")
+    entry = "venue:hyperliquid:live"
+    kept.texts["zuno", entry] = json.dumps({"key": MASTER, "secret": AGENT_KEY})
+    approval = TradeApproval("plan_1", "aa", "hyperliquid", 0.0)
+    with TradeJournal.open(home.trades) as journal:
+        journal.approve(approval)
+        journal.begin(approval, [], 0.0, start(7))
+    settings = Settings(trade=TradeTable(venue="hyperliquid"))
+    double = HyperliquidDouble()
+    ends = time.time() + 30 * 86_400
+    double.agents = {AGENT: int(ends * 1000)}
+    told = {}
+    async with double.running() as url:
+        monkeypatch.setattr(
+            hyperliquid, "HyperliquidVenue", partial(hyperliquid.HyperliquidVenue, base_url=url)
+        )
+        for _ in range(3):
+            assert await HomeHedges(home, settings, network).held_hedges() is not None
+        for days in (20, 9, 0, -1):
+            told[days] = [
+                (one.finding.severity.value, one.finding.next_command)
+                for one in key_news(home, network, ends - days * 86_400)
+            ]
+        elsewhere = key_news(home, network_named("base"), ends)
+        asked = len(double.asked)
+        double.agents = {AGENT: 1}
+        with TradeJournal.open(home.trades) as journal:
+            journal.forget_key_ends()
+        await HomeHedges(home, settings, network).held_hedges()
+        [revoked] = key_news(home, network, time.time())
+
+    command = "zuno venue hyperliquid"
+    assert told == {
+        20: [],
+        9: [("warning", command)],
+        0: [("critical", command)],
+        -1: [("critical", command)],
+    }
+    assert elsewhere == ()
+    assert len(double.asked) > asked
+    assert revoked.finding.severity.value == "critical"

@@ -186,7 +186,8 @@ class Trades:
         session = desk_context.session
         try:
             await self._give_time()
-            async with open_trading(session) as trading:
+            coin = about.coin if about.hedge is None else ""
+            async with open_trading(session, coin=coin) as trading:
                 hedge = None
                 if about.hedge is not None:
                     sources = desk_context.sources

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING
 
 from zuno_tui.catalog.feature import Attachment, DeskPart, Feature, PlanFlow, RunAgain
@@ -12,11 +13,14 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from agents.bus.replay import Record
+    from agents.monitor.heartbeat import Note
+    from agents.monitor.poll import FeatureNews
     from agents.monitor.rules.risks import HedgeSource
     from chain.base.home import Home
     from chain.contracts.networks import Network
     from chain.positions.overview import Overview, Sources
     from zuno_tui.app.session import Session
+    from zuno_tui.app.watchlist import SettingsSource
     from zuno_tui.desk.approvals import EmbeddedMarket
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.events import Event
@@ -92,6 +96,25 @@ def _watched_hedges(home: Home, settings: Settings, network: Network) -> HedgeSo
     return HomeHedges(home, settings, network)
 
 
+def _tending(
+    chosen: SettingsSource, tell: Callable[[Note], None]
+) -> Coroutine[None, None, None] | None:
+    """Nothing of trading is loaded for a home that has no order that could still change."""
+    if not chosen.home.trades.exists():
+        return None
+    from zuno_tui.features.trade.watched_hedges import tend_when_told
+
+    return tend_when_told(chosen, tell)
+
+
+def _news(home: Home, network: Network) -> Sequence[FeatureNews]:
+    if not home.trades.exists():
+        return ()
+    from zuno_tui.features.trade.watched_hedges import key_news
+
+    return key_news(home, network, time.time())
+
+
 async def _headlines(session: Session) -> tuple[str, ...]:
     if not session.settings.trade.news:
         return ()
@@ -111,5 +134,7 @@ FEATURE = Feature(
     attached=_attached,
     outlives=_outlives,
     watched_hedges=_watched_hedges,
+    beside_watch=_tending,
+    news=_news,
     headlines=_headlines,
 )

@@ -10,13 +10,15 @@ from msgspec.structs import replace
 from agents.trade.facts import HedgeFacts
 from agents.trade.plan import TradePlan
 from agents.trade.terms import TradeMode
+from chain.exchange.orders.ccxt_client import VenuePackageError
 from chain.exchange.orders.engine import OrderNotice
 from chain.exchange.orders.hedge import PositionHedge
 from chain.exchange.orders.order import OrderProgress, PerpetualPosition
-from chain.exchange.orders.venue import AccountCheck
+from chain.exchange.orders.venue import AccountCheck, Venue
 from chain.exchange.public.market import contract_symbol
 from chain.positions.overview import OnePosition, Sources, read_overview
 from chain.prices.market_http import MarketError
+from chain.wallet.errors import WalletError
 from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.session import Session, say
 from zuno_tui.features.trade.gate import (
@@ -42,7 +44,7 @@ from zuno_tui.features.trade.plans import stored_trade
 from zuno_tui.features.trade.report import case_lines, report_files, report_lines, report_run
 from zuno_tui.features.trade.run_view import order_words, orders_words, trade_answer
 from zuno_tui.features.trade.trading import ArguedTrade, argue_trade, open_trading
-from zuno_tui.features.trade.venue import OpenVenue
+from zuno_tui.features.trade.venue import OpenVenue, VenueUnreadError, open_venue
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.exit_codes import DONE, FAILED
@@ -57,7 +59,7 @@ _PAGE_WIDTH = 110
 async def argued(
     session: Session, coin: str, mode: str, *, emergency: bool = False
 ) -> CommandAnswer:
-    async with open_trading(session) as trading:
+    async with open_trading(session, coin=coin) as trading:
         done = await argue_trade(session, trading, coin, TradeMode(mode), emergency=emergency)
     return await _argued_answer(session, done)
 
@@ -229,26 +231,39 @@ def _telling(plan: TradePlan) -> Callable[[OrderProgress], None]:
     return lambda one: say(f"  {progress_words(one, plan.coin)}")
 
 
-def _open_gain(position: PerpetualPosition, mark: float | None) -> float:
-    return position.quantity * ((mark or position.entry) - position.entry)
-
-
 async def status(session: Session) -> CommandAnswer:
+    """The venue that is set, and the one for spot where there is a second."""
     async with open_trading(session) as trading:
-        account = await trading.venue.account()
-        seen = await trading.account()
-        check = AccountCheck()
-        with suppress(MarketError):
-            held = [position.symbol for position in account.positions]
-            check = await trading.venue.check((held or [contract_symbol("ETH")])[0])
-    marks = {position.symbol: position.mark for position in seen.positions}
+        lines, document = await _standing(trading.venue)
+    spot = session.settings.trade.spot_venue
+    if spot is not None:
+        try:
+            async with open_venue(session, spot) as opened:
+                more, document["spot"] = await _standing(opened.venue)
+        except (VenueUnreadError, VenuePackageError, WalletError) as error:
+            more, document["spot"] = [f"{spot} cannot be read. {error}"], None
+        lines += more
+    return CommandAnswer(lines=tuple(lines), document=document)
+
+
+async def _standing(venue: Venue) -> tuple[list[str], dict[str, Json]]:
+    """What is held and waits on one venue."""
+    account, check = await venue.account(), AccountCheck()
+    with suppress(MarketError):
+        held = [position.symbol for position in account.positions]
+        check = await venue.check((held or [contract_symbol("ETH")])[0])
+    marks = {
+        position.symbol: account.marks.get(position.symbol)
+        or (await venue.contracts.funding(position.symbol)).mark
+        for position in account.positions
+    }
+    period = "" if account.days is None else f" in {account.days} days"
     lines = [
         f"{account.venue}: ${account.equity:,.2f}, fees {_dollars(account.fees)}, "
-        f"funding {dollar_gain(account.funding)}"
+        f"funding {dollar_gain(account.funding)}{period}"
     ]
     lines += [
-        f"  {position.symbol} {position.quantity:+g} from {position.entry:,.2f}, "
-        f"{dollar_gain(_open_gain(position, marks[position.symbol]))}"
+        f"  {_held_words(position, marks[position.symbol], spot=venue.abilities.spot)}"
         for position in account.positions
     ]
     lines += [
@@ -256,27 +271,36 @@ async def status(session: Session) -> CommandAnswer:
     ]
     if len(lines) == 1:
         lines.append("  nothing is held, nothing waits")
-    lines += [f"  {words}" for words in (*check.faults, *check.remarks)]
-    return CommandAnswer(
-        lines=tuple(lines),
-        document={
-            "venue": account.venue,
-            "equity": account.equity,
-            "fees": account.fees,
-            "funding": account.funding,
-            "remarks": [*check.faults, *check.remarks],
-            "positions": [
-                {
-                    "symbol": position.symbol,
-                    "quantity": position.quantity,
-                    "entry": position.entry,
-                    "mark": marks[position.symbol],
-                }
-                for position in account.positions
-            ],
-            "openOrders": [_progress_document(order) for order in account.open_orders],
-        },
-    )
+    remarks = (*check.faults, *check.remarks)
+    document: dict[str, Json] = {
+        "venue": account.venue,
+        "equity": account.equity,
+        "fees": account.fees,
+        "funding": account.funding,
+        "remarks": list(remarks),
+        "positions": [
+            {
+                "symbol": position.symbol,
+                "quantity": position.quantity,
+                "entry": position.entry,
+                "mark": marks[position.symbol],
+            }
+            for position in account.positions
+        ],
+        "openOrders": [_progress_document(order) for order in account.open_orders],
+    }
+    return [*lines, *(f"  {words}" for words in remarks)], document
+
+
+def _held_words(position: PerpetualPosition, mark: float, *, spot: bool) -> str:
+    """Coins that came from elsewhere have no price here at which they were bought."""
+    quantity, entry = position.quantity, position.entry
+    name = f"{position.symbol} {quantity:+g}"
+    if spot:
+        name = f"{quantity:g} {position.symbol.removesuffix('USDT')}"
+    if not entry:
+        return f"{name}, worth ${quantity * mark:,.2f}"
+    return f"{name} from {entry:,.2f}, {dollar_gain(quantity * (mark - entry))}"
 
 
 async def memory(session: Session) -> CommandAnswer:

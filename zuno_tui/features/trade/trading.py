@@ -62,7 +62,7 @@ from zuno_tui.features.trade.lessons import (
 )
 from zuno_tui.features.trade.models import OpenModels, open_models
 from zuno_tui.features.trade.plans import last_decision, last_plan
-from zuno_tui.features.trade.venue import exchange_address, open_venue
+from zuno_tui.features.trade.venue import exchange_address, held_by_journal, open_venue
 from zuno_tui.gate.approval_tag import ApprovalTags
 
 
@@ -146,11 +146,18 @@ def desk_settings(session: Session) -> DeskSettings:
 
 
 @asynccontextmanager
-async def open_trading(session: Session, plan: TradePlan | None = None) -> AsyncIterator[Trading]:
-    """Opens the venue, or a plan's own, and first brings to its end what was left between."""
-    table = session.settings.trade
-    spot = plan is not None and plan.venue.partition(":")[0] == table.spot_venue
-    async with open_venue(session, table.spot_venue if spot else None) as opened:
+async def open_trading(
+    session: Session, plan: TradePlan | None = None, *, coin: str = ""
+) -> AsyncIterator[Trading]:
+    """Opens the venue, or a plan's own, and first brings to its end what was left between.
+
+    A coin that was bought on the spot venue is argued about there: that is where it is sold.
+    """
+    spot = session.settings.trade.spot_venue
+    there = spot is not None and plan is not None and plan.venue.partition(":")[0] == spot
+    if spot is not None and coin:
+        there = await _holds(session, spot, contract_symbol(coin))
+    async with open_venue(session, spot if there else None) as opened:
         # Whoever is sending right now knows best what has become of it.
         with locked_if_free(session.home.trades_lock) as nobody_sends:
             left = await tend_orders(opened.journal, opened.venue) if nobody_sends else ()
@@ -169,6 +176,14 @@ async def open_trading(session: Session, plan: TradePlan | None = None) -> Async
                 partial(position_now, session, opened.market),
                 session.settings.trade.allow_withdrawing_key,
             )
+
+
+async def _holds(session: Session, name: str, symbol: str) -> bool:
+    """Whether what was bought there through this desk is there still."""
+    if held_by_journal(session.home, name).get(symbol, 0.0) <= 0:
+        return False
+    async with open_venue(session, name) as opened:
+        return (await opened.venue.account()).held(symbol) > 0
 
 
 class ArguedTrade(Struct, frozen=True):
@@ -218,6 +233,7 @@ async def argue_trade(
                         ingestion=MemoryIngestion(memory, time.time, models.filing),
                         stream=book_stream(session, trading.market),
                         elsewhere=elsewhere,
+                        contracts=trading.venue.contracts,
                         sample_seconds=sample_seconds(session),
                     ),
                     record,
@@ -283,7 +299,7 @@ async def _question(
 async def _account(session: Session, trading: Trading, about: _Subject) -> AccountFacts:
     """With the second venue, where one is set and a trade is asked for."""
     account, name = await trading.account(), session.settings.trade.spot_venue
-    if name is None or about.hedge is not None:
+    if name in (None, trading.venue.name.partition(":")[0]) or about.hedge is not None:
         return account
     async with open_venue(session, name) as opened:
         seen = await opened.venue.account()

@@ -1,9 +1,10 @@
 """`zuno venue`: which venue is set and whether its keys are kept; keys go into the keyring."""
 
 import sqlite3
+import time
 from argparse import Namespace
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 import msgspec
 from msgspec import Struct
@@ -12,12 +13,12 @@ from chain.base.errors import Failure, ZunoError
 from chain.base.home import Home
 from chain.devnet.defaults import control_url
 from chain.exchange.orders.ccxt_client import VenuePackageError
-from chain.exchange.orders.engine import OrderNotice, bare_trades, needs_care
+from chain.exchange.orders.engine import OrderNotice, bare_trades, unfinished_plans
 from chain.exchange.orders.journal import TradeJournal
 from chain.exchange.orders.venue import Venue, VenueEntry, VenueFees, VenueKeys, VenueOpening
 from chain.exchange.orders.venues import venue_entries
 from chain.exchange.public.binance import BASE_URL, SOURCE, BinancePublic, ExchangeAddress
-from chain.prices.market_http import MarketError
+from chain.prices.market_http import RESTING, MarketError
 from chain.wallet.errors import KeyringUnusableError, WalletError
 from chain.wallet.keyring_store import Keyring
 from zuno_tui.app.session import Session, say
@@ -53,13 +54,14 @@ class OpenVenue(Struct, frozen=True):
     fees: VenueFees
 
 
-def exchange_address(session: Session) -> ExchangeAddress:
-    """The one that was set; on the embedded chain its own, else Binance."""
+def exchange_address(session: Session, entry: VenueEntry | None = None) -> ExchangeAddress:
+    """The one that was set; on the embedded chain its own, else the venue's, or Binance."""
     if session.settings.trade.url is not None:
         return ExchangeAddress(session.settings.trade.url.strip(), "the exchange that is set")
     if session.network.clock == "head":
         return ExchangeAddress(control_url(session.endpoints[0]), EMBEDDED)
-    return ExchangeAddress(*(venue_entry(session).address or (BASE_URL, SOURCE)))
+    entry = entry or venue_entry(session)
+    return ExchangeAddress(*(entry.address or (BASE_URL, SOURCE)))
 
 
 def venue_entry(session: Session, name: str | None = None) -> VenueEntry:
@@ -76,7 +78,7 @@ async def open_venue(session: Session, name: str | None = None) -> AsyncIterator
     """To look alone: what a crash left between stays as it is."""
     session.home.prepare()
     entry = venue_entry(session, name)
-    address = exchange_address(session)
+    address = exchange_address(session, entry)
     # Asked for before anything is opened: without keys there is nothing to open.
     keys = VenueKeys("", "") if entry.prompts is None else venue_keys(entry)
     if entry.prompts is not None:
@@ -85,7 +87,7 @@ async def open_venue(session: Session, name: str | None = None) -> AsyncIterator
         paper, start = session.home.paper, session.settings.trade.paper_usd
         venue = entry.open(VenueOpening(market, address.base_url, keys, paper, start))
         try:
-            with TradeJournal.open(session.home.trades) as journal:
+            with TradeJournal.open(session.home.trades) as journal, _kept_bans(journal):
                 yield OpenVenue(market, venue, journal, entry.fees)
         except MarketError as error:
             raise VenueUnreadError(
@@ -96,6 +98,21 @@ async def open_venue(session: Session, name: str | None = None) -> AsyncIterator
             await venue.close()
 
 
+@contextmanager
+def _kept_bans(journal: TradeJournal) -> Iterator[None]:
+    """A venue that wants to be left alone wants that of every process on this machine."""
+    before = journal.resting()
+    for host, until in before.items():
+        RESTING[host] = max(until, RESTING.get(host, 0.0))
+    try:
+        yield
+    finally:
+        now = time.time()
+        after = {host: until for host, until in RESTING.items() if until > now}
+        if after != before:
+            journal.keep_resting(after)
+
+
 def has_hedges(home: Home) -> bool:
     """Whether there is any reason to open a venue for hedges."""
     if not home.trades.exists():
@@ -104,16 +121,25 @@ def has_hedges(home: Home) -> bool:
         return journal.has_hedges()
 
 
-def has_unfinished(home: Home) -> bool:
-    """Whether any order may still change, by the journal alone."""
+def unfinished_venues(home: Home) -> tuple[str, ...]:
+    """Where an order may still change, by the journal alone: also where none is sent any more."""
     with TradeJournal.open(home.trades) as journal:
-        return needs_care(journal.entries())
+        plans = unfinished_plans(journal.entries())
+    return tuple(dict.fromkeys(rows[0].venue.partition(":")[0] for rows in plans))
 
 
-def unasked(home: Home, reason: str) -> tuple[OrderNotice, ...]:
+def taken_urgent(home: Home) -> dict[str, str]:
+    """What happened since somebody took it last, by plan."""
+    with TradeJournal.open(home.trades) as journal:
+        return journal.take_urgent()
+
+
+def unasked(home: Home, name: str, reason: str) -> tuple[OrderNotice, ...]:
     """Trades without a stop by the journal alone; none where that cannot be read either."""
     with suppress(sqlite3.Error), TradeJournal.open(home.trades) as journal:
-        return bare_trades(journal.entries(), reason)
+        entries = journal.entries()
+        there = [entry for entry in entries if entry.venue.partition(":")[0] == name]
+        return bare_trades(there, reason)
     return ()
 
 
@@ -230,6 +256,9 @@ def _keep_keys(session: Session, name: str) -> int:
     if fault is not None:
         raise SettingsError(f"{fault} Nothing was kept.")
     keyring.keep_text(entry.keyring, msgspec.json.encode(keys).decode())
+    if session.home.trades.exists():
+        with TradeJournal.open(session.home.trades) as journal:
+            journal.forget_key_ends()
     if session.as_json:
         print_json({"kept": entry.keyring, "in": keyring.title})
     say(

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from agents.monitor.alerts.alert import AlertKind, Finding, Severity
 from agents.monitor.rules.risks import HeldHedge
+from chain.base.errors import ZunoError
 from chain.base.home import Home
+from chain.base.units import DAY
 from chain.contracts.networks import Network
 from zuno_tui.settings import Settings
 
 if TYPE_CHECKING:
+    from agents.monitor.heartbeat import Note
+    from agents.monitor.poll import FeatureNews
     from chain.exchange.orders.hedge import PositionHedge
+    from chain.exchange.orders.journal import KeyEnd
+    from zuno_tui.app.session import Session
+    from zuno_tui.app.watchlist import SettingsSource
     from zuno_tui.features.trade.venue import OpenVenue
+
+_KEY_SECONDS = 6 * 3_600.0
+"""How often a venue is asked until when a key is good."""
+_BETWEEN_LOOKS = 1.0
+"""At least, however much a venue tells."""
+_QUIET_SECONDS = 60.0
+"""After so long it is seen whether anything is left to wait for."""
 
 
 class HomeHedges:
@@ -33,27 +52,34 @@ class HomeHedges:
         if not self._home.trades.exists():
             return {}
         from chain.base.locks import locked_if_free
+        from zuno_tui.features.trade.venue import taken_urgent, unfinished_venues
+
+        with suppress(sqlite3.Error), locked_if_free(self._home.trades_lock) as nobody_sends:
+            unfinished = unfinished_venues(self._home)
+            if unfinished and not nobody_sends:
+                return taken_urgent(self._home) or None
+            told = [await self._tend(name) for name in unfinished]
+            urgent = taken_urgent(self._home)
+            for words in told:
+                urgent |= words or {}
+            return urgent if urgent or None not in told else None
+        return None
+
+    async def _tend(self, name: str) -> dict[str, str] | None:
+        """On one venue, which need not be the one that is set by now."""
         from chain.exchange.orders.engine import tend_orders
         from zuno_tui.app.session import Session
-        from zuno_tui.features.trade.venue import (
-            CLOSED_TO_LOOKERS,
-            VenueUnreadError,
-            has_unfinished,
-            open_venue,
-            unasked,
-        )
+        from zuno_tui.features.trade.venue import open_venue, unasked
 
         session = Session(self._home, self._settings, self._network, as_json=True)
         try:
-            if not has_unfinished(self._home):
-                return {}
-            with locked_if_free(self._home.trades_lock) as nobody_sends:
-                if not nobody_sends:
-                    return None
-                async with open_venue(session) as opened:
-                    notices = await tend_orders(opened.journal, opened.venue)
-        except (VenueUnreadError, *CLOSED_TO_LOOKERS) as error:
-            bare = {notice.plan_id: notice.words for notice in unasked(self._home, str(error))}
+            async with open_venue(session, name) as opened:
+                await self._look_at_key(opened)
+                notices = await tend_orders(opened.journal, opened.venue)
+        except (ZunoError, sqlite3.Error) as error:
+            bare = {
+                notice.plan_id: notice.words for notice in unasked(self._home, name, str(error))
+            }
             return bare or None
         return {notice.plan_id: notice.words for notice in notices if notice.is_urgent}
 
@@ -75,6 +101,7 @@ class HomeHedges:
             if not has_hedges(self._home):
                 return {}
             async with open_venue(session) as opened:
+                await self._look_at_key(opened)
                 found = await read_hedges(opened.journal, opened.venue)
                 wanted = wanted_closings(session)
                 held = {}
@@ -87,6 +114,96 @@ class HomeHedges:
                     )
                 return held
         return None
+
+    async def _look_at_key(self, opened: OpenVenue) -> None:
+        """A few times a day: until when the venue takes what is signed here."""
+        from chain.exchange.orders.journal import KeyEnd
+        from chain.exchange.orders.venue import KnowsKeyEnd
+
+        venue, now = opened.venue, time.time()
+        if not isinstance(venue, KnowsKeyEnd):
+            return
+        known = opened.journal.key_ends().get(venue.name)
+        if known is not None and 0 <= now - known.looked_at < _KEY_SECONDS:
+            return
+        ends_at, chain_id = await venue.key_ends_at(), self._network.chain_id
+        opened.journal.keep_key_end(KeyEnd(venue.name, ends_at, now, chain_id))
+
+
+def key_news(home: Home, network: Network, now: float) -> tuple[FeatureNews, ...]:
+    """Keys that end soon or have ended, by what venues said when they were asked last."""
+    from agents.monitor.poll import FeatureNews
+    from chain.exchange.orders.journal import TradeJournal
+    from chain.exchange.orders.venue import KEY_WARNED_DAYS
+
+    with suppress(sqlite3.Error), TradeJournal.open(home.trades) as journal:
+        ends = journal.key_ends().values()
+        return tuple(
+            FeatureNews(_key_finding(end, end.ends_at - now), end.venue)
+            for end in ends
+            if end.chain_id == network.chain_id
+            and end.ends_at is not None
+            and end.ends_at - now < KEY_WARNED_DAYS * DAY
+        )
+    return ()
+
+
+def _key_finding(end: KeyEnd, left: float) -> Finding:
+    venue = end.venue.partition(":")[0]
+    words, severity = f"The key for {venue} ends in {left / DAY:.0f} days.", Severity.WARNING
+    if left <= 0:
+        words = f"The key for {venue} has ended: nothing can be sent, cancelled or closed there."
+        severity = Severity.CRITICAL
+    return Finding(
+        AlertKind.VENUE_KEY_ENDS,
+        severity,
+        f"{words} Make a new one at the venue, never with an old address, and keep it here.",
+        "what signs there ends",
+        f"zuno venue {venue}",
+        {"daysLeft": max(round(left / DAY, 2), 0.0)},
+    )
+
+
+async def tend_when_told(chosen: SettingsSource, tell: Callable[[Note], None]) -> None:
+    """What a venue's stream tells of is looked at and acted on at once, beside the rounds.
+
+    It ends where nothing can change any more, or no venue has a stream: rounds suffice then.
+    """
+    from zuno_tui.app.session import Session
+    from zuno_tui.features.trade.venue import unfinished_venues
+    from zuno_tui.settings import load_settings
+
+    with suppress(ZunoError, sqlite3.Error):  # the rounds say so
+        settings = load_settings(chosen.home.settings, chosen.environment, chosen.flags)
+        session = Session(chosen.home, settings, settings.chosen_network(), as_json=True)
+        names = unfinished_venues(chosen.home)
+        await asyncio.gather(*(_tend_when_told(session, name, tell) for name in names))
+
+
+async def _tend_when_told(session: Session, name: str, tell: Callable[[Note], None]) -> None:
+    from agents.monitor.heartbeat import Troubled
+    from chain.base.locks import locked_if_free
+    from chain.exchange.orders.engine import tend_orders
+    from chain.exchange.orders.order_stream import order_bell
+    from zuno_tui.features.trade.venue import open_venue, unfinished_venues, venue_entry
+
+    home = session.home
+    if not venue_entry(session, name).abilities.streams:
+        return
+    with suppress(ZunoError, sqlite3.Error):  # the rounds say so
+        async with open_venue(session, name) as opened, order_bell(opened.venue) as rung:
+            while name in unfinished_venues(home):
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_QUIET_SECONDS):
+                        await rung.wait()
+                with locked_if_free(home.trades_lock) as nobody_sends:
+                    # Whoever sends may end before it is done: the bell stays rung.
+                    if nobody_sends and rung.is_set():
+                        rung.clear()
+                        for notice in await tend_orders(opened.journal, opened.venue):
+                            if notice.is_urgent:
+                                tell(Troubled(notice.words))
+                await asyncio.sleep(_BETWEEN_LOOKS)
 
 
 async def _held(opened: OpenVenue, hedge: PositionHedge) -> HeldHedge:

@@ -5,8 +5,9 @@ from functools import partial
 from chain.exchange.orders.venue import Venue, VenueEntry, VenueOpening
 from chain.exchange.public.abilities import VenueAbilities
 
-ABILITIES = VenueAbilities()
+ABILITIES = VenueAbilities(streams=True)
 DEMO_URL = "https://demo-fapi.binance.com"
+DEMO_STREAM_URL = "wss://fstream.binancefuture.com"
 
 
 def _open(name: str, opening: VenueOpening) -> Venue:

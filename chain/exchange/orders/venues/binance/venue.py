@@ -29,12 +29,19 @@ from chain.exchange.orders.order import (
     unfit,
     would_take,
 )
+from chain.exchange.orders.order_stream import CcxtOrderStream
 from chain.exchange.orders.venue import AccountCheck, VenueAccount, VenueKeys
-from chain.exchange.orders.venues.binance import ABILITIES, DEMO_URL
+from chain.exchange.orders.venues.binance import ABILITIES, DEMO_STREAM_URL, DEMO_URL
 from chain.exchange.public.binance import BASE_URL, BinancePublic
 from chain.exchange.public.market import VenueAnswer, contract_symbol
 
 FUTURES = {"defaultType": "swap", "fetchMarkets": {"types": ["linear"]}}
+_STREAM = {
+    **FUTURES,
+    "watchBalance": {"fetchBalanceSnapshot": False},
+    "watchPositions": {"fetchPositionsSnapshot": False},
+}
+"""Orders alone: nothing else is asked for when the stream is opened."""
 CONDITIONAL = frozenset({OrderType.STOP, OrderType.TAKE_PROFIT})
 """They wait apart from the book until their price is reached."""
 
@@ -59,6 +66,7 @@ _TYPES = {
     "TAKE_PROFIT_MARKET": OrderType.TAKE_PROFIT,
 }
 
+_INCOME_DAYS, _PAGE_ROWS, _MOST_PAGES = 7, 1_000, 20
 _DOLLARS = frozenset({"USDT", "USDC", "FDUSD", "BUSD", "BFUSD", "LDUSDT", "BNFCR"})
 """What the venue settles in, each counted as a dollar."""
 
@@ -185,8 +193,13 @@ class BinanceVenue:
         self._read = VenueAnswer(market.name)
         self._client = open_client("binanceusdm", keys, base_url=base_url, options=FUTURES)
         self._ask = CcxtAsking(market.name, self._client, between_looks, sentences=_SENTENCES)
+        socket_url = DEMO_STREAM_URL if base_url == DEMO_URL else None
+        self.order_stream = CcxtOrderStream(
+            "binanceusdm", keys, base_url=base_url, socket_url=socket_url, options=_STREAM
+        )
 
     async def close(self) -> None:
+        await self.order_stream.close()
         await self._client.close()
 
     async def now(self) -> float:
@@ -215,6 +228,7 @@ class BinanceVenue:
             tuple(seen_order(self._read, self._read.mapping(order, "order")) for order in orders),
             -await self._income("COMMISSION"),
             await self._income("FUNDING_FEE"),
+            days=_INCOME_DAYS,
         )
 
     async def check(self, symbol: str) -> AccountCheck:
@@ -265,34 +279,38 @@ class BinanceVenue:
         return await self._ask.sent(order, lambda: self._placed(order), self.find, self.now)
 
     async def find(self, order: VenueOrder) -> OrderProgress | None:
-        ask = (
-            self._client.fapiPrivateGetAlgoOrder
-            if order.type in CONDITIONAL
-            else self._client.fapiPrivateGetOrder
-        )
         try:
-            seen = await self._ask.read(ask, self._named(order))
+            entry = await self._entry(order)
         except NotThereError:
             return None
-        entry = self._read.mapping(seen, "order")
-        if order.type in CONDITIONAL and entry.get("actualOrderId"):
-            triggered = {"symbol": order.symbol, "orderId": entry["actualOrderId"]}
-            entry = self._read.mapping(
-                await self._ask.read(self._client.fapiPrivateGetOrder, triggered), "order"
-            )
         fees = await self._fees(order, entry)
         return progress_of(self._read, order, entry, fees)
 
     async def cancel(self, order: VenueOrder) -> OrderProgress | None:
-        drop = (
-            self._client.fapiPrivateDeleteAlgoOrder
-            if order.type in CONDITIONAL
-            else self._client.fapiPrivateDeleteOrder
-        )
+        drop, named = self._client.fapiPrivateDeleteOrder, self._named(order)
         with suppress(NotThereError):
-            await self._ask.read(drop, self._named(order))
+            if order.type in CONDITIONAL:
+                entry = await self._entry(order)
+                if "orderId" in entry:
+                    named = {"symbol": order.symbol, "orderId": str(entry["orderId"])}
+                else:
+                    drop = self._client.fapiPrivateDeleteAlgoOrder
+            await self._ask.read(drop, named)
         # It is cancelled now, or was filled or never there before: looking tells which.
         return await self.find(order)
+
+    async def _entry(self, order: VenueOrder) -> dict[str, object]:
+        """What is told of it; a stop or profit that was triggered is an order of the book since."""
+        if order.type not in CONDITIONAL:
+            seen = await self._ask.read(self._client.fapiPrivateGetOrder, self._named(order))
+            return self._read.mapping(seen, "order")
+        seen = await self._ask.read(self._client.fapiPrivateGetAlgoOrder, self._named(order))
+        entry = self._read.mapping(seen, "order")
+        if not entry.get("actualOrderId"):
+            return entry
+        triggered = {"symbol": order.symbol, "orderId": entry["actualOrderId"]}
+        seen = await self._ask.read(self._client.fapiPrivateGetOrder, triggered)
+        return self._read.mapping(seen, "order")
 
     async def _placed(self, order: VenueOrder) -> object:
         kind, price, parameters = order_request(order)
@@ -309,10 +327,19 @@ class BinanceVenue:
         return await self._dollars(trades, "trade", "commission", "commissionAsset")
 
     async def _income(self, kind: str) -> float:
-        """Of the days that the venue tells by itself."""
-        asked = {"incomeType": kind, "limit": 1000}
-        rows = await self._ask.read(self._client.fapiPrivateGetIncome, asked)
-        return await self._dollars(rows, "income", "income", "asset")
+        rows: dict[str, object] = {}
+        since = int((await self.now() - _INCOME_DAYS * 86_400) * 1000)
+        for _ in range(_MOST_PAGES):
+            asked = {"incomeType": kind, "limit": _PAGE_ROWS, "startTime": since}
+            answer = await self._ask.read(self._client.fapiPrivateGetIncome, asked)
+            page = self._read.rows(answer, "income")
+            entries = [self._read.mapping(row, "income") for row in page]
+            # A page begins with the millisecond that the last one ended in.
+            rows |= {str(entry.get("tranId")): entry for entry in entries}
+            if len(page) < _PAGE_ROWS:
+                break
+            since = int(self._read.positive(entries[-1].get("time"), "income"))
+        return await self._dollars(list(rows.values()), "income", "income", "asset")
 
     async def _dollars(self, rows: object, what: str, amount: str, coin: str) -> float:
         """Their sum at the marks of now: fees are paid in the venue's own coin, too."""

@@ -5,7 +5,7 @@ import re
 from chain.exchange.orders.venue import Venue, VenueEntry, VenueFees, VenueKeys, VenueOpening
 from chain.exchange.public.abilities import VenueAbilities
 
-ABILITIES = VenueAbilities(groups=True)
+ABILITIES = VenueAbilities(groups=True, streams=True)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _KEY = re.compile(r"(0x)?[0-9a-fA-F]{64}")
 

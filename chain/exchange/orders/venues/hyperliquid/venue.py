@@ -32,7 +32,13 @@ from chain.exchange.orders.order import (
     market_parts,
     unfit,
 )
-from chain.exchange.orders.venue import AccountCheck, VenueAccount, VenueKeys
+from chain.exchange.orders.order_stream import CcxtOrderStream
+from chain.exchange.orders.venue import (
+    KEY_WARNED_DAYS,
+    AccountCheck,
+    VenueAccount,
+    VenueKeys,
+)
 from chain.exchange.orders.venues.hyperliquid import ABILITIES
 from chain.exchange.public.market import (
     ContractRules,
@@ -45,8 +51,6 @@ from chain.exchange.public.market import (
 SOURCE = "Hyperliquid"
 _HOUR = 3600
 _DAY = 86_400
-_WARNED_DAYS = 14
-"""So long before an agent ends, every look at the account says so."""
 _FUNDING_DAYS = 7
 _LEAST_NOTIONAL = 10.0
 _DECIMALS = 6
@@ -172,7 +176,6 @@ class HyperliquidVenue:
         self._read = VenueAnswer(SOURCE)
         options = {"fetchMarkets": {"types": ["swap"]}}
         self._client = open_client("hyperliquid", base_url=base_url, options=options)
-        self._client.has["fetchCurrencies"] = False
         # With a key ccxt would sign on its own: a fee for its builder, and who referred one.
         self._signer = open_client("hyperliquid")
         self._signer.privateKey = keys.secret
@@ -181,8 +184,12 @@ class HyperliquidVenue:
         self._info = self.contracts.info
         self._master: str | None = None
         self._last_nonce = 0
+        self.order_stream = CcxtOrderStream(
+            "hyperliquid", base_url=base_url, options=options, asked={"user": self._account}
+        )
 
     async def close(self) -> None:
+        await self.order_stream.close()
         await self._client.close()
         await self._signer.close()
 
@@ -195,15 +202,13 @@ class HyperliquidVenue:
         master = await self._master_of()
         if self._agent in (self._account, master):
             return AccountCheck((), (), may_withdraw=True)
-        role = self._read.mapping(await self._info("userRole", user=self._agent), "role")
-        owner = role.get("data")
-        owner = str(owner.get("user")).lower() if isinstance(owner, dict) else ""
-        if role.get("role") != "agent":
+        owner = await self._owner_of_agent()
+        if owner is None:
             faults.append(_SENTENCES["User or API Wallet"])
         elif owner != master:
             faults.append("this agent belongs to another account")
         else:
-            remarks.append(await self._ends(master))
+            remarks.append(await self._end_words())
         state = await self._info("activeAssetData", user=self._account, coin=coin_of(symbol))
         leverage = self._read.mapping(state, "leverage").get("leverage")
         if isinstance(leverage, dict):
@@ -215,21 +220,37 @@ class HyperliquidVenue:
             remarks.append("a sub-account of its own would keep this apart from other trades")
         return AccountCheck(tuple(faults), tuple(filter(None, remarks)))
 
-    async def _ends(self, master: str) -> str:
-        """Until when the agent may sign; empty where the venue sets no end."""
+    async def key_ends_at(self) -> float | None:
+        """Until when the agent may sign."""
+        master = await self._master_of()
+        if self._agent in (self._account, master):
+            return None
+        if await self._owner_of_agent() is None:
+            return 0.0
         rows = self._read.rows(await self._info("extraAgents", user=master), "agents")
         for entry in (self._read.mapping(row, "agent") for row in rows):
-            if str(entry.get("address")).lower() != self._agent:
-                continue
-            until = self._read.positive(entry.get("validUntil"), "agent") / 1000
-            days = (until - await self.now()) / _DAY
-            if days < _WARNED_DAYS:
-                return (
-                    f"the agent ends in {max(days, 0):.0f} days: make a new one in time, never "
-                    "with an old agent's address"
-                )
+            if str(entry.get("address")).lower() == self._agent:
+                return self._read.positive(entry.get("validUntil"), "agent") / 1000
+        return None
+
+    async def _end_words(self) -> str:
+        """Empty where the venue sets no end."""
+        until = await self.key_ends_at()
+        if until is None:
+            return ""
+        days = (until - await self.now()) / _DAY
+        if days >= KEY_WARNED_DAYS:
             return f"the agent is good for {days:.0f} more days"
-        return ""
+        ends = f"the agent ends in {max(days, 0):.0f} days"
+        return f"{ends}: make a new one in time, never with an old agent's address"
+
+    async def _owner_of_agent(self) -> str | None:
+        """None where it signs for nobody: it was never approved, or has expired."""
+        role = self._read.mapping(await self._info("userRole", user=self._agent), "role")
+        owner = role.get("data")
+        if role.get("role") != "agent":
+            return None
+        return str(owner.get("user")).lower() if isinstance(owner, dict) else ""
 
     async def _master_of(self) -> str:
         """Whose agents may sign: of a sub-account those of its owner."""
@@ -275,6 +296,7 @@ class HyperliquidVenue:
             tuple(self._seen(self._read.mapping(row, "order")) for row in waiting),
             None,
             sum(self._read.number(delta.get("usdc"), "funding") for delta in deltas),
+            days=_FUNDING_DAYS,
         )
 
     async def parts(self, order: VenueOrder) -> tuple[VenueOrder, ...]:

@@ -4,7 +4,13 @@ from chain.exchange.orders.venue import Venue, VenueEntry, VenueFees, VenueOpeni
 from chain.exchange.public.abilities import VenueAbilities
 
 ABILITIES = VenueAbilities(
-    spot=True, leverage=1.0, stops=False, rests=False, money="KRW", most_order=2_000_000.0
+    spot=True,
+    leverage=1.0,
+    stops=False,
+    streams=True,
+    rests=False,
+    money="KRW",
+    most_order=2_000_000.0,
 )
 
 

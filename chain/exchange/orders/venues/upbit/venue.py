@@ -24,6 +24,7 @@ from chain.exchange.orders.order import (
     VenueOrder,
     market_parts,
 )
+from chain.exchange.orders.order_stream import CcxtOrderStream
 from chain.exchange.orders.venue import AccountCheck, VenueAccount, VenueKeys
 from chain.exchange.orders.venues.upbit import ABILITIES
 from chain.exchange.public.binance import BinancePublic
@@ -162,8 +163,10 @@ class UpbitVenue:
         self._read = VenueAnswer(SOURCE)
         self._client = open_client("upbit", keys, base_url=base_url)
         self._ask = CcxtAsking(SOURCE, self._client, between_looks, tells_why=_tells_why)
+        self.order_stream = CcxtOrderStream("upbit", keys, base_url=base_url)
 
     async def close(self) -> None:
+        await self.order_stream.close()
         await self._client.close()
 
     async def now(self) -> float:
