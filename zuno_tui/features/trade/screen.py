@@ -12,11 +12,11 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 
 from zuno_tui.charts.drawing import ChartError, require_chart_packages
-from zuno_tui.features.trade.drawing import chip_lines, sections, verdict_lines
+from zuno_tui.features.trade.drawing import chip_lines, rest_lines, sections, verdict_lines
 from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
 from zuno_tui.features.trade.intents import Trade
 from zuno_tui.screen.keys import TRADING
-from zuno_tui.screen.panes.frame import SEPARATOR, heading, literal
+from zuno_tui.screen.panes.frame import SEPARATOR, heading, joined, literal
 from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
 from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.screen.screens.typed_confirm import TypedConfirmScreen
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 
 _NARROWEST = 40
+_FRAME = 6
+_TALL = 45
 
 
 @runtime_checkable
@@ -118,11 +120,10 @@ class TradeScreen(SubScreen):
     def _draw(self) -> None:
         view = self._view
         page = self._page
-        page.border_title = literal(
-            SEPARATOR.join(filter(None, (view.subject, view.mode, view.venue)))
-        )
-        below = (view.plan_id, view.working or _next_words(view))
-        page.border_subtitle = literal(SEPARATOR.join(filter(None, below)))
+        mode = view.mode if view.token_id is None else ""
+        venue = view.venue.replace(":", SEPARATOR)
+        page.border_title = literal(SEPARATOR.join(filter(None, (view.subject, mode, venue))))
+        page.border_subtitle = joined(view.plan_id, view.working or _next_words(view))
         top = self.query_one("#trade-verdict", PlainText)
         width = self._cells(top)
         top.update(drawn((*verdict_lines(view, width), *chip_lines(view, width))))
@@ -130,7 +131,7 @@ class TradeScreen(SubScreen):
             "#trade-ladder, #trade-sources, #trade-experts, #trade-conflict-map"
         ):
             part.display = False
-        for section in sections(view):
+        for section in sections(view, whole=self.size.height >= _TALL):
             name = section.title.lower().replace(" ", "-")
             part = self.query_one(f"#trade-{name}", PlainText)
             lines = drawn(section.draw(self._cells(part)))
@@ -143,9 +144,9 @@ class TradeScreen(SubScreen):
         return max(_NARROWEST, part.content_size.width)
 
 
-def _next_words(view: TradeRunView) -> str:
+def _next_words(view: TradeRunView) -> str | Content:
     if view.next_phrase:
-        return f"next: {view.next_phrase.partition(' ')[0]}"
+        return literal(f"a: {view.next_phrase.partition(' ')[0]} it", "bold $accent")
     return "nothing is sent" if not view.progress else ""
 
 
@@ -181,7 +182,4 @@ class TradeConfirmScreen(TypedConfirmScreen):
             words, _, name = order.rpartition(" · ")
             yield literal(words)
             yield literal(f"  {name}", "$quiet")
-        if approval.lines:
-            yield Content("")
-            yield heading("WHAT IT RESTS ON")
-            yield from (literal(line) for line in approval.lines)
+        yield drawn(rest_lines(approval.verdict, self.app.size.width - _FRAME))

@@ -57,6 +57,8 @@ _STYLES = {
     "dim": "$quiet",
     "shade": "$shade",
     "good shade": "$good-shade",
+    "strong": "bold",
+    "title": "bold $primary",
 }
 
 
