@@ -16,7 +16,7 @@ from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.demo import DEMO_NETWORK
 from zuno_tui.present import signing
 from zuno_tui.present.approval_card import outcome_lines
-from zuno_tui.present.receipt import ReceiptFacts, receipt_of, step_brief
+from zuno_tui.present.receipt import ReceiptFacts, receipt_of, step_brief, step_part
 from zuno_tui.present.views import ApprovalView, StepView
 
 if TYPE_CHECKING:
@@ -191,8 +191,7 @@ def replacement_view(
 def _steps(
     words: Sequence[tuple[str, tuple[str, ...]]], facts: ReceiptFacts
 ) -> tuple[StepView, ...]:
-    briefs = (step_brief(step, facts) for step in facts.steps)
     return tuple(
-        StepView(name, sentences, brief)
-        for (name, sentences), brief in zip(words, briefs, strict=True)
+        StepView(name, sentences, step_brief(step, facts), step_part(step))
+        for (name, sentences), step in zip(words, facts.steps, strict=True)
     )

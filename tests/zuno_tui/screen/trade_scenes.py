@@ -217,7 +217,6 @@ APPROVAL = TradeApprovalView(
     PLAN_ID,
     "5f" * 32,
     "paper",
-    f"{PLAN_ID} · sell 3.514 ETH ($10,873.62) on paper",
     (
         f"{VERDICT.orders[0]} · zuno-0ed9e62f50b89e47-0",
         f"{VERDICT.orders[1]} · zuno-0ed9e62f50b89e47-1",

@@ -11,7 +11,7 @@ from zuno_tui.desk.events import ConfirmationEnded, Said
 from zuno_tui.desk.jobs import fault_words
 from zuno_tui.features.orders.events import OrderApprovalView, OrderConfirmationAsked
 from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderForm
-from zuno_tui.features.orders.page import draft_rows, headline
+from zuno_tui.features.orders.page import draft_recipient, draft_rows, draft_terms, headline
 from zuno_tui.features.orders.signing import (
     keep_signed,
     order_form,
@@ -130,6 +130,8 @@ class Orders:
             WORD,
             draft.expires_at - self._desk_context.clock(),
             headline(draft.order, draft.call),
+            draft_terms(draft),
+            draft_recipient(draft),
             draft_rows(draft),
             self._needs_passphrase(),
         )

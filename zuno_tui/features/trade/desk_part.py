@@ -362,12 +362,11 @@ class Trades:
 
 
 def _approval_view(waiting: ApprovedTrade, left: float) -> TradeApprovalView:
-    headline, *orders, _ = waiting_lines(waiting)
+    _, *orders, _ = waiting_lines(waiting)
     return TradeApprovalView(
         plan_id=waiting.plan.plan_id,
         hash=waiting.approval.hash,
         venue=waiting.approval.venue,
-        headline=headline,
         orders=tuple(line.strip() for line in orders),
         verdict=verdict(waiting.plan),
         word=TRADE_WORD,

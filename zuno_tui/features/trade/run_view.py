@@ -196,7 +196,6 @@ class TradeApprovalView(Struct, frozen=True):
     plan_id: str
     hash: str
     venue: str
-    headline: str
     orders: tuple[str, ...]
     verdict: TradeVerdict
     word: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
 
@@ -17,6 +17,7 @@ from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked,
 from zuno_tui.features.trade.intents import Trade
 from zuno_tui.screen.keys import TRADING
 from zuno_tui.screen.panes.frame import SEPARATOR, heading, joined, literal
+from zuno_tui.screen.panes.receipt import LABEL, wrapped
 from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
 from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.screen.screens.typed_confirm import TypedConfirmScreen
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 
 _NARROWEST = 40
-_FRAME = 6
 _TALL = 45
 
 
@@ -151,10 +151,9 @@ def _next_words(view: TradeRunView) -> str | Content:
 
 
 class TradeConfirmScreen(TypedConfirmScreen):
-    TITLE_WORDS = "Send orders"
-    LEAVES = "escape goes back, nothing is sent"
-    OVER = "The approval is over. Nothing was sent. Ask for a new plan."
+    DONE = "sent"
     ASKS = "Enter after the word sends the orders"
+    OVER = "The approval is over. Nothing was sent. Ask for a new plan."
     CONFIRMED = "Confirmed. Looking at the market and the account again …"
 
     def __init__(
@@ -164,22 +163,23 @@ class TradeConfirmScreen(TypedConfirmScreen):
         clock: Callable[[], float],
         key_clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(link, approval, clock, key_clock)
+        super().__init__(link, approval, clock, key_clock, seconds_left=approval.seconds_left)
         self._trade = approval
 
     def hears(self, event: Event) -> bool:
         return isinstance(event, TradeConfirmationAsked) and event.approval.hash == self._trade.hash
 
-    def authority(self) -> tuple[tuple[str, str], ...]:
-        return (("venue", self._trade.venue), ("hash", self._trade.hash))
+    def title_words(self) -> str:
+        return f"Send orders · {self._trade.verdict.headline}"
 
-    def sheet(self) -> Iterator[Content]:
-        approval = self._trade
-        yield literal(approval.headline, "bold")
-        yield Content("")
-        yield heading("ORDERS", "each is sent once, by the name below it")
-        for order in approval.orders:
+    def authority(self, width: int) -> Sequence[Content]:
+        return [*wrapped(self._trade.venue, width, f"{'venue':<{LABEL}}", "bold")]
+
+    def sheet_lines(self, width: int, _room: int) -> Sequence[Content]:
+        lines = [Content(""), heading("ORDERS", "each is sent once, by the name below it")]
+        for place, order in enumerate(self._trade.orders, 1):
             words, _, name = order.rpartition(" · ")
-            yield literal(words)
-            yield literal(f"  {name}", "$quiet")
-        yield drawn(rest_lines(approval.verdict, self.app.size.width - _FRAME))
+            lines += [*wrapped(words, width, f"{place} "), literal(f"  {name}", "$quiet")]
+        lines.append(drawn(rest_lines(self._trade.verdict, width)))
+        lines += [Content(""), *wrapped(self._trade.hash, width, "hash ", "$quiet")]
+        return [row for line in lines for row in line.split(allow_blank=True)]
