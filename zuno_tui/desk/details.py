@@ -212,7 +212,15 @@ class Details:
         desk_context.tell(DetailReady(view, opens=False))
         if not view.owned_by:
             progress("Reading what it came to since entry")
-            view = replace(view, profit=await self._profit(view.token_id))
+            won = gains(
+                performance.accounts[view.token_id],
+                performance.daily[view.token_id],
+                pair.token1,
+                one.prices,
+                WorthUnit.USD,
+            )
+            profit = await self._profit(view.token_id, won.against_holding)
+            view = replace(view, profit=profit)
             desk_context.tell(DetailReady(view, opens=False))
         changes = performance.accounts[intent.token_id].changes
         opened = changes[0].timestamp if changes else one.snapshot.block.timestamp
@@ -221,14 +229,16 @@ class Details:
             month = await self._drawn(one, performance, pair, facts, progress, days=_MONTH + 1)
             desk_context.tell(DetailReady(replace(view, price=month.price), opens=False))
 
-    async def _profit(self, token_id: int) -> tuple[KeyFigure, ...]:
+    async def _profit(
+        self, token_id: int, against_holding: Quantity[Fraction]
+    ) -> tuple[KeyFigure, ...]:
         """With the positions that came before it."""
         context, sources = self._desk_context, self._desk_context.reading
         (worth,) = await read_worths(sources, [context.wallet], WorthUnit.USD, with_v3=True)
         plans = sent_plans(context.session).get((sources.network.chain_id, context.wallet), {})
         history = await read_wallet_history(sources, worth, plans)
         found = (one for one in history.results if token_id in one.story.token_ids)
-        return next(map(profit_figures, found), ())
+        return next((profit_figures(one, against_holding) for one in found), ())
 
     def _pair(self, one: OnePosition) -> Pair:
         pool = one.snapshot.pool

@@ -151,7 +151,7 @@ def test_an_alert_begins_with_what_differs() -> None:
     row = replace(ALERTS.rows[0], token_id=9, message="#9 WETH/USDC is out of range: price 3,090.")
     [shown] = gathered((row,), NOW)
     assert shown == row, "one alone stays as it is"
-    assert "Out of range: price 3,090" in [cell.text for cell in alert_cells(row, NOW).cells]
+    assert "Out: price 3,090" in [cell.text for cell in alert_cells(row, NOW).cells]
 
 
 async def test_stale_and_remembered_rows_say_so_and_why() -> None:

@@ -225,7 +225,7 @@ class Trades:
             await report_run(session, plan, done.document)
             keep_run(session, plan, done.document)
         headline = "" if view.verdict is None else view.verdict.headline
-        hearing.end(f"{plan.plan_id} says {headline}.")
+        hearing.end(f"{headline}.")
         words = f"{plan.plan_id}: {headline}"
         desk_context.tell(Said(words, "bad" if plan.by_failure else "good", about.twin))
 

@@ -44,6 +44,7 @@ class Picturing(Protocol):
 
 
 _BESIDE = ("experts", "conflict-map")
+_IN_COLUMNS = tuple(f"trade-{name}" for name in _BESIDE)
 
 
 class TradeScreen(SubScreen):
@@ -141,7 +142,10 @@ class TradeScreen(SubScreen):
             )
 
     def _cells(self, part: PlainText) -> int:
-        return max(_NARROWEST, part.content_size.width)
+        """Of one that was hidden until now a little less than it will have."""
+        beside = 3 if self.has_class("-wide") and part.id in _IN_COLUMNS else 1
+        hidden = self._page.scrollable_content_region.width // beside
+        return max(_NARROWEST, part.content_size.width or hidden)
 
 
 def _next_words(view: TradeRunView) -> str | Content:

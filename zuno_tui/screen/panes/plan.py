@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 from rich.cells import cell_len
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 
 from chain.base.clean_text import DROP
@@ -27,7 +28,6 @@ from zuno_tui.screen.panes.text import PlainText
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
-    from textual.geometry import Size
 
     from zuno_tui.present.views import ApprovalView, OptionView, PlanView, ResultView, StepProgress
 
@@ -148,8 +148,6 @@ def _table(
         [_name(one) for one in told],
         [f"{style} bold" for style in styles],
     )
-    if any(one.low for one in told):
-        yield from _ranges(told, columns, line, plain)
     bars = [max(3, column - _GUTTER - _PERCENT) for column in columns]
     day = ("stays 24 h", [one.survives_day for one in told])
     week = ("stays 7 d", [one.survives_week for one in told])
@@ -159,6 +157,9 @@ def _table(
             yield line(name, drawn, styles)
     for name in labels:
         yield line(name, [one.figures.get(name, "–") for one in told], plain)
+    # Last: the picture above shows them, and what one decides by is seen without scrolling.
+    if any(one.low for one in told):
+        yield from _ranges(told, columns, line, plain)
 
 
 def _column_widths(told: Sequence[OptionView], room: int) -> list[int]:
@@ -202,7 +203,7 @@ def _name(option: OptionView) -> str:
 
 
 def _option_style(option: OptionView, *, chosen: bool) -> str:
-    colour = "$success" if option.recommended else "$foreground"
+    colour = "$success" if option.recommended else "$foreground" if chosen else "$quiet"
     return f"{colour} bold" if chosen else colour
 
 
@@ -217,8 +218,7 @@ def standing(plan: PlanView, width: int) -> Iterator[Content]:
         yield from _result(plan, plan.result, width)
         yield Content("")
     elif plan.approval is not None:
-        # One cell stays empty before the scroll bar.
-        yield from _approval(plan.approval, plan.progress, width - 1)
+        yield from _approval(plan.approval, plan.progress, width)
         yield Content("")
 
 
@@ -235,10 +235,10 @@ def next_step(plan: PlanView) -> str:
             if signs
             else "approved, but nothing here can sign"
         )
-    if plan.token_id is not None and is_v3(plan.token_id):
-        return "v3: carry it out in Uniswap's page"
     if any(option.recommended and option.candidate is None for option in plan.options):
         return "keep it: nothing to sign"
+    if plan.token_id is not None and is_v3(plan.token_id):
+        return "v3: carry it out in Uniswap's page"
     return "a: approve it" if plan.options else ""
 
 
@@ -401,7 +401,8 @@ class PlanPane(VerticalScroll, can_focus=True):
         self.scroll_end(animate=False)
 
     def _draw(self) -> None:
-        view, size = self._view, self.scrollable_content_region.size
+        # One cell stays empty before the scroll bar.
+        view, size = self._view, self.scrollable_content_region.size - Size(1, 0)
         if not size.width:
             return
         if view is None:
@@ -427,7 +428,13 @@ class PlanPane(VerticalScroll, can_focus=True):
         self, view: PlanView, width: int, *, figures: bool, why: bool, reasons_first: bool = False
     ) -> list[Content]:
         lines = [*self._banner(width), *standing(view, width)]
-        lines += bulleted(view.recommendation, width, "★", "bold")
+        # What to do stands alone; what it costs and why is the next line.
+        does, dot, rest = view.recommendation.partition(". ")
+        lines += bulleted(f"{does}{dot.strip()}", width, "★", "bold")
+        if rest and len(view.recommendation) + 2 <= width:
+            lines[-1] += literal(f" {rest}")
+        else:
+            lines += bulleted(rest, width, " ")
         lines += bulleted(view.decided, width, " ", "$quiet")
         compared = [Content(""), *comparison(view, self._chosen, width, whole=figures)]
         reasoned = [Content(""), heading("WHY"), *reasons(view, width)]

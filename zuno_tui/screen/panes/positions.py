@@ -227,7 +227,7 @@ def _row(row: PositionRow, gauge: int, *, stale: bool) -> Row:
         Cell(_trend(row.chart.prices) if row.chart else "…", "dim"),
         Cell(row.price),
         Cell(f"{row.low} – {row.high}", "dim"),
-        Cell(", ".join(row.notes), "warn"),
+        Cell(", ".join(row.notes), "dim" if row.notes == ("subscribed",) else "warn"),
     )
     return Row(str(row.token_id), cells, stale)
 

@@ -83,7 +83,7 @@ def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) ->
 def _in_dollars(receipt: ReceiptView) -> Iterator[str]:
     for line in receipt.lines:
         if line.part == "bound":
-            what = re.split(r" at (?:least|most) ", line.words)[0]
+            what = re.split(r"(?: cost)? at (?:least|most) ", line.words.removeprefix("the "))[0]
             yield f"{what} {line.dollars}" if line.dollars else line.words
 
 

@@ -108,6 +108,8 @@ def text_size(text: str) -> int:
 
 _MARK = 2
 """The cells of the cursor's mark."""
+_BEFORE_BAR = 1
+"""A cell between words and a scroll bar, or the frame."""
 _FEW_LINES = 6
 """In so few a row has one."""
 
@@ -251,8 +253,10 @@ class RowTable(ScrollView, can_focus=True):
         cells = [Cell(cell.text, "stale") for cell in row.cells] if row.stale else row.cells
         if line and self._below is not None:
             cell = cells[self._below]
-            below = Segment(fitted(cell.text, width - _MARK), style + self._style(cell.tone))
-            return Strip([Segment(f"{mark} ", style), below])
+            below = Segment(
+                fitted(cell.text, width - _MARK - _BEFORE_BAR), style + self._style(cell.tone)
+            )
+            return Strip([Segment(f"{mark} ", style), below]).adjust_cell_length(width, style)
         return self._line(cells, style, width, mark=mark)
 
     def on_click(self, event: Click) -> None:
@@ -368,7 +372,7 @@ class RowTable(ScrollView, can_focus=True):
 
     def _cut_column(self, width: int) -> int | None:
         """The one that may go below, where it has less room than its words."""
-        places, _ = laid_out(self._columns, self._widths, width - _MARK)
+        places, _ = laid_out(self._columns, self._widths, width - _MARK - _BEFORE_BAR)
         shown = {place.column: place.width for place in places}
         for number, column in enumerate(self._columns):
             if column.goes_below and shown.get(number, 0) < self._widths[number]:
@@ -381,7 +385,7 @@ class RowTable(ScrollView, can_focus=True):
             widths = [
                 0 if column == self._below else each for column, each in enumerate(self._widths)
             ]
-            self._layouts[width] = laid_out(self._columns, widths, width - _MARK)
+            self._layouts[width] = laid_out(self._columns, widths, width - _MARK - _BEFORE_BAR)
         return self._layouts[width]
 
     def _line(self, cells: Sequence[Cell], style: Style, width: int, *, mark: str) -> Strip:
