@@ -132,7 +132,7 @@ class Dispatcher:
             ShowPortfolio: self._portfolio.show,
             ChooseRange: self._range_forms.open,
             Replay: self._records.replay,
-            ListPools: lambda _: self._pools.show(),
+            ListPools: self._pools.show,
             Acknowledge: self._watching.acknowledge,
             MuteAlert: self._watching.mute,
             ShowPlan: self._show_plan,

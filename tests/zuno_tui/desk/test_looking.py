@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.contracts.delegation import delegated_code
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import (
     DiffPlan,
@@ -17,6 +18,8 @@ from zuno_tui.catalog.intents import (
 )
 from zuno_tui.commands.balances import ShowBalances
 from zuno_tui.desk.events import DetailReady, PageReady, PoolsReady, Said
+from zuno_tui.features.orders.events import OrderConfirmationAsked
+from zuno_tui.features.orders.intents import OrderClose
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,3 +131,19 @@ async def test_the_markets_clock_is_turned_and_told(
     assert slowed == 1
     assert node("zuno_status")["speed"] == 0
     assert "Market paused" in desk.heard_last(Said).words
+
+
+async def test_an_order_that_waits_for_a_delegation_is_not_typed_again(
+    devnet: DevnetReady, node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zuno_tui.features.orders.desk_part._BETWEEN_LOOKS", 0.05)
+    token_id = node("zuno_status")["positions"]["healthy"]
+    code = delegated_code(str(devnet.contracts.delegate)).hex()
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.ask(OrderClose(token_id, ("below", "2000")))
+        await desk.until(Said, lambda said: "type delegate" in said.words)
+        assert desk.all_heard(OrderConfirmationAsked) == []
+        node("anvil_setCode", devnet.wallet, f"0x{code}")
+        asked = await desk.until(OrderConfirmationAsked)
+
+    assert f"Close #{token_id} when the price is below" in asked.approval.title

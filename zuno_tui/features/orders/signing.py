@@ -64,6 +64,10 @@ FLOW = "orders"
 _ENFORCED_BY = (DELEGATION_MANAGER, EXACT_EXECUTION, LIMITED_CALLS, TIMESTAMPS, NONCES)
 
 
+class NotDelegatedError(GateRefusedError):
+    """The account was never prepared for orders."""
+
+
 class OrderDraft(Struct, frozen=True):
     """An order that waits for the owner's word, with what is told of it."""
 
@@ -290,7 +294,7 @@ async def _refuse_unfit(
                 RefusalCode.CONTRACT_CODE,
             )
     if sight.delegate is None or sight.delegate != network.contracts.delegate:
-        raise GateRefusedError(
+        raise NotDelegatedError(
             "Once, the account must be prepared for orders. Do that first, then ask again: "
             "zuno wallet delegate"
         )
