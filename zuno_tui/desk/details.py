@@ -14,7 +14,7 @@ from agents.lp.advice_words import edge_sentence
 from agents.numbers.advice import week_edge
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import DAY
-from chain.bookkeeping.wallet_history import read_wallet_history
+from chain.bookkeeping.wallet_history import WalletHistory, read_wallet_history
 from chain.contracts.addresses import checksummed
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_given_hours
@@ -233,12 +233,25 @@ class Details:
         self, token_id: int, against_holding: Quantity[Fraction]
     ) -> tuple[KeyFigure, ...]:
         """With the positions that came before it."""
+        history = await self._past()
+        found = (one for one in history.results if token_id in one.story.token_ids)
+        return next((profit_figures(one, against_holding) for one in found), ())
+
+    def remember_past(self) -> None:
+        """Once, while the chain still knows it: a fast market is past thousands of blocks soon."""
+        self._desk_context.jobs.start(
+            "past",
+            "Reading the wallet's past",
+            lambda _: self._past(),
+            seconds=_PATIENCE,
+            asked=False,
+        )
+
+    async def _past(self) -> WalletHistory:
         context, sources = self._desk_context, self._desk_context.reading
         (worth,) = await read_worths(sources, [context.wallet], WorthUnit.USD, with_v3=True)
         plans = sent_plans(context.session).get((sources.network.chain_id, context.wallet), {})
-        history = await read_wallet_history(sources, worth, plans)
-        found = (one for one in history.results if token_id in one.story.token_ids)
-        return next((profit_figures(one, against_holding) for one in found), ())
+        return await read_wallet_history(sources, worth, plans)
 
     def _pair(self, one: OnePosition) -> Pair:
         pool = one.snapshot.pool

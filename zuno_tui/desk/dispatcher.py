@@ -160,6 +160,8 @@ class Dispatcher:
         """When the rush of the opening is over; a desk that is closed sooner leaves it be."""
         await asyncio.sleep(_QUIET_AFTER)
         desk_context = self._desk_context
+        if self._market is not None:
+            self._details.remember_past()
         settings = desk_context.session.settings.retention
         store, now = desk_context.sources.store, desk_context.clock()
         told = let_go_when_due(desk_context.session.home, store, settings, now=now)

@@ -18,7 +18,7 @@ from zuno_tui.present.failures import foreseen, unforeseen
 from zuno_tui.present.views import JobView
 
 if TYPE_CHECKING:
-    Work = Callable[["Progress"], Awaitable[None]]
+    Work = Callable[["Progress"], Awaitable[object]]
 
     Progress = Callable[[str], None]
 
