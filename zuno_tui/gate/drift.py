@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
+from chain.base.units import APPROVAL_SECONDS
 from chain.contracts.abi import encode_call
 from chain.contracts.addresses import keccak, shortened
 from chain.contracts.delegation import delegate_in
 from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, NO_HOOK
 from chain.contracts.networks import Address  # noqa: TC001
-from chain.execution.outbox.rules import APPROVAL_SECONDS
 from chain.execution.policy.context import DEAREST_POOL_FEE
 from chain.rpc import requests
 from chain.rpc.client import AHEAD_SECONDS

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from agents.bus.plan_store import DamagedPlanError, PlanStore
 from chain.base.strict_json import canonical, digest
+from chain.base.units import APPROVAL_SECONDS
 from chain.contracts.delegation import (
     DELEGATION_MANAGER,
     EXACT_EXECUTION,
@@ -23,7 +24,6 @@ from chain.contracts.delegation import (
 )
 from chain.contracts.hooks import hook_passport
 from chain.contracts.signed_delegation import ask_nonce
-from chain.execution.outbox.rules import APPROVAL_SECONDS
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import tokens_at
 from chain.rpc import requests
