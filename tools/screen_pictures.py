@@ -188,7 +188,7 @@ class _Sitting(Struct, frozen=True):
     async def hedged(self, name: str) -> None:
         self.app.link.ask(Hedge(_EARNING))
         await self._until(lambda: isinstance(self.app.screen, TradeScreen), "the trade desk")
-        await self._until(lambda: self._shows("next: approve"), "its plan")
+        await self._until(lambda: self._shows("a: approve it"), "its plan")
         await self.pilot.pause(0.5)
         self.take(name)
         await self.pilot.press("escape")

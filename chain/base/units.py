@@ -19,6 +19,8 @@ HOUR = 3_600
 """In seconds."""
 DAY = 86_400
 """In seconds."""
+APPROVAL_SECONDS = 600.0
+"""How long an approval lasts, whatever it is for."""
 MEGABYTE = 1_000_000
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 """Of an account or contract, its checksum not looked at."""

@@ -15,7 +15,7 @@ from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolId, PoolKey
 from chain.math.liquidity import Amounts
 from chain.positions.change_reader import ChangeMemory, ChangeReader
-from chain.positions.circumstances import LiquidityChange, read_past_words
+from chain.positions.circumstances import LiquidityChange, PastWords, read_past_words
 from chain.positions.holdings import TRANSFER, owner_words
 from chain.positions.identity import PositionIdentity, identify
 from chain.positions.overview import Sources, currencies, tokens_at
@@ -59,7 +59,7 @@ async def read_past_prices(
     now = await read_slots(here, network, question.slots)
     memory = DepthMemory(sources.store, network, sources.clock())
     depths = await question.depths(now.words, here, memory)
-    words = await read_past_words(sources.client, network, dict.fromkeys(moments, question.slots))
+    words = await _past_words(sources, head, moments, question.slots)
     market = await _market(sources, question.wanted, moments)
     found: dict[int, Mapping[Address, Quantity[Fraction]]] = {}
     for block, time in moments.items():
@@ -77,6 +77,47 @@ async def read_past_prices(
             for address, price in pools.items()
         }
     return found
+
+
+class _KeptWords(Struct, frozen=True):
+    """Storage of finalized blocks, which nodes throw away; the hash tells that it is this chain."""
+
+    through: int
+    hash: str
+    words: dict[str, dict[str, str]]
+    """By block and slot, in hex."""
+
+
+async def _past_words(
+    sources: Sources, head: Block, moments: Iterable[int], slots: Sequence[int]
+) -> PastWords:
+    """The values of these slots at these blocks; what was read once is not asked for again."""
+    client, network, store = sources.client, sources.network, sources.store
+    key = f"{network.chain_id}/{network.contracts.pool_manager}"
+    kept = store.read(_KeptWords, _PAST_WORDS, key)
+    landmark = requests.block("earliest" if kept is None else kept.through)
+    final, there = await client.settle([requests.block("finalized"), landmark])
+    # The embedded chain has no other past to go back to.
+    final = head if network.clock == "head" else final
+    same = kept is not None and isinstance(there, Block) and there.hash == kept.hash
+    known = dict(kept.words) if kept is not None and same else {}
+    names = {slot: f"{slot:x}" for slot in slots}
+    words: PastWords = {}
+    for block in moments:
+        there_then = known.get(str(block), {})
+        if all(name in there_then for name in names.values()):
+            read = {slot: int(there_then[name], 16) for slot, name in names.items()}
+            words[block] = Known(read, "PoolManager storage", block)
+    missing = {block: slots for block in moments if block not in words}
+    fresh = await read_past_words(client, network, missing)
+    for block, told in fresh.items():
+        if isinstance(told, Known) and isinstance(final, Block) and block <= final.number:
+            read_then = {f"{slot:x}": f"{word:x}" for slot, word in told.value.items()}
+            known[str(block)] = known.get(str(block), {}) | read_then
+    if fresh and isinstance(final, Block):
+        now_kept = _KeptWords(final.number, final.hash, known)
+        store.put(_PAST_WORDS, key, to_builtins(now_kept), now=sources.clock())
+    return {**fresh, **words}
 
 
 async def _market(
@@ -118,6 +159,7 @@ def _dated(price: Quantity[Fraction], block: int) -> Quantity[Fraction]:
     return Known(price.value, f"{price.source} at block {block}", block, price.time)
 
 
+_PAST_WORDS = "past pool words"
 _NAMESPACE = "custody log"
 
 

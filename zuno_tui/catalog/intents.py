@@ -311,7 +311,7 @@ class Replay(Intent, frozen=True):
 class ListPools(Intent, frozen=True):
     command: ClassVar = ("pools",)
     arguments: ClassVar = (
-        Argument("--token", "only pools that hold this token", metavar="SYMBOL"),
+        Argument("token", "only pools that hold this token", metavar="SYMBOL", optional=True),
         Argument("--refresh", "ask the chain, not the memory", switch=True, default=False),
         Argument("--pays", "read what each pool paid over its risk", switch=True, default=False),
         Argument(

@@ -21,8 +21,9 @@ async def _answer(session: Session, intent: ListPools) -> CommandAnswer:
 
 
 def _read(said: Remaining) -> ListPools:
+    token = said.symbol("pools WETH").upper() if said and said.text.lower() != "all" else None
     said.end("all")
-    return ListPools()
+    return ListPools(token)
 
 
 COMMAND = Command(
@@ -32,6 +33,6 @@ COMMAND = Command(
     intent=ListPools,
     answer=_answer,
     tells_old_block=True,
-    verbs=(Verb("pools", _read, spoken=("show pools", "list pools")),),
+    verbs=(Verb("pools", _read, "pools [SYMBOL]", spoken=("show pools", "list pools")),),
     suggest=always(ListPools()),
 )

@@ -21,7 +21,7 @@ from zuno_tui.gate.replace import Replacement
 from zuno_tui.gate.worth import ActionWorth
 from zuno_tui.present import signing
 from zuno_tui.present.approval_card import outcome_lines
-from zuno_tui.present.receipt import ReceiptFacts, receipt_of, step_brief
+from zuno_tui.present.receipt import ReceiptFacts, receipt_of, step_brief, step_part
 from zuno_tui.present.views import ApprovalView, StepView
 
 
@@ -186,8 +186,7 @@ def replacement_view(
 def _steps(
     words: Sequence[tuple[str, tuple[str, ...]]], facts: ReceiptFacts
 ) -> tuple[StepView, ...]:
-    briefs = (step_brief(step, facts) for step in facts.steps)
     return tuple(
-        StepView(name, sentences, brief)
-        for (name, sentences), brief in zip(words, briefs, strict=True)
+        StepView(name, sentences, step_brief(step, facts), step_part(step))
+        for (name, sentences), step in zip(words, facts.steps, strict=True)
     )

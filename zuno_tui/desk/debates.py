@@ -273,15 +273,16 @@ class Debates:
         except Exception:
             hearing.end("It ended without a plan.")
             raise
-        hearing.end(ending(debated.ended))
         desk_context.status.thinking(_model_words(settings, debated.spent))
         if debated.document is None:
+            hearing.end(ending(debated.ended))
             desk_context.tell(Said(ending(debated.ended), "bad", twin))
             return
         argued = just_argued(debated.ended, debated.document, debated.spent)
-        view = show_plan(desk_context, self._card, argued, made_at=desk_context.clock())
+        hearing.end(shown_plan(desk_context, argued, made_at=began).recommendation)
+        words = show_plan(desk_context, self._card, argued, made_at=desk_context.clock())
         desk_context.bring("plan", began)
-        desk_context.tell(Said(view, "good", twin))
+        desk_context.tell(Said(words, "good", twin))
         await judge_earlier(desk_context, self._card, argued)
 
 

@@ -118,11 +118,11 @@ def _about(plan: PlanView) -> str:
         )
     if plan.approval is not None:
         return _APPROVED
-    if plan.token_id is not None and is_v3(plan.token_id):
-        return _ELSEWHERE
     chosen = next((option for option in plan.options if option.recommended), None)
     if chosen is None or chosen.candidate is None:
         return _HOLD
+    if plan.token_id is not None and is_v3(plan.token_id):
+        return _ELSEWHERE
     return f"The plan: {chosen.name}. To simulate it: press a, then Enter"
 
 

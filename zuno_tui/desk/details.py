@@ -12,7 +12,7 @@ from agents.lp.advice_words import edge_sentence
 from agents.numbers.advice import week_edge
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import DAY
-from chain.bookkeeping.wallet_history import read_wallet_history
+from chain.bookkeeping.wallet_history import WalletHistory, read_wallet_history
 from chain.contracts.addresses import checksummed
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_given_hours
@@ -208,7 +208,15 @@ class Details:
         desk_context.tell(DetailReady(view, opens=False))
         if not view.owned_by:
             progress("Reading what it came to since entry")
-            view = replace(view, profit=await self._profit(view.token_id))
+            won = gains(
+                performance.accounts[view.token_id],
+                performance.daily[view.token_id],
+                pair.token1,
+                position.prices,
+                WorthUnit.USD,
+            )
+            profit = await self._profit(view.token_id, won.against_holding)
+            view = replace(view, profit=profit)
             desk_context.tell(DetailReady(view, opens=False))
         changes = performance.accounts[intent.token_id].changes
         opened = changes[0].timestamp if changes else position.snapshot.block.timestamp
@@ -217,14 +225,29 @@ class Details:
             month = await self._drawn(position, performance, pair, facts, progress, days=_MONTH + 1)
             desk_context.tell(DetailReady(replace(view, price=month.price), opens=False))
 
-    async def _profit(self, token_id: int) -> tuple[KeyFigure, ...]:
+    async def _profit(
+        self, token_id: int, against_holding: Quantity[Fraction]
+    ) -> tuple[KeyFigure, ...]:
         """With the positions that came before it."""
+        history = await self._past()
+        found = (result for result in history.results if token_id in result.story.token_ids)
+        return next((profit_figures(result, against_holding) for result in found), ())
+
+    def remember_past(self) -> None:
+        """Once, while the chain still knows it: a fast market is past thousands of blocks soon."""
+        self._desk_context.jobs.start(
+            "past",
+            "Reading the wallet's past",
+            lambda _: self._past(),
+            seconds=_PATIENCE,
+            asked=False,
+        )
+
+    async def _past(self) -> WalletHistory:
         context, sources = self._desk_context, self._desk_context.reading
         (worth,) = await read_worths(sources, [context.wallet], WorthUnit.USD, with_v3=True)
         plans = sent_plans(context.session).get((sources.network.chain_id, context.wallet), {})
-        history = await read_wallet_history(sources, worth, plans)
-        found = (result for result in history.results if token_id in result.story.token_ids)
-        return next(map(profit_figures, found), ())
+        return await read_wallet_history(sources, worth, plans)
 
     def _pair(self, position: OnePosition) -> Pair:
         pool = position.snapshot.pool

@@ -127,7 +127,7 @@ class Dispatcher:
             ShowPortfolio: self._portfolio.show,
             ChooseRange: self._range_forms.open,
             Replay: self._records.replay,
-            ListPools: lambda _: self._pools.show(),
+            ListPools: self._pools.show,
             Acknowledge: self._watching.acknowledge,
             MuteAlert: self._watching.mute,
             ShowPlan: self._show_plan,
@@ -155,6 +155,8 @@ class Dispatcher:
         """When the rush of the opening is over; a desk that is closed sooner leaves it be."""
         await asyncio.sleep(_QUIET_AFTER)
         desk_context = self._desk_context
+        if self._market is not None:
+            self._details.remember_past()
         settings = desk_context.session.settings.retention
         store, now = desk_context.sources.store, desk_context.clock()
         told = let_go_when_due(desk_context.session.home, store, settings, now=now)

@@ -135,6 +135,8 @@ class DetailReady(Event, frozen=True):
 
 class PoolsReady(Event, frozen=True):
     rows: tuple[PoolRow, ...]
+    narrowed: str = ""
+    """What they are narrowed by at first."""
 
 
 class RangeReady(Event, frozen=True):

@@ -15,7 +15,7 @@ from zuno_tui.present.failures import foreseen, unforeseen
 from zuno_tui.present.views import JobView
 
 Progress = Callable[[str], None]
-Work = Callable[[Progress], Awaitable[None]]
+Work = Callable[[Progress], Awaitable[object]]
 
 
 _LOG = logging.getLogger("zuno.desk")

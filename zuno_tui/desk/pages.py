@@ -20,7 +20,7 @@ from zuno_tui.app.pools import PoolWords, pool_words, ranked_pools, read_surveye
 from zuno_tui.app.replay import record_path, replayed
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.command import Intent
-from zuno_tui.catalog.intents import Replay
+from zuno_tui.catalog.intents import ListPools, Replay
 from zuno_tui.desk.cleaning import clean_line
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.debates import turn_view
@@ -89,22 +89,22 @@ class Pools:
     def __init__(self, desk_context: DeskContext) -> None:
         self._desk_context = desk_context
 
-    def show(self) -> None:
+    def show(self, asked: ListPools) -> None:
         self._desk_context.jobs.start(
             "pools",
             "Looking for pools",
-            lambda _: self._read(),
+            lambda _: self._read(asked.token or ""),
             seconds=_CHAIN_PATIENCE,
             opens_page=True,
         )
 
-    async def _read(self) -> None:
+    async def _read(self, token: str) -> None:
         sources = self._desk_context.reading
         survey = await survey_pools(sources, SurveyPlan(v3=True))
         weeks = await read_surveyed(sources, survey.pools, unread=False)
         pools = ranked_pools(survey.pools, weeks, RankKey.PAYS)
         rows = tuple(_row(pool, pool_words(survey, pool, weeks)) for pool in pools)
-        self._desk_context.tell(PoolsReady(rows))
+        self._desk_context.tell(PoolsReady(rows, token))
 
 
 def _row(pool: SurveyedPool, told: PoolWords) -> PoolRow:

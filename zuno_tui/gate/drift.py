@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from chain.base.units import APPROVAL_SECONDS
 from chain.contracts.abi import encode_call
 from chain.contracts.addresses import keccak, shortened
 from chain.contracts.delegation import delegate_in
 from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, NO_HOOK
 from chain.contracts.networks import Address
 from chain.execution.exit_tax import ExitTax
-from chain.execution.outbox.rules import APPROVAL_SECONDS
 from chain.execution.policy.context import DEAREST_POOL_FEE
 from chain.positions.overview import Sources
 from chain.rpc import requests

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chain.base.quantity import Unknown
 from chain.base.store import Store
-from chain.base.units import COIN
+from chain.base.units import APPROVAL_SECONDS, COIN
 from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.execution.build.builder import Built, build, with_gas
@@ -21,7 +21,6 @@ from chain.execution.build.sizing import Band, price_band
 from chain.execution.chain_facts import read_chain_facts
 from chain.execution.decode.decoder import decode
 from chain.execution.decode.records import DecodedStep
-from chain.execution.outbox.rules import APPROVAL_SECONDS
 from chain.execution.policy.context import PolicyContext, key_of
 from chain.execution.policy.policy import PolicyRefused, check
 from chain.execution.simulate import Simulation, simulate_whole

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from chain.tokens.pair import Pair
 
 
-DrawnTone = Tone | Literal["shade", "good shade"]
+DrawnTone = Tone | Literal["shade", "good shade", "strong", "title"]
 """Shades fill an area; words are never drawn in them."""
 
 
@@ -415,9 +415,9 @@ def day_bars(days: Sequence[tuple[str, float, float]], width: int) -> list[Line]
         lines.append(
             (
                 StyledText(f"{day:<{label}}  ", "dim"),
-                StyledText(_bar(fees / most, room), "good"),
+                StyledText(thin_bar(fees / most, room), "good"),
                 StyledText(f" {_amount(fees):>{_FIGURE}}  "),
-                StyledText(_bar(lvr / most, room), "warn"),
+                StyledText(thin_bar(lvr / most, room), "warn"),
                 StyledText(f" {_amount(lvr):>{_FIGURE}}"),
                 StyledText(f"{_signed(net):>{_FIGURE + 1}}", tone),
             )
@@ -425,7 +425,7 @@ def day_bars(days: Sequence[tuple[str, float, float]], width: int) -> list[Line]
     return lines
 
 
-def _bar(part: float, room: int) -> str:
+def thin_bar(part: float, room: int) -> str:
     """As thin as a line: bars of one day do not touch those of the next."""
     full, rest = divmod(max(0, min(room * 2, round(part * room * 2))), 2)
     return (_FULL * full + _HALF * rest).ljust(room)

@@ -30,6 +30,7 @@ from zuno_tui.present.words import (
     number,
     round_usd,
     short_amount,
+    short_gain,
     signed_money,
     signed_percent,
 )
@@ -425,19 +426,30 @@ def history_lines(whole: WholeHistory) -> tuple[str, ...]:
     )
 
 
-def profit_figures(result: StoryResult) -> tuple[KeyFigure, ...]:
-    """The same on a position's page; what is unknown says why."""
+def profit_figures(
+    result: StoryResult, against_holding: Quantity[Fraction]
+) -> tuple[KeyFigure, ...]:
+    """The same on a position's page; what is unknown says why.
+
+    Of a position that was never moved also why its result is another than that against holding.
+    """
     if isinstance(result.result, Unknown):
         return (KeyFigure("profit since entry", f"{UNKNOWN}: {result.result.reason}", "dim"),)
     cells = _result_cells([result])
     labels = ("put in", "taken out", "fees", "now", "costs", "result", "a year")
     tone: Tone = "bad" if result.result.value < 0 else "good"
-    name = KeyFigure("profit", result.story.name)
-    rest = (
+    told = tuple(
         KeyFigure(label, words, tone if label == "result" else "plain")
         for label, words in zip(labels, cells, strict=True)
     )
-    return (name, *rest)
+    if len(result.story.token_ids) > 1 or isinstance(against_holding, Unknown):
+        return (KeyFigure("profit", result.story.name), *told)
+    prices = Known(result.result.value - against_holding.value, "")
+    return (
+        *told,
+        KeyFigure("= vs holding", short_gain(against_holding, WorthUnit.USD)),
+        KeyFigure("+ token prices", short_gain(prices, WorthUnit.USD)),
+    )
 
 
 def _profit_cells(whole: WholeHistory) -> Iterator[tuple[str, ...]]:

@@ -193,8 +193,9 @@ def range_words(candidate: Candidate, pools: Mapping[str, PlanPool]) -> str:
 def decided_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
     """How sure, what the pool pays, and who decided: said quietly under the sentence."""
     pool = pools.get(plan.recommended.pool_id)
-    pays = "" if pool is None else f"the pool {edge_words(pool.edge_7d)}"
-    caution = "" if plan.choice.kind == "hold" else _CAUTION[plan.verdict]
+    keeps = plan.choice.kind == "hold"  # what the pool pays is then the reason itself
+    pays = "" if pool is None or keeps else f"the pool {edge_words(pool.edge_7d)}"
+    caution = "" if keeps else _CAUTION[plan.verdict]
     return " · ".join(part for part in (caution, pays, _decided_by(plan)) if part)
 
 
@@ -202,8 +203,8 @@ def _decided_by(plan: Plan) -> str:
     """Whoever chose; the rule, where no proposal could have changed what it says."""
     if plan.position is not None and plan.choice.codes[0] in DECIDES_ALONE:
         return "decided by the rule alone"
-    rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
-    return f"decided by {plan.decided_by}, {rounds}"
+    rounds = f", {plan.rounds} rounds" * (plan.rounds > 1)
+    return f"decided by {plan.decided_by}{rounds}"
 
 
 def _pool_words(pool: PlanPool | None) -> str:
@@ -285,7 +286,7 @@ def plan_lines(
 
 def elsewhere_words(plan: Plan) -> Iterator[str]:
     """Where a plan for a position of v3 is carried out."""
-    if plan.position is not None and is_v3(plan.position):
+    if plan.position is not None and is_v3(plan.position) and plan.choice.kind != "hold":
         yield carry_out(plan.position, network_named(str(plan.chain_id)))
 
 
@@ -322,8 +323,11 @@ def _rules_words(plan: Plan) -> str:
     if alone.kind == plan.choice.kind and move in (None, plan.recommended):
         return "the same"
     if move is None:
-        return alone.kind
+        return _ALONE[alone.kind]
     return _named("move", move.index) if move in plan.candidates else "another move"
+
+
+_ALONE = {"hold": "to keep it", "exit": "to close it"}
 
 
 def _sentence(reason: str) -> str:
@@ -570,7 +574,7 @@ def _why_not(plan: Plan) -> Iterator[str]:
         if against is not None and move.judgment is not None:
             vetoed = move.judgment.verdict is JudgmentVerdict.VETO
             judged = "vetoed" if vetoed else "not accepted"
-            yield f"{letter} is {judged}: {_finding_words(against)}."
+            yield screen_words(f"{letter} is {judged}: {_finding_words(against)}.")
         elif move.judgment is not None and plan.choice.kind == "move":
             axis = _AXES[PROFILES[plan.profile].tiebreak]
             yield f"{letter} keeps every floor, with {axis}."

@@ -175,6 +175,14 @@ def total_cost(facts: ReceiptFacts) -> TotalCost:
     return TotalCost(max(0.0, lost), network)
 
 
+def step_part(step: DecodedStep) -> Literal["approve", "execute", "revoke"]:
+    match step.call:
+        case TokenApproval(amount=amount) | Permit2Approval(amount=amount):
+            return "approve" if amount else "revoke"
+        case _:
+            return "execute"
+
+
 def step_brief(step: DecodedStep, facts: ReceiptFacts) -> str:
     """What a step allows or does, in a line."""
     call, names = step.call, facts.names

@@ -122,8 +122,9 @@ def ending(ended: ArgumentEnd[Plan]) -> str:
     """How the debate ended, in a sentence."""
     if ended.plan is not None:
         choice = ended.plan.choice
-        what = choice.kind if choice.index is None else f"option {option_letter(choice.index)}"
-        return f"{ended.plan.plan_id} says {what}."
+        kept = "Keep" if choice.kind == "hold" else "Close"
+        what = kept if choice.index is None else f"option {option_letter(choice.index)}"
+        return f"{what[0].upper()}{what[1:]} is the plan, {ended.plan.plan_id}."
     if ended.failure is None:
         return "It ended without a plan."
     return f"It ended at {ended.failure.stage}: {ended.failure.reason}"

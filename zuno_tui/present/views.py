@@ -187,6 +187,8 @@ class StepView(Struct, frozen=True):
     """Drawn from the decoder, never from the plan."""
     brief: str = ""
     """The same in a line, out of the same bytes."""
+    part: Literal["approve", "execute", "revoke"] = "execute"
+    """Steps of one part stand together."""
 
 
 class ReceiptLine(Struct, frozen=True):

@@ -111,7 +111,7 @@ def short_gain(value: Quantity[Fraction], unit: WorthUnit) -> str:
     return signed_money(value, unit)
 
 
-_CHOICES = {"HOLD": "KEEP", "EXIT": "CLOSE"}
+_CHOICES = {"HOLD": "Keep", "EXIT": "Close"}
 
 
 def screen_words(text: str) -> str:

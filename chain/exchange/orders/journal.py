@@ -18,14 +18,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.sqlite import open_versioned, transaction
+from chain.base.units import APPROVAL_SECONDS
 from chain.exchange.orders.hedge import HedgeStart
 from chain.exchange.orders.order import OrderProgress, VenueOrder
 
 _VERSION = 1
 """Of the tables below; a change to them needs a migration."""
-APPROVED_SECONDS = 600
-"""How long an approval of a trade lasts."""
-
 _TABLES = (
     """
 CREATE TABLE IF NOT EXISTS approval (
@@ -88,7 +86,7 @@ class TradeApproval(Struct, frozen=True):
     used_at: float | None = None
 
     def is_over(self, now: float) -> bool:
-        return not 0 <= now - self.approved_at <= APPROVED_SECONDS
+        return not 0 <= now - self.approved_at <= APPROVAL_SECONDS
 
 
 class JournalEntry(Struct, frozen=True):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from chain.base.errors import Failure
+from chain.base.units import APPROVAL_SECONDS
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.records import (
     HOLDS_NONCE,
@@ -139,9 +140,6 @@ def check_signature(signed: SignedTransaction) -> None:
 
     if "0x" + keccak(signed.raw).hex() != signed.hash:
         raise OutboxError("The signed bytes do not have the hash that was given for them.")
-
-
-APPROVAL_SECONDS = 600.0
 
 
 def grant(journal: sqlite3.Connection, approval: str, dispatch_hash: str, now: float) -> None:

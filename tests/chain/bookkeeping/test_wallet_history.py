@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from chain.base.quantity import Known, Quantity
@@ -11,6 +12,8 @@ from chain.devnet.world.accounts import DEMO_WALLET, NEIGHBOUR, WIDE_PROVIDER
 from chain.positions.overview import Sources
 from chain.positions.wallet_worth import read_worths
 from chain.prices.price import WorthUnit
+from chain.rpc.client import RpcClient
+from tests.chain.between import Door, without_archive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,13 +21,16 @@ if TYPE_CHECKING:
     from chain.bookkeeping.ledger import LedgerEntry
     from chain.bookkeeping.wallet_history import WalletHistory
     from chain.contracts.networks import Address
+    from chain.devnet.launch import DevnetReady
     from chain.tokens import Token
     from tests.chain.conftest import Desk
     from tests.chain.moves import Moves
 
 
-async def _history(desk: Desk, owner: Address, plans: Mapping[str, str]) -> WalletHistory:
-    sources = Sources(desk.client, desk.network, desk.store, None, lambda: 0.0)
+async def _history(
+    desk: Desk, owner: Address, plans: Mapping[str, str], client: RpcClient | None = None
+) -> WalletHistory:
+    sources = Sources(client or desk.client, desk.network, desk.store, None, lambda: 0.0)
     [worth] = await read_worths(sources, [owner], WorthUnit.USD)
     return await read_wallet_history(sources, worth, plans)
 
@@ -110,6 +116,27 @@ async def test_a_custody_log_goes_on_where_it_was_kept(desk: Desk) -> None:
     assert 0 < len(part) < len(whole)
     assert rest == whole
     assert min(seen) > desk.network.first_block
+
+
+async def test_prices_that_were_read_once_need_no_archive_any_more(
+    desk: Desk, devnet: DevnetReady
+) -> None:
+    head = (await desk.client.head()).number
+    async with (
+        Door(devnet.url, without_archive(head, kept=0)) as door,
+        RpcClient(desk.network, [door.url]) as client,
+    ):
+        never = await _history(desk, DEMO_WALLET.address, {}, client)
+        first = await _history(desk, DEMO_WALLET.address, {})
+        again = await _history(desk, DEMO_WALLET.address, {}, client)
+
+    assert not any(isinstance(price, Known) for price in _past_prices(never))
+    assert _past_prices(again) == _past_prices(first)
+    assert any(isinstance(price, Known) for price in _past_prices(first))
+
+
+def _past_prices(history: WalletHistory) -> list[Quantity[Fraction]]:
+    return [price for told in history.facts.prices.values() for price in told.values()]
 
 
 def _tokens(entries: list[LedgerEntry]) -> set[Token]:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.base.units import APPROVAL_SECONDS
 from chain.exchange.orders.engine import send_orders, tend_orders
 from chain.exchange.orders.journal import (
-    APPROVED_SECONDS,
     ApprovalUsedError,
     JournalState,
     TradeApproval,
@@ -114,6 +114,6 @@ async def test_an_undisturbed_plan_is_sent_whole_and_never_again(tmp_path: Path)
 
 
 def test_an_approval_lasts_ten_minutes_and_not_from_the_future() -> None:
-    assert not APPROVAL.is_over(START + APPROVED_SECONDS)
-    assert APPROVAL.is_over(START + APPROVED_SECONDS + 1)
+    assert not APPROVAL.is_over(START + APPROVAL_SECONDS)
+    assert APPROVAL.is_over(START + APPROVAL_SECONDS + 1)
     assert APPROVAL.is_over(START - 1)

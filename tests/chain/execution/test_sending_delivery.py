@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from chain.base.units import APPROVAL_SECONDS
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.delivery import (
     DeliveredTransaction,
@@ -21,7 +22,6 @@ from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.lookup import EMBEDDED, Evidence
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Doubt, EndCode, StepState
-from chain.execution.outbox.rules import APPROVAL_SECONDS
 from chain.execution.outbox.same_chain import require_same_chain
 from chain.execution.outbox.sender import Patience
 from chain.rpc.errors import (

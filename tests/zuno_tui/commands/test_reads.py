@@ -127,7 +127,7 @@ def test_pools_show_hooked_and_dynamic_ones_by_worth(
     assert worths == sorted(worths, reverse=True)
     assert any(pool["hookDanger"] == "dangerous" for pool in pools)
     assert any(pool["fee"] == 0x800000 for pool in pools)
-    only = zuno("pools", *on_devnet, "--json", "--token", "wbtc").data["pools"]
+    only = zuno("pools", *on_devnet, "--json", "wbtc").data["pools"]
     assert {pool["symbol0"] for pool in only} | {pool["symbol1"] for pool in only} >= {"WBTC"}
     assert 0 < len(only) < len(pools)
 

@@ -88,7 +88,7 @@ async def test_a_run_is_reported_in_text_json_and_picture_and_sent_once(tmp_path
     assert "filled" in after.text
     assert (sent.method, sent.photo, sent.body["chat_id"]) == ("sendPhoto", PNG, CHAT)
     assert plan.plan_id in sent.text
-    assert f"HEDGE #28 · SELL {plan.quantity:g} ETH" in sent.text
+    assert f"Hedge #28: sell {plan.quantity:g} ETH" in sent.text
 
 
 ANSWERS = {

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.contracts.delegation import delegated_code
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import (
     DiffPlan,
@@ -17,6 +18,8 @@ from zuno_tui.catalog.intents import (
 )
 from zuno_tui.commands.balances import ShowBalances
 from zuno_tui.desk.events import DetailReady, PageReady, PoolsReady, Said
+from zuno_tui.features.orders.events import OrderConfirmationAsked
+from zuno_tui.features.orders.intents import OrderClose
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,7 +80,6 @@ async def test_what_a_position_came_to_since_entry_is_told_in_parts_that_add_up(
         told = await desk.until(DetailReady, lambda told: bool(told.view.profit))
 
     profit = {one.label: one.words for one in told.view.profit}
-    assert profit["profit"] == f"#{token_id}"
     money = {
         label: float(words.replace("−", "-").translate({ord(sign): None for sign in "$,+"}))
         for label, words in profit.items()
@@ -85,6 +87,8 @@ async def test_what_a_position_came_to_since_entry_is_told_in_parts_that_add_up(
     }
     parts = money["taken out"] + money["fees"] + money["now"] - money["put in"] - money["costs"]
     assert money["result"] == pytest.approx(parts, abs=3.0)  # each is rounded to the dollar
+    by_prices = money["+ token prices"]
+    assert money["= vs holding"] + by_prices == pytest.approx(money["result"], abs=0.51)
 
 
 async def test_pools_come_with_a_phrase_to_go_on_from(devnet: DevnetReady, tmp_path: Path) -> None:
@@ -127,3 +131,19 @@ async def test_the_markets_clock_is_turned_and_told(
     assert slowed == 1
     assert node("zuno_status")["speed"] == 0
     assert "Market paused" in desk.heard_last(Said).words
+
+
+async def test_an_order_that_waits_for_a_delegation_is_not_typed_again(
+    devnet: DevnetReady, node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zuno_tui.features.orders.desk_part._BETWEEN_LOOKS", 0.05)
+    token_id = node("zuno_status")["positions"]["healthy"]
+    code = delegated_code(str(devnet.contracts.delegate)).hex()
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.ask(OrderClose(token_id, ("below", "2000")))
+        await desk.until(Said, lambda said: "type delegate" in said.words)
+        assert desk.all_heard(OrderConfirmationAsked) == []
+        node("anvil_setCode", devnet.wallet, f"0x{code}")
+        asked = await desk.until(OrderConfirmationAsked)
+
+    assert f"Close #{token_id} when the price is below" in asked.approval.title

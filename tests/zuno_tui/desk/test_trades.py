@@ -62,7 +62,7 @@ async def test_a_hedge_is_watched_approved_and_sent_once_by_the_word(
         await desk.ask(Unhedge(token_id))
         closing = (await desk.until(TradeOpened, since=since)).view
         assert closing.verdict is not None
-        assert closing.verdict.headline.startswith(f"CLOSE HEDGE #{token_id} · BUY ")
+        assert closing.verdict.headline.startswith(f"Close the hedge of #{token_id}: buy ")
         assert closing.next_phrase == f"approve {closing.plan_id}"
 
 

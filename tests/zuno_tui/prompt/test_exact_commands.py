@@ -150,6 +150,7 @@ UNDERSTOOD: list[tuple[str, Intent]] = [
     ("replay req_bb", Replay("req_bb")),
     ("replay the latest", Replay("req_aa")),
     ("pools", ListPools()),
+    ("pools weth", ListPools("WETH")),
     ("scorecard", ShowScorecard()),
     ("was the advice right", ShowScorecard()),
     ("balances", ShowBalances()),

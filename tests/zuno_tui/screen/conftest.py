@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def keys_count_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """From the moment a page is drawn; the tests of that second bring a clock of their own."""
-    monkeypatch.setattr("zuno_tui.screen.screens.confirm.READING_SECONDS", 0.0)
+    monkeypatch.setattr("zuno_tui.screen.screens.typed_confirm.READING_SECONDS", 0.0)
 
 
 @pytest.fixture

@@ -319,6 +319,7 @@ APPROVAL = ApprovalView(
                 f"permit2-{token}",
                 (f"Allow the PositionManager to move at most {amount} {token} until then.",),
                 f"let PositionManager move {amount} {token} until 2026-01-12 09:39 UTC",
+                "approve",
             )
             for token, amount in (("WETH", "2.4152"), ("USDC", "4,415.3"))
         ),

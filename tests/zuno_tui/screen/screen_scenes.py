@@ -73,12 +73,14 @@ ORDER_PAGE = OrderApprovalView(
         ("what", "close #28, once, and send everything to you"),
         ("when", "the price is below 2,800 USDC per WETH, for 2 min"),
         ("at least", "4.9711 WETH and 0 USDC, and the fees besides"),
-        ("to", "0x70997970C51812dc3A010C7d01b50e0d17dc79C8 (you)"),
         ("until", "2026-12-17 05:00 UTC, then it is void"),
+    ),
+    "0x70997970C51812dc3A010C7d01b50e0d17dc79C8 (you)",
+    (
         (
             "by",
-            "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC, the watch key: it is kept here for "
-            "orders alone and owns nothing",
+            "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC, the watch key: for orders alone, owns "
+            "nothing",
         ),
         ("chain", "lets that key make this one call and nothing else, and refuses it above 2,800"),
         ("monitor", "judges when, by two of 3 endpoints that must agree"),

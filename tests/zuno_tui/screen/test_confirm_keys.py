@@ -32,7 +32,7 @@ HUMAN = 0.03
 
 @pytest.fixture(autouse=True)
 def a_second_to_read(keys_count_at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zuno_tui.screen.screens.confirm.READING_SECONDS", READING_SECONDS)
+    monkeypatch.setattr("zuno_tui.screen.screens.typed_confirm.READING_SECONDS", READING_SECONDS)
 
 
 async def _page(

@@ -184,7 +184,7 @@ def test_five_rows_are_told_at_first() -> None:
     table = lines[lines.index("") + 2 :]
 
     assert [line[:12].strip() for line in table] == [
-        *("range", "stays 24 h", "net in 7 d", "cost", "earned back")
+        *("stays 24 h", "net in 7 d", "cost", "earned back", "range")
     ]
 
 

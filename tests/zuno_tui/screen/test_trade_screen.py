@@ -81,10 +81,13 @@ async def test_the_word_typed_after_the_end_of_an_approval_sends_nothing() -> No
         now = NOW + APPROVAL.seconds_left
         await pilot.press(*"trade", "enter")
         assert link.confirmed == []
-        assert not screen.query_one("#send-row").display
+        assert not screen.query_one("#confirm-fields").display
 
 
-async def test_what_is_typed_before_it_could_be_read_sends_nothing() -> None:
+async def test_what_is_typed_before_it_could_be_read_sends_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("zuno_tui.screen.screens.typed_confirm.READING_SECONDS", 1e9)
     link = ScriptedLink()
     async with desk_app(link).run_test(size=(80, 24)) as pilot:
         await play(pilot, TradeConfirmationAsked(APPROVAL))

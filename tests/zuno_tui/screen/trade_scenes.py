@@ -9,6 +9,8 @@ from zuno_tui.features.trade.run_view import (
     ConflictLine,
     ConflictMapView,
     ExpertCard,
+    FigureRow,
+    FigureTable,
     LadderRow,
     RegimeChip,
     SourceLamp,
@@ -19,7 +21,7 @@ from zuno_tui.features.trade.run_view import (
 
 PLAN_ID = "plan_0ed9e62f50b89e47"
 BEGUN = TradeRunView(
-    "req_5b1f0c77a1d2e394", "hedge of #28", "swing", "paper", working="reading the market"
+    "req_5b1f0c77a1d2e394", "Hedge of #28", "swing", "paper", working="reading the market"
 )
 LAMPS = (
     SourceLamp("narrative", "stale", "6 h", "a search model", "Calm before the data."),
@@ -80,9 +82,59 @@ HEARD = replace(
     lamps=LAMPS,
     experts=(*EXPERTS[:2], ExpertCard("macro"), ExpertCard("geometry")),
 )
+VERDICT = TradeVerdict(
+    "acts",
+    "Hedge #28: sell 3.514 ETH ($10,873.62)",
+    "The ETH it holds is sold short, so that its price matters less",
+    (
+        FigureTable(
+            "EXPOSURE",
+            "now",
+            "after",
+            (
+                FigureRow("ETH held", "3.515", "3.515"),
+                FigureRow("ETH short", "0", "3.514", "target 100%"),
+                FigureRow("net", "3.51", "0.0008", "−1.45 ETH for each $100 up"),
+                FigureRow("leverage", "0.00×", "1.09×", "of an account of $10,000"),
+                FigureRow("funding", "", "+$3.46", "a day"),
+            ),
+        ),
+        FigureTable(
+            "IF ETH MOVES",
+            "not hedged",
+            "hedged",
+            (
+                FigureRow("−20%", "−$4,181", "−$2,006"),
+                FigureRow("−10%", "−$1,806", "−$719"),
+                FigureRow("+10%", "+$442", "−$645"),
+                FigureRow("+20%", "+$442", "−$1,733"),
+            ),
+        ),
+        FigureTable(
+            "A USUAL WEEK",
+            "swings",
+            "costs",
+            (
+                FigureRow("not hedged", "±$771", "", part=1.0),
+                FigureRow("left alone", "±$355", "$10.90", part=0.46),
+                FigureRow("adjusted ×8", "±$86", "$20.40", "by you, alerted at 20% off", 0.11),
+            ),
+        ),
+    ),
+    (),
+    (
+        "entry: sell 3.514 ETH at 3,094.38 or better, resting, for 30 seconds",
+        "then: sell at once what is left of it, at most 3.514 ETH",
+    ),
+    (
+        "If ETH rises by 10%, the short loses $1,088 and the position gains $442.",
+        "The experts would hedge nothing: 3.51 ETH would go on moving with the price.",
+    ),
+)
 HEDGING = replace(
     HEARD,
-    subject="hedge of #28 WETH/USDC with ETHUSDT",
+    subject="Hedge of #28 WETH/USDC · ETHUSDT",
+    token_id=28,
     working="",
     experts=EXPERTS,
     conflicts=ConflictMapView(
@@ -117,19 +169,7 @@ HEDGING = replace(
         ),
         LadderRow("leverage guard", "SHORT", "10.4 %", "1×", "$1,037"),
     ),
-    verdict=TradeVerdict(
-        "acts",
-        "SHORT 0.374 ETH ($1,034.45) (degraded: 3/12 sources dark)",
-        "75% of 0.5 ETH in BEAR_MOMENTUM",
-        (
-            "delta 0.5 ETH, gamma -0.002, short 0 ETH now",
-            "hedge 75%: 0.375 ETH wanted, 0.374 reached; net delta 0.126 ETH; funding costs $0.50"
-            " a day",
-            "account $10,000.00, leverage 0.00× before, 0.10× after",
-        ),
-        ("entry: sell 0.374 ETH at 2,765.91 or better, resting, for 15 minutes",),
-        "Who is right, liquidity or microstructure?",
-    ),
+    verdict=VERDICT,
     plan_id=PLAN_ID,
     made_at=NOW - 60,
     next_phrase=f"approve {PLAN_ID}",
@@ -137,6 +177,7 @@ HEDGING = replace(
 HOLDING = replace(
     HEDGING,
     subject="ETHUSDT",
+    token_id=None,
     ladder=(
         LadderRow("judge", "LONG", "30 %", "2×", "$6,000"),
         LadderRow(
@@ -156,11 +197,10 @@ HOLDING = replace(
     ),
     verdict=TradeVerdict(
         "holds",
-        "HOLD",
+        "No trade",
         "the trade is expected to bring nothing after its costs",
-        ("account $10,000.00, leverage 0.00× before, 0.00× after",),
-        (),
-        "What would have to happen for all of them to be wrong at once?",
+        lines=("account $10,000.00, leverage 0.00× before, 0.00× after",),
+        against=("What would have to happen for all of them to be wrong at once?",),
     ),
     lamps=tuple(replace(lamp, state="fresh", age="1 min") for lamp in LAMPS),
     next_phrase="",
@@ -170,20 +210,18 @@ FAILED = replace(
     subject="DOGEUSDT",
     working="",
     lamps=tuple(replace(lamp, state="missing", age="") for lamp in LAMPS),
-    verdict=TradeVerdict("failed", "HOLD BY FAILURE", "the venue knows no such contract"),
+    verdict=TradeVerdict("failed", "No decision", "the venue knows no such contract"),
     plan_id="plan_25497b3e21ca7c44",
 )
 APPROVAL = TradeApprovalView(
     PLAN_ID,
     "5f" * 32,
     "paper",
-    f"{PLAN_ID} · SHORT 0.374 ETH ($1,034.45) on paper",
     (
-        "entry: sell 0.374 ETH at 2,765.91 or better, resting, for 15 minutes"
-        " · zuno-0ed9e62f50b89e47-0",
-        "stop: buy 0.374 ETH at 2,870.27, reduce-only · zuno-0ed9e62f50b89e47-1",
+        f"{VERDICT.orders[0]} · zuno-0ed9e62f50b89e47-0",
+        f"{VERDICT.orders[1]} · zuno-0ed9e62f50b89e47-1",
     ),
-    HEDGING.verdict.lines if HEDGING.verdict else (),
+    VERDICT,
     "trade",
     540.0,
 )

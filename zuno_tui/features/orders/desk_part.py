@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from chain.wallet.address_book import KeyStorage, read_book
@@ -15,8 +16,9 @@ from zuno_tui.desk.events import ConfirmationEnded, Said
 from zuno_tui.desk.jobs import fault_words
 from zuno_tui.features.orders.events import OrderApprovalView, OrderConfirmationAsked
 from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderForm
-from zuno_tui.features.orders.page import draft_rows, headline
+from zuno_tui.features.orders.page import draft_recipient, draft_rows, draft_terms, headline
 from zuno_tui.features.orders.signing import (
+    NotDelegatedError,
     OrderDraft,
     keep_signed,
     order_form,
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from zuno_tui.desk.approvals import EmbeddedMarket
 
 _PATIENCE = 60.0
+_LONGEST_WAIT = 1_800.0
+_BETWEEN_LOOKS = 3.0
 _JOB = "confirm"
 
 
@@ -113,10 +117,34 @@ class Orders:
         self._desk_context.tell(await order_form(self._desk_context.session, token_id))
 
     async def _propose(self, intent: OrderClose | OrderCollect) -> None:
-        draft = await propose_order(self._desk_context.session, intent)
+        try:
+            draft = await propose_order(self._desk_context.session, intent)
+        except NotDelegatedError:
+            self._wait(intent)
+            return
         self._ask(draft)
         words = f"{headline(draft.order, draft.call)}: nothing is signed yet. To sign it: apply"
         self._desk_context.tell(Said(words, "good", intent.twin))
+
+    def _wait(self, intent: OrderClose | OrderCollect) -> None:
+        """What was asked for is not typed again: its page follows the delegation."""
+        words = "Once, the account must be prepared: type delegate. This order's page follows."
+        self._desk_context.tell(Said(words, "warn", intent.twin))
+        self._desk_context.jobs.start(
+            "order",
+            "Waiting for delegate",
+            lambda _: self._propose_once_delegated(intent),
+            seconds=_LONGEST_WAIT,
+            opens_page=True,
+        )
+
+    async def _propose_once_delegated(self, intent: OrderClose | OrderCollect) -> None:
+        while True:
+            form = await order_form(self._desk_context.session, intent.token_id)
+            if form.delegated:
+                await self._propose(intent)
+                return
+            await asyncio.sleep(_BETWEEN_LOOKS)
 
     async def _read(self, plan_id: str | None) -> None:
         self._ask(await waiting_order(self._desk_context.session, plan_id))
@@ -130,6 +158,8 @@ class Orders:
             WORD,
             draft.expires_at - self._desk_context.clock(),
             headline(draft.order, draft.call),
+            draft_terms(draft),
+            draft_recipient(draft),
             draft_rows(draft),
             self._needs_passphrase(),
         )

@@ -13,6 +13,8 @@ class OrderApprovalView(Struct, frozen=True):
     word: str
     seconds_left: float
     title: str
+    terms: tuple[tuple[str, str], ...]
+    recipient: str
     rows: tuple[tuple[str, str], ...]
     needs_passphrase: bool
 

@@ -72,16 +72,25 @@ def headline(order: StandingOrder, call: OrderCall) -> str:
     return f"{doing} #{call.token_id} when {condition_words(order.condition)}{often}"
 
 
-def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
-    """What is signed, read out of its bytes; what the chain holds it to, and what it cannot."""
+def draft_terms(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
+    """What is signed, read out of its bytes."""
     order, call = draft.order, draft.call
     once = "once" if call.times == 1 else f"{call.times} times"
     return (
         ("what", f"{_DOING[call.kind]} #{call.token_id}, {once}, and send everything to you"),
         ("when", f"{condition_words(order.condition)}, for {length_text(order.hold_seconds)}"),
         ("at least", _least(draft)),
-        ("to", f"{checksummed(call.recipient)} (you)"),
         ("until", f"{time_text(call.until)}, then it is void"),
+    )
+
+
+def draft_recipient(draft: OrderDraft) -> str:
+    return f"{checksummed(draft.call.recipient)} (you)"
+
+
+def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
+    """What the chain holds it to, and what it cannot."""
+    return (
         ("by", _by(draft)),
         ("chain", f"lets that key make this one call and nothing else{_reach(draft)}"),
         ("monitor", _monitor(draft)),
@@ -94,9 +103,10 @@ def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
 
 
 def draft_lines(draft: OrderDraft) -> tuple[str, ...]:
+    rows = (*draft_terms(draft), ("to", draft_recipient(draft)), *draft_rows(draft))
     return (
         f"{headline(draft.order, draft.call)} · {draft.plan_id}",
-        *(wrapped(f"  {label:<9} {words}", indent=12) for label, words in draft_rows(draft)),
+        *(wrapped(f"  {label:<9} {words}", indent=12) for label, words in rows),
         f"  hash      {draft.hash}",
     )
 
@@ -118,7 +128,7 @@ def _least(draft: OrderDraft) -> str:
 def _by(draft: OrderDraft) -> str:
     key = checksummed(draft.order.signed.delegate)
     if draft.own_key:
-        return f"{key}, the watch key: it is kept here for orders alone and owns nothing"
+        return f"{key}, the watch key: for orders alone, owns nothing"
     return f"{key}, a key made elsewhere: nothing is known of it here but its address"
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input
 
@@ -20,9 +20,9 @@ from zuno_tui.features.orders.events import (
 from zuno_tui.features.orders.intents import OrderClose, OrderCollect
 from zuno_tui.features.orders.terms import OrderWordsError, read_terms
 from zuno_tui.screen.keys import SENDING, TAKING, WRITING
-from zuno_tui.screen.panes.frame import literal
+from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.marked_list import MarkedList
-from zuno_tui.screen.panes.receipt import wrapped
+from zuno_tui.screen.panes.receipt import LABEL, wrapped
 from zuno_tui.screen.panes.text import KeyLine, PlainText
 from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.screen.screens.typed_confirm import TypedConfirmScreen
@@ -31,44 +31,40 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
 
-_FRAME = 6
-"""Cells that border, gutter and padding take."""
-_BORDER = 2
-_AROUND = 10
-"""Rows of the order's own frame, of the passphrase, the word and what is said, at the most."""
-
-
 class OrderConfirmScreen(TypedConfirmScreen):
-    TITLE_WORDS = "Sign an order"
-    LEAVES = "escape goes back, nothing is signed"
+    ASKS = "Enter after the word signs it; it waits until its condition holds"
     OVER = "This is older than ten minutes. Nothing was signed. Ask for the order again."
-    ASKS = "Enter after the word signs it; nothing is sent until its condition holds"
-    CONFIRMED = "Confirmed. Reading the chain again before anything is signed …"
 
     def __init__(
         self, link: DeskLink, approval: OrderApprovalView, clock: Callable[[], float]
     ) -> None:
-        super().__init__(link, approval, clock, needs_passphrase=approval.needs_passphrase)
+        super().__init__(
+            link,
+            approval,
+            clock,
+            seconds_left=approval.seconds_left,
+            needs_passphrase=approval.needs_passphrase,
+        )
         self._order = approval
 
     def hears(self, event: Event) -> bool:
         return isinstance(event, OrderConfirmationAsked) and event.approval.hash == self._order.hash
 
-    def authority(self) -> tuple[tuple[str, str], ...]:
-        return (("order", self._order.title),)
+    def title_words(self) -> str:
+        return f"Sign an order · {self._order.title}"
 
-    def on_resize(self) -> None:
-        lines = list(self.sheet())
-        self.query_one("#send-orders", PlainText).update(Content("\n").join(lines))
-        # Where all of it fits, the word is typed right under it; else it scrolls.
-        rows = len(lines) + _BORDER
-        sheet = self.query_one("#send-sheet", VerticalScroll)
-        sheet.styles.height = rows if rows + _AROUND <= self.size.height else "1fr"
+    def authority(self, width: int) -> Sequence[Content]:
+        return [*wrapped(self._order.recipient, width, f"{'recipient':<{LABEL}}", "bold")]
 
-    def sheet(self) -> Iterator[Content]:
-        width = self.app.size.width - _FRAME
-        for label, words in (*self._order.rows, ("hash", self._order.hash)):
-            yield from wrapped(words, width, f"{label:<10}")
+    def sheet_lines(self, width: int, _room: int) -> Sequence[Content]:
+        order = self._order
+        lines = [Content("")]
+        for label, words in order.terms:
+            lines += wrapped(words, width, f"{label:<{LABEL}}", "bold")
+        lines += [Content(""), heading("WHO CARRIES IT OUT")]
+        for label, words in (*order.rows, ("hash", order.hash)):
+            lines += wrapped(words, width, f"{label:<{LABEL}}", "$quiet" * (label == "hash"))
+        return lines
 
 
 _CHOICES: tuple[tuple[str, str, str], ...] = (

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from agents.bus.plan_store import DamagedPlanError, PlanStore
 from chain.base.strict_json import canonical, digest
+from chain.base.units import APPROVAL_SECONDS
 from chain.contracts.delegation import (
     DELEGATION_MANAGER,
     EXACT_EXECUTION,
@@ -21,7 +22,6 @@ from chain.contracts.delegation import (
 from chain.contracts.hooks import hook_passport
 from chain.contracts.networks import Address, Network
 from chain.contracts.signed_delegation import SignedDelegation, ask_nonce
-from chain.execution.outbox.rules import APPROVAL_SECONDS
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Sources, tokens_at
 from chain.positions.snapshot import PositionSnapshot
@@ -55,6 +55,10 @@ from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 FLOW = "orders"
 _ENFORCED_BY = (DELEGATION_MANAGER, EXACT_EXECUTION, LIMITED_CALLS, TIMESTAMPS, NONCES)
+
+
+class NotDelegatedError(GateRefusedError):
+    """The account was never prepared for orders."""
 
 
 class OrderDraft(Struct, frozen=True):
@@ -283,7 +287,7 @@ async def _refuse_unfit(
                 RefusalCode.CONTRACT_CODE,
             )
     if sight.delegate is None or sight.delegate != network.contracts.delegate:
-        raise GateRefusedError(
+        raise NotDelegatedError(
             "Once, the account must be prepared for orders. Do that first, then ask again: "
             "zuno wallet delegate"
         )

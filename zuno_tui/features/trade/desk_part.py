@@ -42,6 +42,7 @@ from zuno_tui.features.trade.run_view import (
     run_failed,
     run_heard,
     run_of_plan,
+    verdict,
 )
 from zuno_tui.features.trade.trade import TRADE_WORD, progress_words, read_hedged, waiting_lines
 from zuno_tui.features.trade.trading import argue_trade, open_trading
@@ -225,7 +226,7 @@ class Trades:
             await report_run(session, plan, done.document)
             keep_run(session, plan, done.document)
         headline = "" if view.verdict is None else view.verdict.headline
-        hearing.end(f"{plan.plan_id} says {headline}.")
+        hearing.end(f"{headline}.")
         words = f"{plan.plan_id}: {headline}"
         desk_context.tell(Said(words, "bad" if plan.by_failure else "good", about.twin))
 
@@ -362,15 +363,13 @@ class Trades:
 
 
 def _approval_view(waiting: ApprovedTrade, left: float) -> TradeApprovalView:
-    headline, *orders, _ = waiting_lines(waiting)
-    plan = run_of_plan(waiting.plan, "")
+    _, *orders, _ = waiting_lines(waiting)
     return TradeApprovalView(
         plan_id=waiting.plan.plan_id,
         hash=waiting.approval.hash,
         venue=waiting.approval.venue,
-        headline=headline,
         orders=tuple(line.strip() for line in orders),
-        lines=() if plan.verdict is None else plan.verdict.lines,
+        verdict=verdict(waiting.plan),
         word=TRADE_WORD,
         seconds_left=left,
     )

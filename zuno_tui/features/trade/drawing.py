@@ -8,13 +8,14 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.exchange.public.surroundings import SOURCE as SIMULATED
-from zuno_tui.present.charts import Line, StyledText, bar
+from zuno_tui.present.charts import Line, StyledText, bar, thin_bar
 from zuno_tui.present.output import cell_width
 from zuno_tui.present.views import Tone
 
 if TYPE_CHECKING:
     from zuno_tui.features.trade.run_view import (
         ExpertCard,
+        FigureTable,
         LadderRow,
         LampState,
         SourceLamp,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         TradeVerdict,
         VerdictKind,
     )
+from zuno_tui.present.charts import DrawnTone
 
 _LAMPS: dict[LampState, StyledText] = {
     "waiting": StyledText("·", "dim"),
@@ -29,9 +31,9 @@ _LAMPS: dict[LampState, StyledText] = {
     "stale": StyledText("◐", "warn"),
     "missing": StyledText("○", "dim"),
 }
-_VERDICTS: dict[VerdictKind, tuple[str, Tone]] = {
-    "acts": ("▶", "good"),
-    "holds": ("■", "plain"),
+_VERDICTS: dict[VerdictKind, tuple[str, DrawnTone]] = {
+    "acts": ("★", "strong"),
+    "holds": ("■", "strong"),
     "failed": ("✗", "bad"),
 }
 _BIASES: dict[str, tuple[str, Tone]] = {
@@ -40,12 +42,16 @@ _BIASES: dict[str, tuple[str, Tone]] = {
     "NEUTRAL": ("◆", "plain"),
     "": ("…", "dim"),
 }
-_LEANINGS: dict[str, Tone] = {"risk_on": "good", "neutral": "plain", "risk_off": "warn"}
+_LEANINGS: dict[str, Tone] = {"risk_on": "plain", "neutral": "plain", "risk_off": "warn"}
 _LAMP_CELLS = 24
 _CARDS_BESIDE = 64
 """The width from which two cards stand beside each other."""
 _CARD_GAP = 3
 _BAR = 8
+_SEPARATOR = " · "
+_FIGURES = 38
+_LONGEST_BAR = 24
+_LEFT_TABLE, _TABLES_BESIDE = 68, 110
 _WHY_BESIDE = 100
 _STAGE, _DECISION, _ALLOCATION, _LEVERAGE, _WORTH = 14, 16, 15, 7, 16
 
@@ -56,16 +62,56 @@ def verdict_lines(view: TradeRunView, width: int) -> list[Line]:
     told = view.verdict
     glyph, tone = _VERDICTS[told.kind]
     lines = _words(f"{glyph} {told.headline}", width, tone, indent=2)
-    lines += _words(_reason(told), width, tone if told.kind == "failed" else "plain", indent=2)
-    for line in told.lines:
-        lines += _words(f"  {line}", width, indent=4) if line else [(StyledText(""),)]
-    for order in told.orders:
-        lines += _words(f"  → {order}", width, indent=4)
+    lines += _words(_reason(told), width, tone if told.kind == "failed" else "dim", indent=2)
+    lines += rest_lines(told, width)
+    if told.orders:
+        lines += [(), (StyledText("ORDERS", "title"),)]
+        for place, order in enumerate(told.orders, 1):
+            lines += _words(f"  {place} {order}", width, indent=4)
     if told.against:
-        lines += _words(f"  against it: {told.against}", width, "dim", indent=4)
-    for line in view.progress:
-        lines += _words(f"  {line}", width, "good", indent=4)
+        lines += [(), (StyledText("AGAINST IT", "title"),)]
+        for words in told.against:
+            lines += _words(f"▲ {words}", width, "warn", indent=2)
+    if view.progress:
+        lines += [(), (StyledText("DONE SO FAR", "title"),)]
+        for line in view.progress:
+            lines += _words(f"  {line}", width, "good", indent=4)
     return lines
+
+
+def rest_lines(told: TradeVerdict, width: int) -> list[Line]:
+    """What it changes, in figures, and what is to be known of it."""
+    tables = [list(table_lines(table, width)) for table in told.tables]
+    if width >= _TABLES_BESIDE and len(tables) > 1:
+        right = [*table_lines(told.tables[1], width - _LEFT_TABLE - _CARD_GAP)]
+        tables = [_beside(tables[0], right, _LEFT_TABLE), *tables[2:]]
+    lines: list[Line] = []
+    for table in tables:
+        lines += [(), *table]
+    if told.lines:
+        lines.append(())
+    for line in told.lines:
+        lines += _words(f"  {line}", width, indent=4)
+    return lines
+
+
+def table_lines(table: FigureTable, width: int) -> Iterator[Line]:
+    """Two columns of figures under each other, and right of them a bar or a remark."""
+    room = width - _FIGURES - max((cell_width(row.beside) for row in table.rows), default=0) - 4
+    yield (
+        StyledText(f"{table.title:<16}", "title"),
+        StyledText(f" {table.first:>10} {table.second:>10}", "dim"),
+    )
+    for row in table.rows:
+        bar_cells = max(0, min(_LONGEST_BAR, room)) if row.part is not None else 0
+        drawn = thin_bar(row.part or 0.0, bar_cells)
+        yield (
+            StyledText(f"  {row.name:<14}", "dim"),
+            StyledText(f" {row.first:>10} "),
+            StyledText(f"{row.second:>10}", "strong"),
+            StyledText(f"  {drawn}" if bar_cells else "", "good" if row.second else "warn"),
+            StyledText(f"  {row.beside}".rstrip(), "dim"),
+        )
 
 
 def _reason(told: TradeVerdict) -> str:
@@ -82,27 +128,27 @@ def chip_lines(view: TradeRunView, width: int) -> list[Line]:
         return []
     pending = "…" if view.verdict is None else "unknown"
     if regime is None:
-        chips: list[StyledText] = [StyledText(f"[regime {pending}]", "dim")]
+        chips: list[StyledText] = [StyledText(f"regime {pending}", "dim")]
     else:
-        tone = _LEANINGS[regime.leaning]
         chips = [
-            StyledText(f"[{regime.name}]", tone),
-            StyledText(f"[risk budget {regime.budget}]", tone),
+            StyledText(regime.name, _LEANINGS[regime.leaning]),
+            StyledText(f"risk budget {regime.budget}", "dim"),
         ]
     if view.anomalies is None:
-        chips.append(StyledText(f"[triage {pending}]", "dim"))
+        chips.append(StyledText(f"triage {pending}", "dim"))
     elif not view.anomalies:
-        chips.append(StyledText("[nothing unusual]", "dim"))
+        chips.append(StyledText("nothing unusual", "dim"))
     else:
         chips += [
-            StyledText(f"[▲ {anomaly.replace('_', ' ')}]", "warn") for anomaly in view.anomalies
+            StyledText(f"▲ {anomaly.replace('_', ' ')}", "warn") for anomaly in view.anomalies
         ]
     if view.mark:
-        chips.append(StyledText(f"[mark {view.mark}]", "plain"))
-    lines = list(_flowed(chips, width))
+        chips.append(StyledText(f"mark {view.mark}"))
+    lines: list[Line] = [(), (StyledText("MARKET", "title"),)]
+    lines += [(StyledText("  "), *line) for line in _flowed(chips, width - 2)]
     if regime is not None:
         words = f"{regime.why}. {regime.trust}"
-        lines += _words(f"{words[:1].upper()}{words[1:]}", width, "dim", indent=2)
+        lines += _words(f"  {words[:1].upper()}{words[1:]}", width, "dim", indent=2)
     return lines
 
 
@@ -226,15 +272,15 @@ class RunSection(NamedTuple):
     """In so many cells."""
 
 
-def sections(view: TradeRunView) -> tuple[RunSection, ...]:
+def sections(view: TradeRunView, *, whole: bool = False) -> tuple[RunSection, ...]:
     """All of it below the verdict and the chips."""
     fresh = sum(lamp.state == "fresh" for lamp in view.lamps)
     if view.verdict is not None and view.regime is None and view.token_id is not None:
         return ()  # closing a hedge is argued by nobody
     freshness = f"{fresh} of {len(view.lamps)} fresh"
-    if view.verdict is not None and view.token_id is not None:
+    if view.verdict is not None and view.token_id is not None and not whole:
         # How large a hedge is, nobody votes on: who argued stands in the report.
-        told = f"{freshness}{_simulated(view)}; with the experts in: trade report"
+        told = f"{freshness}{_simulated(view)}; all of them and the experts: trade report"
         return (RunSection("SOURCES", told, lambda _width: []),)
     ladder = RunSection(
         "LADDER", "the decision after each stage", lambda width: ladder_lines(view, width)
@@ -257,7 +303,7 @@ def _simulated(view: TradeRunView) -> str:
     return f"; {count} are {SIMULATED}" if count else ""
 
 
-def _words(text: str, width: int, tone: Tone = "plain", indent: int = 0) -> list[Line]:
+def _words(text: str, width: int, tone: DrawnTone = "plain", indent: int = 0) -> list[Line]:
     lead = text[: len(text) - len(text.lstrip(" "))]
     lines = wrap(
         text.strip(),
@@ -275,12 +321,12 @@ def _flowed(chips: Iterable[StyledText], width: int) -> Iterator[Line]:
     taken = 0
     for chip in chips:
         cells = cell_width(chip.text)
-        if line and taken + 1 + cells > width:
+        if line and taken + len(_SEPARATOR) + cells > width:
             yield tuple(line)
             line, taken = [], 0
         if line:
-            line.append(StyledText(" "))
-            taken += 1
+            line.append(StyledText(_SEPARATOR, "dim"))
+            taken += len(_SEPARATOR)
         line.append(chip)
         taken += cells
     if line:

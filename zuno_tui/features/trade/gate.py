@@ -21,10 +21,10 @@ from agents.trade.risk_rules import RiskFacts, Sizing, judge_risk
 from agents.trade.terms import DeskLimits, TradeDecision
 from chain.base.locks import locked
 from chain.base.strict_json import canonical, digest
+from chain.base.units import APPROVAL_SECONDS
 from chain.exchange.orders.engine import OrderNotice, send_orders
 from chain.exchange.orders.hedge import HedgeStart, TakenOver
 from chain.exchange.orders.journal import (
-    APPROVED_SECONDS,
     ApprovalUsedError,
     JournalState,
     TradeApproval,
@@ -121,7 +121,7 @@ class ApprovedTrade(Struct, frozen=True):
 
     @property
     def expires_at(self) -> float:
-        return self.approval.approved_at + APPROVED_SECONDS
+        return self.approval.approved_at + APPROVAL_SECONDS
 
 
 def venue_orders(plan: TradePlan) -> tuple[VenueOrder, ...]:

@@ -11,6 +11,7 @@ from agents.bus.envelope import Payload
 from agents.bus.plan_store import PlanDocument
 from agents.trade.facts import ContextSection
 from agents.trade.findings import AnyFinding, ConflictMap, KeyLevels, RegimeCall
+from agents.trade.opinions import RangeExposure
 from agents.trade.payloads import (
     ContextGathered,
     DecisionDraft,
@@ -23,7 +24,14 @@ from agents.trade.payloads import (
     TradePlanReady,
     TriageDone,
 )
-from agents.trade.plan import HedgeOutlook, LadderStep, PlannedOrder, TradeOdds, TradePlan
+from agents.trade.plan import (
+    HedgeOutlook,
+    HedgePlan,
+    LadderStep,
+    PlannedOrder,
+    TradeOdds,
+    TradePlan,
+)
 from agents.trade.terms import ExpertName, SectionName, SectionStatus, TradeDecision
 from chain.base.clean_text import clean_text
 from chain.base.units import age_text
@@ -118,14 +126,32 @@ class LadderRow(Struct, frozen=True):
     """Whether this stage made a HOLD of it."""
 
 
+class FigureRow(Struct, frozen=True):
+    name: str
+    first: str
+    second: str
+    beside: str = ""
+    part: float | None = None
+    """Of the largest row of its table, drawn as a bar."""
+
+
+class FigureTable(Struct, frozen=True):
+    title: str
+    first: str
+    second: str
+    rows: tuple[FigureRow, ...]
+
+
 class TradeVerdict(Struct, frozen=True):
     kind: VerdictKind
     headline: str
     reason: str
+    tables: tuple[FigureTable, ...] = ()
+    """What a hedge changes."""
     lines: tuple[str, ...] = ()
-    """Hedge, odds and account."""
+    """Odds and account of a trade, what a hedge leaves out."""
     orders: tuple[str, ...] = ()
-    against: str = ""
+    against: tuple[str, ...] = ()
 
 
 class TradeRunView(Struct, frozen=True):
@@ -165,14 +191,12 @@ class TradeApprovalView(Struct, frozen=True):
     plan_id: str
     hash: str
     venue: str
-    headline: str
     orders: tuple[str, ...]
-    lines: tuple[str, ...]
+    verdict: TradeVerdict
     word: str
     seconds_left: float
 
 
-_LINE = 300
 _WIDTH = 110
 """Of lines that nobody sees in a terminal."""
 
@@ -204,7 +228,13 @@ def run_lines(view: TradeRunView, width: int) -> Iterator[str]:
 def message_lines(view: TradeRunView) -> Iterator[str]:
     """The run as a telephone shows it: the verdict, what it rests on, and how to find it again."""
     yield run_title(view)
-    yield from (plain(line).strip() for line in verdict_lines(view, _LINE))
+    if view.verdict is None:
+        yield f"… {view.working or 'waiting'}"
+    else:
+        yield view.verdict.headline
+        yield view.verdict.reason
+        yield from _rests_on(replace(view.verdict, tables=view.verdict.tables[:1]))
+        yield from view.progress
     if view.regime is not None:
         found = (
             ", ".join(anomaly.replace("_", " ") for anomaly in view.anomalies or ())
@@ -262,12 +292,21 @@ def _decided(view: TradeRunView) -> Iterator[str]:
     if told is None:
         return
     yield f"decision: {told.headline}: {told.reason}"
-    yield from told.lines
-    yield from (f"order, {order}" for order in told.orders)
-    if told.against:
-        yield f"against it: {told.against}"
+    yield from _rests_on(told)
     if view.mark:
         yield f"mark price: {view.mark}"
+
+
+def _rests_on(told: TradeVerdict) -> Iterator[str]:
+    """Its figures and orders, each in a line that stands alone."""
+    for table in told.tables:
+        for row in table.rows:
+            figures = ((table.first, row.first), (table.second, row.second))
+            words = [*(f"{name} {figure}" for name, figure in figures if figure), row.beside]
+            yield f"{table.title.lower()}, {row.name}: {', '.join(filter(None, words))}"
+    yield from told.lines
+    yield from (f"order, {order}" for order in told.orders)
+    yield from (f"against it: {words}" for words in told.against)
 
 
 EXPERT_TITLE = dict(zip(ExpertName, EXPERT_TITLES, strict=True))
@@ -325,7 +364,7 @@ def _news(view: TradeRunView, payload: Payload) -> dict[str, object]:
 
 def run_failed(view: TradeRunView, reason: str) -> TradeRunView:
     """It came to no plan: that is no HOLD either."""
-    return replace(view, working="", verdict=TradeVerdict("failed", "NO DECISION", reason))
+    return replace(view, working="", verdict=TradeVerdict("failed", "No decision", reason))
 
 
 def run_of_plan(plan: TradePlan, request_id: str) -> TradeRunView:
@@ -357,7 +396,7 @@ def subject_words(plan: TradePlan) -> str:
     if plan.hedge is None:
         return plan.symbol
     position = plan.hedge.position
-    return f"hedge of #{position.token_id} {position.pair} with {plan.symbol}"
+    return f"Hedge of #{position.token_id} {position.pair} · {plan.symbol}"
 
 
 def lamps(sections: Sequence[ContextSection], read_at: int | None) -> tuple[SourceLamp, ...]:
@@ -469,13 +508,11 @@ def verdict(plan: TradePlan) -> TradeVerdict:
         "failed" if plan.by_failure else kind,
         decision_words(plan),
         clean_text(plan.reason),
-        (*_hedge_lines(plan), *_odds_lines(plan.odds, plan), *_account_line(plan)),
+        tuple(_hedge_tables(plan)),
+        (*_left_out(plan), *_odds_lines(plan.odds, plan), *_account_line(plan)),
         tuple(order_words(order, plan.coin) for order in plan.orders),
-        "" if plan.reasoning is None else clean_text(plan.reasoning.counter_scenario),
+        tuple(_against(plan)),
     )
-
-
-_SIDES = {"buy": "BUY", "sell": "SELL"}
 
 
 def orders_words(plan: TradePlan) -> str:
@@ -484,84 +521,121 @@ def orders_words(plan: TradePlan) -> str:
     for order in plan.trading_orders:
         sums[order.side] = sums.get(order.side, 0.0) + order.quantity
     return ", ".join(
-        f"{_SIDES[side]} {coins:g} {plan.coin} (${coins * plan.mark:,.2f})"
-        for side, coins in sums.items()
+        f"{side} {coins:g} {plan.coin} (${coins * plan.mark:,.2f})" for side, coins in sums.items()
     )
 
 
 def decision_words(plan: TradePlan) -> str:
     """A HOLD that something missing brought about is told apart from one that was judged."""
     if plan.by_failure:
-        return f"{plan.decision.value} BY FAILURE"
-    words = " · ".join(filter(None, (_title(plan), orders_words(plan))))
+        return "No decision"
+    words = ": ".join(filter(None, (_title(plan), orders_words(plan))))
     if plan.missing and plan.hedge is None:
         return f"{words} (degraded: {len(plan.missing)}/{len(SOURCE_TITLES)} sources dark)"
     return words
 
 
 def _title(plan: TradePlan) -> str:
-    if plan.hedge is None or plan.decision is TradeDecision.HOLD:
-        return plan.decision.value
+    holds = plan.decision is TradeDecision.HOLD
+    if plan.hedge is None:
+        return "No trade" if holds else plan.decision.value.replace("_", " ").capitalize()
     number = plan.hedge.position.token_id
+    if holds:
+        return f"Keep the hedge of #{number} as it is" if plan.hedge.held else "No hedge"
     closes = plan.decision is TradeDecision.CANCEL_AND_CLOSE
-    return f"{'CLOSE HEDGE' if closes else 'HEDGE'} #{number}"
+    return f"{'Close the hedge of' if closes else 'Hedge'} #{number}"
 
 
-def _hedge_lines(plan: TradePlan) -> Iterator[str]:
-    hedge = plan.hedge
-    if hedge is None:
-        return
+def _hedge_tables(plan: TradePlan) -> Iterator[FigureTable]:
+    if plan.hedge is not None:
+        yield FigureTable("EXPOSURE", "now", "after", tuple(_exposure(plan, plan.hedge)))
+        if plan.hedge.position.delta:
+            title = f"IF {plan.hedge.position.coin} MOVES"
+            yield FigureTable(title, "not hedged", "hedged", tuple(_moved(plan, plan.hedge)))
+        if plan.hedge.outlook is not None:
+            rows = tuple(_usual_week(plan.hedge.outlook, plan.hedge.position.band))
+            yield FigureTable("A USUAL WEEK", "swings", "costs", rows)
+
+
+def _exposure(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
     position, coin = hedge.position, hedge.position.coin
-    yield ""
-    yield _columns("", "now", "after")
     if position.delta:
-        yield _columns(f"{coin} held", f"{position.delta:.4g}", f"{position.delta:.4g}")
+        yield FigureRow(f"{coin} held", f"{position.delta:.4g}", f"{position.delta:.4g}")
     target = f"target {hedge.ratio:.0%}" if position.delta else ""
-    yield _columns(f"{coin} short", f"{hedge.held:.4g}", f"{hedge.reached:.4g}", target)
+    yield FigureRow(f"{coin} short", f"{hedge.held:.4g}", f"{hedge.reached:.4g}", target)
     if position.delta:
-        moves = f"{position.gamma * 100:+.3g} {coin} a $100 rise".replace("-", "−")
+        moves = f"{position.gamma * 100:+.3g} {coin} for each $100 up".replace("-", "−")
         before = f"{position.delta - hedge.held:.3g}"
-        yield _columns("net", before, f"{hedge.net_delta:.3g}", moves)
+        yield FigureRow("net", before, f"{hedge.net_delta:.3g}", moves)
     if plan.leverage_before is not None and plan.leverage_after is not None:
-        yield _columns(
+        yield FigureRow(
             "leverage",
             f"{plan.leverage_before:.2f}×",
             f"{plan.leverage_after:.2f}×",
             f"of an account of ${plan.equity or 0:,.0f}",
         )
     if hedge.cost_usd_a_day is not None:
-        yield _columns("funding", "", f"{dollar_gain(-hedge.cost_usd_a_day)}", "a day")
-    if hedge.outlook is not None:
-        yield from _outlook_lines(hedge.outlook, position.band)
+        yield FigureRow("funding", "", f"{dollar_gain(-hedge.cost_usd_a_day)}", "a day")
+
+
+def _moved(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
+    """What position and short together gain or lose, as the range would have it."""
+    facts, mark = hedge.position, plan.mark
+    exposure = RangeExposure.holding(facts.delta, mark, facts.lower, facts.upper)
+    for part in _MOVES:
+        alone = facts.delta * mark * part
+        if exposure is not None:
+            alone = exposure.worth(mark * (1 + part)) - exposure.worth(mark)
+        together = alone - hedge.reached * mark * part
+        yield FigureRow(
+            f"{part:+.0%}".replace("-", "−"),
+            dollar_gain(round(alone)).removesuffix(".00"),
+            dollar_gain(round(together)).removesuffix(".00"),
+        )
+
+
+_MOVES = (-0.2, -0.1, 0.1, 0.2)
+
+
+def _usual_week(outlook: HedgeOutlook, band: float) -> Iterator[FigureRow]:
+    most = max(outlook.unhedged_usd, outlook.once_usd, outlook.adjusted_usd) or 1.0
+    by_you = f"by you, alerted at {band:.0%} off"
+    for name, moves, cost, beside in (
+        ("not hedged", outlook.unhedged_usd, "", ""),
+        ("left alone", outlook.once_usd, f"${outlook.once_cost_usd:,.2f}", ""),
+        (
+            f"adjusted ×{outlook.adjustments:.0f}",
+            outlook.adjusted_usd,
+            f"${outlook.adjusted_cost_usd:,.2f}",
+            by_you,
+        ),
+    ):
+        yield FigureRow(name, f"±${moves:,.0f}", cost, beside, moves / most)
+
+
+def _left_out(plan: TradePlan) -> Iterator[str]:
+    if plan.hedge is None:
+        return
+    position = plan.hedge.position
     if position.unhedged_coin:
         yield f"{position.unhedged_coin} in it stays unhedged: the venue has no contract of it"
     if position.other_coin:
         yield (
             f"{position.other_coin} in it takes a plan of its own: zuno hedge {position.token_id}"
         )
-    if hedge.argued is not None:
-        left = position.delta * (hedge.ratio - hedge.argued)
+
+
+def _against(plan: TradePlan) -> Iterator[str]:
+    if plan.reasoning is not None and plan.reasoning.counter_scenario:
+        yield clean_text(plan.reasoning.counter_scenario)
+    hedge = plan.hedge
+    if hedge is not None and hedge.argued is not None:
+        left = hedge.position.delta * (hedge.ratio - hedge.argued)
         what = f"{hedge.argued:.0%} only" if hedge.argued else "nothing"
-        yield ""
-        yield f"the experts would hedge {what}: {left:.3g} {coin} would go on moving with the price"
-    yield ""
-
-
-def _outlook_lines(outlook: HedgeOutlook, band: float) -> Iterator[str]:
-    yield ""
-    yield _columns("a usual week", "moves it", "for")
-    yield _columns("not hedged", f"±${outlook.unhedged_usd:,.0f}", "")
-    yield _columns("left alone", f"±${outlook.once_usd:,.0f}", f"${outlook.once_cost_usd:,.2f}")
-    yield _columns(
-        f"adjusted ×{outlook.adjustments:.0f}",
-        f"±${outlook.adjusted_usd:,.0f}",
-        f"${outlook.adjusted_cost_usd:,.2f}",
-        f"by you: an alert at {band:.0%} off",
-    )
-
-
-def _columns(name: str, first: str, second: str, beside: str = "") -> str:
-    return f"{name:<14} {first:>10} {second:>10}  {beside}".rstrip()
+        yield (
+            f"The experts would hedge {what}: {left:.3g} {hedge.position.coin} would go on moving "
+            "with the price."
+        )
 
 
 def _odds_lines(odds: TradeOdds | None, plan: TradePlan) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
 
@@ -14,12 +14,13 @@ from textual.content import Content
 from zuno_tui.charts.drawing import ChartError, require_chart_packages
 from zuno_tui.desk.events import Event
 from zuno_tui.desk.thread import DeskLink
-from zuno_tui.features.trade.drawing import chip_lines, sections, verdict_lines
+from zuno_tui.features.trade.drawing import chip_lines, rest_lines, sections, verdict_lines
 from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
 from zuno_tui.features.trade.intents import Trade
 from zuno_tui.screen.graphics.picture import PictureWay
 from zuno_tui.screen.keys import TRADING
-from zuno_tui.screen.panes.frame import SEPARATOR, heading, literal
+from zuno_tui.screen.panes.frame import SEPARATOR, heading, joined, literal
+from zuno_tui.screen.panes.receipt import LABEL, wrapped
 from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
 from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.screen.screens.typed_confirm import TypedConfirmScreen
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 
 _NARROWEST = 40
+_TALL = 45
 
 
 @runtime_checkable
@@ -41,6 +43,7 @@ class Picturing(Protocol):
 
 
 _BESIDE = ("experts", "conflict-map")
+_IN_COLUMNS = tuple(f"trade-{name}" for name in _BESIDE)
 
 
 class TradeScreen(SubScreen):
@@ -117,11 +120,10 @@ class TradeScreen(SubScreen):
     def _draw(self) -> None:
         view = self._view
         page = self._page
-        page.border_title = literal(
-            SEPARATOR.join(filter(None, (view.subject, view.mode, view.venue)))
-        )
-        below = (view.plan_id, view.working or _next_words(view))
-        page.border_subtitle = literal(SEPARATOR.join(filter(None, below)))
+        mode = view.mode if view.token_id is None else ""
+        venue = view.venue.replace(":", SEPARATOR)
+        page.border_title = literal(SEPARATOR.join(filter(None, (view.subject, mode, venue))))
+        page.border_subtitle = joined(view.plan_id, view.working or _next_words(view))
         top = self.query_one("#trade-verdict", PlainText)
         width = self._cells(top)
         top.update(drawn((*verdict_lines(view, width), *chip_lines(view, width))))
@@ -129,7 +131,7 @@ class TradeScreen(SubScreen):
             "#trade-ladder, #trade-sources, #trade-experts, #trade-conflict-map"
         ):
             part.display = False
-        for section in sections(view):
+        for section in sections(view, whole=self.size.height >= _TALL):
             name = section.title.lower().replace(" ", "-")
             part = self.query_one(f"#trade-{name}", PlainText)
             lines = drawn(section.draw(self._cells(part)))
@@ -139,20 +141,22 @@ class TradeScreen(SubScreen):
             )
 
     def _cells(self, part: PlainText) -> int:
-        return max(_NARROWEST, part.content_size.width)
+        """Of one that was hidden until now a little less than it will have."""
+        beside = 3 if self.has_class("-wide") and part.id in _IN_COLUMNS else 1
+        hidden = self._page.scrollable_content_region.width // beside
+        return max(_NARROWEST, part.content_size.width or hidden)
 
 
-def _next_words(view: TradeRunView) -> str:
+def _next_words(view: TradeRunView) -> str | Content:
     if view.next_phrase:
-        return f"next: {view.next_phrase.partition(' ')[0]}"
+        return literal(f"a: {view.next_phrase.partition(' ')[0]} it", "bold $accent")
     return "nothing is sent" if not view.progress else ""
 
 
 class TradeConfirmScreen(TypedConfirmScreen):
-    TITLE_WORDS = "Send orders"
-    LEAVES = "escape goes back, nothing is sent"
-    OVER = "The approval is over. Nothing was sent. Ask for a new plan."
+    DONE = "sent"
     ASKS = "Enter after the word sends the orders"
+    OVER = "The approval is over. Nothing was sent. Ask for a new plan."
     CONFIRMED = "Confirmed. Looking at the market and the account again …"
 
     def __init__(
@@ -162,25 +166,23 @@ class TradeConfirmScreen(TypedConfirmScreen):
         clock: Callable[[], float],
         key_clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(link, approval, clock, key_clock)
+        super().__init__(link, approval, clock, key_clock, seconds_left=approval.seconds_left)
         self._trade = approval
 
     def hears(self, event: Event) -> bool:
         return isinstance(event, TradeConfirmationAsked) and event.approval.hash == self._trade.hash
 
-    def authority(self) -> tuple[tuple[str, str], ...]:
-        return (("venue", self._trade.venue), ("hash", self._trade.hash))
+    def title_words(self) -> str:
+        return f"Send orders · {self._trade.verdict.headline}"
 
-    def sheet(self) -> Iterator[Content]:
-        approval = self._trade
-        yield literal(approval.headline, "bold")
-        yield Content("")
-        yield heading("ORDERS", "each is sent once, by the name below it")
-        for order in approval.orders:
+    def authority(self, width: int) -> Sequence[Content]:
+        return [*wrapped(self._trade.venue, width, f"{'venue':<{LABEL}}", "bold")]
+
+    def sheet_lines(self, width: int, _room: int) -> Sequence[Content]:
+        lines = [Content(""), heading("ORDERS", "each is sent once, by the name below it")]
+        for place, order in enumerate(self._trade.orders, 1):
             words, _, name = order.rpartition(" · ")
-            yield literal(words)
-            yield literal(f"  {name}", "$quiet")
-        if approval.lines:
-            yield Content("")
-            yield heading("WHAT IT RESTS ON")
-            yield from (literal(line) for line in approval.lines)
+            lines += [*wrapped(words, width, f"{place} "), literal(f"  {name}", "$quiet")]
+        lines.append(drawn(rest_lines(self._trade.verdict, width)))
+        lines += [Content(""), *wrapped(self._trade.hash, width, "hash ", "$quiet")]
+        return [row for line in lines for row in line.split(allow_blank=True)]

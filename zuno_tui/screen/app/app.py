@@ -76,6 +76,7 @@ _PLAIN = str.maketrans(
         **dict.fromkeys("○", "."),
         **dict.fromkeys("★✓", "*"),
         **dict.fromkeys("✗×", "x"),
+        "±": "~",
         **dict.fromkeys("▲↑", "^"),
         **dict.fromkeys("▼↓", "v"),
         **dict.fromkeys("▸›→❯⮞▶", ">"),

@@ -133,10 +133,10 @@ def alert_cells(row: AlertRow, now: float) -> Row:
         Cell(state, tone if waiting else "dim"),
         Cell(
             "" if row.token_id is None else position_label(row.token_id),
-            "strong" if waiting else "dim",
+            "plain" if waiting else "dim",
         ),
         Cell(_message(row), "plain" if waiting else "dim"),
-        Cell(_next(row), "good" if waiting else "dim"),
+        Cell(_next(row), "strong" if waiting else "dim"),
         Cell(_age(now - row.since), "dim"),
     )
     return Row(row.alert_id, cells)
@@ -211,7 +211,7 @@ def _message(row: AlertRow) -> str:
         for verb in ("is ", "has a ", "has "):
             words = words.removeprefix(verb)
         words = f"{words[0].upper()}{words[1:]}"
-    words = words.partition(". ")[0].removesuffix(".").replace("Out of range for ", "Out for ")
+    words = words.partition(". ")[0].removesuffix(".").replace("Out of range", "Out")
     words = screen_words(words)
     return f"{row.place}: {words}" if row.place else words
 

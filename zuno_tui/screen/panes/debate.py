@@ -511,7 +511,8 @@ class DebatePane(VerticalScroll, can_focus=True):
     def _end(self, words: str | None) -> None:
         self.query(".ending").remove()
         if words is not None:
-            self._turns.mount(PlainText(literal(f"■ {words}", "bold"), classes="ending"))
+            told = Content.assemble(("OUTCOME\n", "bold $accent"), literal(f"★ {words}", "bold"))
+            self._turns.mount(PlainText(told, classes="ending"))
 
     def _draw(self, block: TurnBlock) -> None:
         block.draw(sourced=self._sourced, folded=self._folded, needle=self._needle)

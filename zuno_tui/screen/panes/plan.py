@@ -147,8 +147,6 @@ def _table(
         [_name(option) for option in told],
         [f"{style} bold" for style in styles],
     )
-    if any(option.low for option in told):
-        yield from _ranges(told, columns, line, plain)
     bars = [max(3, column - _GUTTER - _PERCENT) for column in columns]
     day = ("stays 24 h", [option.survives_day for option in told])
     week = ("stays 7 d", [option.survives_week for option in told])
@@ -158,6 +156,9 @@ def _table(
             yield line(name, drawn, styles)
     for name in labels:
         yield line(name, [option.figures.get(name, "–") for option in told], plain)
+    # Last: the picture above shows them, and what one decides by is seen without scrolling.
+    if any(option.low for option in told):
+        yield from _ranges(told, columns, line, plain)
 
 
 def _column_widths(told: Sequence[OptionView], room: int) -> list[int]:
@@ -203,7 +204,7 @@ def _name(option: OptionView) -> str:
 
 
 def _option_style(option: OptionView, *, chosen: bool) -> str:
-    colour = "$success" if option.recommended else "$foreground"
+    colour = "$success" if option.recommended else "$foreground" if chosen else "$quiet"
     return f"{colour} bold" if chosen else colour
 
 
@@ -218,8 +219,7 @@ def standing(plan: PlanView, width: int) -> Iterator[Content]:
         yield from _result(plan, plan.result, width)
         yield Content("")
     elif plan.approval is not None:
-        # One cell stays empty before the scroll bar.
-        yield from _approval(plan.approval, plan.progress, width - 1)
+        yield from _approval(plan.approval, plan.progress, width)
         yield Content("")
 
 
@@ -236,10 +236,10 @@ def next_step(plan: PlanView) -> str:
             if signs
             else "approved, but nothing here can sign"
         )
-    if plan.token_id is not None and is_v3(plan.token_id):
-        return "v3: carry it out in Uniswap's page"
     if any(option.recommended and option.candidate is None for option in plan.options):
         return "keep it: nothing to sign"
+    if plan.token_id is not None and is_v3(plan.token_id):
+        return "v3: carry it out in Uniswap's page"
     return "a: approve it" if plan.options else ""
 
 
@@ -402,7 +402,8 @@ class PlanPane(VerticalScroll, can_focus=True):
         self.scroll_end(animate=False)
 
     def _draw(self) -> None:
-        view, size = self._view, self.scrollable_content_region.size
+        # One cell stays empty before the scroll bar.
+        view, size = self._view, self.scrollable_content_region.size - Size(1, 0)
         if not size.width:
             return
         if view is None:
@@ -428,7 +429,13 @@ class PlanPane(VerticalScroll, can_focus=True):
         self, view: PlanView, width: int, *, figures: bool, why: bool, reasons_first: bool = False
     ) -> list[Content]:
         lines = [*self._banner(width), *standing(view, width)]
-        lines += bulleted(view.recommendation, width, "★", "bold")
+        # What to do stands alone; what it costs and why is the next line.
+        does, dot, rest = view.recommendation.partition(". ")
+        lines += bulleted(f"{does}{dot.strip()}", width, "★", "bold")
+        if rest and len(view.recommendation) + 2 <= width:
+            lines[-1] += literal(f" {rest}")
+        else:
+            lines += bulleted(rest, width, " ")
         lines += bulleted(view.decided, width, " ", "$quiet")
         compared = [Content(""), *comparison(view, self._chosen, width, whole=figures)]
         reasoned = [Content(""), heading("WHY"), *reasons(view, width)]

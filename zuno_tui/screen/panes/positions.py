@@ -15,7 +15,7 @@ from zuno_tui.present.views import GlanceView, PositionRow, PositionsView, Stand
 from zuno_tui.present.words import UNKNOWN
 from zuno_tui.screen.keys import POSITIONS
 from zuno_tui.screen.panes.frame import ago, frame, joined, literal, pane_title
-from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
+from zuno_tui.screen.panes.row_table import Cell, Row, Rows, RowTable, TableColumn
 
 _TREND = 8
 _LONG_GAUGE = 26
@@ -108,7 +108,9 @@ class PositionsPane(RowTable):
         rows = shown_rows(view.rows, self._order, self._filter, hides_empty=self._hides_empty)
         nothing = _nothing(view) if not view.rows else ("No position fits: escape in / ends that.",)
         gauge = _LONG_GAUGE if self.size.width >= _LONG_GAUGE_FROM else GAUGE_WIDTH
-        self.fill([self._drawn(row, gauge, stale=stale) for row in rows], empty=nothing)
+        keys = [str(row.token_id) for row in rows]
+        drawn = Rows(keys, lambda place: self._drawn(rows[place], gauge, stale=stale))
+        self.fill(drawn, empty=nothing)
 
     def _drawn(self, row: PositionRow, gauge: int, *, stale: bool) -> Row:
         """As it was drawn last, where nothing of it changed: most of many rows stay from read
@@ -222,7 +224,7 @@ def _row(row: PositionRow, gauge: int, *, stale: bool) -> Row:
         Cell(_trend(row.chart.prices) if row.chart else "…", "dim"),
         Cell(row.price),
         Cell(f"{row.low} – {row.high}", "dim"),
-        Cell(", ".join(row.notes), "warn"),
+        Cell(", ".join(row.notes), "dim" if row.notes == ("subscribed",) else "warn"),
     )
     return Row(str(row.token_id), cells, stale)
 

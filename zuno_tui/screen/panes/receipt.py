@@ -25,6 +25,7 @@ _PARTS = {
 }
 LABEL = 11
 """The cells of the words on the left that name what is beside them."""
+_ROOMY = 80
 _GAP = 2
 _LONGEST_BESIDE = 20
 _BELONGS = re.compile(r"(?<=\d) (?=[A-Z–]|\d\d:\d\d)|(?<=[+–]) (?=\d)")
@@ -77,7 +78,7 @@ def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) ->
 def _in_dollars(receipt: ReceiptView) -> Iterator[str]:
     for line in receipt.lines:
         if line.part == "bound":
-            what = re.split(r" at (?:least|most) ", line.words)[0]
+            what = re.split(r"(?: cost)? at (?:least|most) ", line.words.removeprefix("the "))[0]
             yield f"{what} {line.dollars}" if line.dollars else line.words
 
 
@@ -97,16 +98,19 @@ def step_lines(
     ]
     column = max((cell_len(row.beside) + _GAP for row in rows if row.beside), default=0)
     longest = max((cell_len(row.words) + 2 for row in rows), default=0)
-    room = min(width - column, longest)
-    for row in rows:
+    left = _part_cells(approval, width)
+    room = min(width - column - left, longest)
+    before = ""
+    for row, step in zip(rows, approval.steps, strict=False):
+        label, before = "" if step.part == before else step.part, step.part
         first, *rest = wrapped(row.words, room, f"{row.mark} ", head=row.style, under=2)
         pad = room + column - first.cell_length - cell_len(row.beside)
-        beside = " " * max(1, pad) + row.beside
-        yield Content.assemble(first, (beside, "$quiet")) if row.beside else first
-        yield from rest
+        beside = " " * max(1, pad) + row.beside if row.beside else ""
+        yield Content.assemble((label.ljust(left)[:left], "$quiet"), first, (beside, "$quiet"))
+        yield from (Content(" " * left) + line for line in rest)
     if approval.could_be_one and not progress:
         once = "As one transaction, all or nothing: delegate first, at the prompt"
-        yield from wrapped(once, width, "  ")
+        yield from wrapped(once, width, " " * (left + 2))
 
 
 def detail_lines(approval: ApprovalView, width: int) -> Iterator[Content]:
@@ -134,7 +138,14 @@ def receipt_width(approval: ApprovalView) -> int:
     """The cells in which no line of the receipt and of the steps has to be broken."""
     ledger = 0 if approval.receipt is None else _ledger_width(approval.receipt)
     steps = [cell_len(_step_row(1, step, None).words) + 3 for step in approval.steps]
-    return max(ledger, *steps, 0)
+    return max(ledger, *(cells + _part_cells(approval, _ROOMY) for cells in steps), 0)
+
+
+def _part_cells(approval: ApprovalView, width: int) -> int:
+    """Where steps only do one kind of thing, nobody has to be told which."""
+    if len({step.part for step in approval.steps}) == 1:
+        return 0
+    return LABEL if width >= _ROOMY else len("approve ")
 
 
 def countdown(seconds: float) -> str:

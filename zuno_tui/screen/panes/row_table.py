@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, overload
 
 from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
@@ -108,6 +108,9 @@ def text_size(text: str) -> int:
 
 _MARK = 2
 """The cells of the cursor's mark."""
+_BEFORE_BAR = 1
+"""A cell between words and a scroll bar, or the frame."""
+_MANY = 100
 _FEW_LINES = 6
 """In so few a row has one."""
 
@@ -121,6 +124,26 @@ class Row(NamedTuple):
     key: str
     cells: tuple[Cell, ...]
     stale: bool = False
+
+
+class Rows(Sequence[Row]):
+    """Of known keys, each built when somebody looks at it."""
+
+    def __init__(self, keys: Sequence[str], build: Callable[[int], Row]) -> None:
+        self.keys = keys
+        self._build = build
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Row]: ...
+    def __getitem__(self, place: int | slice) -> Row | list[Row]:
+        if isinstance(place, slice):
+            return [self._build(each) for each in range(*place.indices(len(self)))]
+        return self._build(place)
 
 
 class RowTable(ScrollView, can_focus=True):
@@ -172,7 +195,7 @@ class RowTable(ScrollView, can_focus=True):
     ) -> None:
         super().__init__(id=id, classes=classes)
         self._columns = tuple(columns)
-        self._rows: tuple[Row, ...] = ()
+        self._rows: Rows = Rows((), self._no_row)
         self._cursor = 0
         self._widths = [0] * len(self._columns)
         self._layouts: dict[int, TableLayout] = {}
@@ -181,15 +204,21 @@ class RowTable(ScrollView, can_focus=True):
         self._below: int | None = None
         """The one that stands under them now."""
         self._empty: tuple[str, ...] = ()
+        self._shown: dict[int, Row] = {}
+        """As they were filled last, by their places."""
+
+    @staticmethod
+    def _no_row(place: int) -> Row:
+        raise IndexError(place)
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> Rows:
         return self._rows
 
     @property
     def key(self) -> str | None:
         """The key of the row the cursor is on."""
-        return self._rows[self._cursor].key if self._rows else None
+        return self._rows.keys[self._cursor] if self._rows else None
 
     @property
     def lines_wanted(self) -> int:
@@ -198,19 +227,26 @@ class RowTable(ScrollView, can_focus=True):
 
     def fill(self, rows: Sequence[Row], *, empty: Sequence[str] = (), stays: bool = True) -> None:
         """Show these rows; the cursor stays with its key if it `stays`, else with its place."""
-        before, key = self._rows, self.key
-        self._rows, self._empty = tuple(rows), tuple(empty)
-        keep = any(row.key == key for row in self._rows)
-        # What was measured before is not measured again: of many rows few change at once.
-        known = set(map(id, before)) if keep and any(self._widths) else set()
-        widths = self._widen([row for row in self._rows if id(row) not in known], keep=keep)
-        same = before and [row.key for row in before] == [row.key for row in self._rows]
+        before, key, shown = self._rows, self.key, self._shown
+        if not isinstance(rows, Rows):
+            known_rows = tuple(rows)
+            rows = Rows([row.key for row in known_rows], known_rows.__getitem__)
+        self._rows, self._empty = rows, tuple(empty)
+        keep = key in rows.keys
+        same = bool(before) and before.keys == rows.keys
+        # Of many rows those in sight are measured, and others when they come into it.
+        wanted = self._in_sight if len(rows) > _MANY else range(len(rows))
+        self._shown = {place: rows[place] for place in wanted}
+        widths = self._widen(self._shown.values(), keep=keep)
         if same and widths == self._widths:
             for place in self._in_sight:
-                if before[place] is not self._rows[place] and before[place] != self._rows[place]:
-                    self._refresh_changed(place, before[place])
+                was, now = shown.get(place), self._shown[place]
+                if was is None:
+                    self._refresh_row(place)
+                elif was is not now and was != now:
+                    self._refresh_changed(place, was)
             return
-        places = {row.key: place for place, row in enumerate(self._rows)}
+        places = {key: place for place, key in enumerate(rows.keys)}
         near = min(self._cursor, max(0, len(self._rows) - 1))
         self._cursor = places.get(key or "", near) if stays else near
         self._widths = widths
@@ -224,9 +260,18 @@ class RowTable(ScrollView, can_focus=True):
         self._widths = [0] * len(self._columns)
 
     def point_at(self, key: str) -> None:
-        for place, row in enumerate(self._rows):
-            if row.key == key:
-                self._move_to(place)
+        if key in self._rows.keys:
+            self._move_to(self._rows.keys.index(key))
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if len(self._rows) > _MANY:
+            self._shown |= {place: self._rows[place] for place in self._in_sight}
+            widths = self._widen((self._shown[place] for place in self._in_sight), keep=True)
+            if widths != self._widths:
+                self._widths = widths
+                self._measure()
+                self.refresh()
 
     def on_resize(self) -> None:
         self._measure()
@@ -251,8 +296,10 @@ class RowTable(ScrollView, can_focus=True):
         cells = [Cell(cell.text, "stale") for cell in row.cells] if row.stale else row.cells
         if line and self._below is not None:
             cell = cells[self._below]
-            below = Segment(fitted(cell.text, width - _MARK), style + self._style(cell.tone))
-            return Strip([Segment(f"{mark} ", style), below])
+            below = Segment(
+                fitted(cell.text, width - _MARK - _BEFORE_BAR), style + self._style(cell.tone)
+            )
+            return Strip([Segment(f"{mark} ", style), below]).adjust_cell_length(width, style)
         return self._line(cells, style, width, mark=mark)
 
     def on_click(self, event: Click) -> None:
@@ -347,9 +394,9 @@ class RowTable(ScrollView, can_focus=True):
                 self.refresh(Region(x, y, each.width, 1))
             x += each.width + gap
 
-    def _widen(self, rows: Sequence[Row], *, keep: bool) -> list[int]:
+    def _widen(self, rows: Iterable[Row], *, keep: bool) -> list[int]:
         """The columns' widths by their words; while the rows go on they grow and never shrink."""
-        widths = []
+        widths, rows = [], list(rows)
         for place, column in enumerate(self._columns):
             texts = [row.cells[place].text for row in rows]
             size = len if "".join(texts).isascii() else cell_len
@@ -368,7 +415,7 @@ class RowTable(ScrollView, can_focus=True):
 
     def _cut_column(self, width: int) -> int | None:
         """The one that may go below, where it has less room than its words."""
-        places, _ = laid_out(self._columns, self._widths, width - _MARK)
+        places, _ = laid_out(self._columns, self._widths, width - _MARK - _BEFORE_BAR)
         shown = {place.column: place.width for place in places}
         for number, column in enumerate(self._columns):
             if column.goes_below and shown.get(number, 0) < self._widths[number]:
@@ -381,7 +428,7 @@ class RowTable(ScrollView, can_focus=True):
             widths = [
                 0 if column == self._below else each for column, each in enumerate(self._widths)
             ]
-            self._layouts[width] = laid_out(self._columns, widths, width - _MARK)
+            self._layouts[width] = laid_out(self._columns, widths, width - _MARK - _BEFORE_BAR)
         return self._layouts[width]
 
     def _line(self, cells: Sequence[Cell], style: Style, width: int, *, mark: str) -> Strip:

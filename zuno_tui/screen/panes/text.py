@@ -55,6 +55,8 @@ _STYLES = {
     "dim": "$quiet",
     "shade": "$shade",
     "good shade": "$good-shade",
+    "strong": "bold",
+    "title": "bold $primary",
 }
 
 
@@ -259,7 +261,7 @@ class TabLine(TextLine):
         for place, (name, count) in enumerate(counts.items(), 1):
             style = "bold reverse" if name == front else "$quiet"
             label = f" {place} {name.capitalize()} "
-            needs = "$accent" if name == "plan" else "$quiet"
+            needs = "$accent" if name in ("plan", "alerts") else "$quiet"
             tabs.append(Content.assemble((label, style), (count and f" {count}", needs)))
         self.tell(Content("  ").join(tabs))
 

@@ -36,7 +36,7 @@ from zuno_tui.present.views import PlanView, StatusView
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.screen.keys import DESK
 from zuno_tui.screen.last_seen import LastSeen
-from zuno_tui.screen.panes.alerts import AlertsPane
+from zuno_tui.screen.panes.alerts import AlertsPane, open_rows
 from zuno_tui.screen.panes.debate import DebatePane, ReadingPace
 from zuno_tui.screen.panes.filter_line import FilterLine
 from zuno_tui.screen.panes.frame import REDRAW_SECONDS, Copied
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 PaneName = Literal["positions", "alerts", "debate", "plan"]
 PANES: tuple[PaneName, ...] = ("positions", "alerts", "debate", "plan")
 _FRAME = 2
+_MOST_NEEDS = 4
 _FEWEST = 8
 """Lines of a table, however few rows there are: it says what to do when there is none."""
 
@@ -186,6 +187,8 @@ class DeskScreen(Asking):
         if self._plan_done and self._plan_done != done:
             self.go_on()
         if view is not None and view.plan_id != known and self.front == "debate":
+            # Nobody acts on rows meanwhile: the cursor can go to the one the plan is about.
+            self.query_one(PositionsPane).point_at(str(view.token_id))
             self._come_forward("plan")
 
     def _point_at_the_new(self) -> None:
@@ -354,6 +357,16 @@ class DeskScreen(Asking):
         heard = self.has_class("-speaking") or self.front == "debate"
         self.set_class(argued and (heard or not planned) and self.front != "plan", "-debate-first")
         self._share_rows(argued)
+        self._show_needs()
+
+    def _show_needs(self) -> None:
+        """Where one pane is seen at a time, what needs somebody stands above the positions."""
+        alerts = self.query_one(AlertsPane)
+        waiting = open_rows(self.told.alerts.rows, self._clock())
+        narrow = self.has_class("-narrow") and not self.has_class("-zoomed")
+        needs = bool(waiting) and narrow and self.front == "positions"
+        self.set_class(needs, "-needs")
+        alerts.styles.height = min(waiting, _MOST_NEEDS) + 1 + _FRAME if needs else None
 
     @property
     def _has_plan(self) -> bool:

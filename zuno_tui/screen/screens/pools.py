@@ -40,25 +40,26 @@ class PoolsScreen(SubScreen):
     BINDINGS: ClassVar[list[BindingType]] = [*NARROWING]
     ABOUT = "pools"
 
-    def __init__(self, link: DeskLink, rows: Sequence[PoolRow]) -> None:
+    def __init__(self, link: DeskLink, rows: Sequence[PoolRow], narrowed: str) -> None:
         super().__init__(link)
         self._pools = tuple(rows)
+        self._narrowed = narrowed
 
     def compose(self) -> ComposeResult:
         with Vertical(id="pools", classes="visit") as page:
             page.border_title = literal("Pools to provide liquidity in")
-            yield Input(placeholder="narrow them: weth usdc 0.05", id="narrow")
+            yield Input(self._narrowed, placeholder="narrow them: weth usdc 0.05", id="narrow")
             yield RowTable(_COLUMNS, id="pool-rows")
         yield KeyLine(id="keys")
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._fill("")
+        self._fill(self._narrowed)
         self.query_one(Input).focus()
 
     def hear(self, event: Event) -> bool:
         match event:
-            case PoolsReady(rows):
+            case PoolsReady(rows, _):
                 self._pools = rows
                 self._fill(self.query_one(Input).value)
                 return True

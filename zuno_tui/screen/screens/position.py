@@ -145,13 +145,16 @@ def _figures(view: DetailView, width: int) -> Iterator[Content]:
     """What one looks for first, in as few lines as it needs; then the range."""
     if view.owned_by:
         yield literal(f"Not yours: {view.owned_by} owns it.", "bold $warning")
-    for figures in (view.figures, view.profit):
-        yield from _figure_lines(figures, width)
+    for title, figures in (("NOW", view.figures), ("SINCE ENTRY", view.profit)):
+        for place, line in enumerate(_figure_lines(figures, width - _LABEL)):
+            yield Content.assemble(("" if place else title).ljust(_LABEL), line).stylize(
+                "bold $primary", 0, _LABEL
+            )
     if (at := view.standing) is not None:
         room = min(_WIDEST_GAUGE, width - len(at.state) - len(at.unit) - 2 * _GAP)
         yield Content(" " * _GAP).join(
             [
-                literal(at.state, f"bold {_STATES[at.state]}"),
+                literal(f"{at.state:<{_LABEL - _GAP}}", f"bold {_STATES[at.state]}"),
                 literal(wide_gauge(at.progress, at.low, at.high, room).strip()),
                 literal(at.unit, "$quiet"),
             ]
@@ -164,13 +167,14 @@ def _figure_lines(figures: Sequence[KeyFigure], width: int) -> Iterator[Content]
     for figure in figures:
         tone = _FIGURE_STYLES[figure.tone]
         told = Content.assemble(literal(f"{figure.label} ", "$quiet"), literal(figure.words, tone))
-        if line and taken + _GAP + told.cell_length > width:
-            yield Content(" " * _GAP).join(line)
+        # What a sum is made of stands under it.
+        if line and (taken + 2 + told.cell_length > width or figure.label.startswith("=")):
+            yield Content("  ").join(line)
             line, taken = [], 0
-        taken += told.cell_length + (_GAP if line else 0)
+        taken += told.cell_length + (2 if line else 0)
         line.append(told)
     if line:
-        yield Content(" " * _GAP).join(line)
+        yield Content("  ").join(line)
 
 
 def _pictures(view: DetailView, window: int, width: int, height: int) -> Iterator[Content]:

@@ -64,7 +64,7 @@ def _position(event: DetailReady, link: DeskLink, _clock: Clock) -> Screen[None]
 def _pools(event: PoolsReady, link: DeskLink, _clock: Clock) -> Screen[None]:
     from zuno_tui.screen.screens.pools import PoolsScreen
 
-    return PoolsScreen(link, event.rows)
+    return PoolsScreen(link, event.rows, event.narrowed)
 
 
 @screen_for.register(PortfolioChanged)
