@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from textual.widgets import Static
 
-from tests.zuno_tui.screen.scenes import APPROVAL, APPROVED, play
+from tests.zuno_tui.screen.scenes import APPROVAL, APPROVED, play, until
 from zuno_tui.desk.events import ConfirmationAsked, PlanChanged
 from zuno_tui.screen.screens.confirm import ConfirmScreen
 
@@ -24,6 +24,8 @@ async def open_confirmation(pilot: Pilot[None], approval: ApprovalView = KEYLESS
     await play(pilot, ConfirmationAsked(approval))
     screen = pilot.app.screen
     assert isinstance(screen, ConfirmScreen)
+    # A key before the page is drawn answers nothing, and a busy machine draws late.
+    await until(pilot, lambda: screen._ended or screen._keys_count_from is not None)
     return screen
 
 
