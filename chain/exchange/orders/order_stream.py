@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from chain.base.errors import error_kind
 from chain.exchange.orders.ccxt_client import ccxt_errors, open_client
 from chain.exchange.orders.venue import TellsOfOrders, VenueKeys
 from chain.prices.market_http import MarketError
@@ -53,7 +54,7 @@ class CcxtOrderStream:
         except Exception as error:
             # Whatever came in, and whatever ccxt made of it: the look does not depend on it.
             await self.close()
-            raise MarketError(f"the stream of orders broke ({type(error).__name__})") from None
+            raise MarketError(f"the stream of orders broke ({error_kind(error)})") from None
 
     async def close(self) -> None:
         client, self._client = self._client, None
@@ -78,7 +79,7 @@ class CcxtOrderStream:
                 read(socket, message)
             except Exception as error:
                 # Raised in the loop's own callback it would be printed, and the stream be deaf.
-                socket.reject(broken(type(error).__name__))
+                socket.reject(broken(error_kind(error)))
 
         def delay(milliseconds: float, work: object, *given: object) -> None:
             # ccxt renews its key for the stream later on, also after that was closed.
