@@ -6,7 +6,6 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from types import TracebackType
 from typing import Generic, Protocol
 
 from msgspec import Struct
@@ -260,12 +259,7 @@ class Bus(Generic[Services]):
             self._listen(worker.run, worker.role)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for request_id in tuple(self._flows):
             self.fail(request_id, CLI, FailureCause.CANCELLED, "The desk was closed.")
         for task in self._listening:

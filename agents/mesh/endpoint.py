@@ -8,7 +8,6 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from types import TracebackType
 
 import msgspec
 from msgspec import Struct, field
@@ -230,12 +229,7 @@ class MeshEndpoint:
         self._start(self._repeat())
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

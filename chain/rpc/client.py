@@ -9,7 +9,6 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
-from types import TracebackType
 from typing import Self, TypeVar, cast
 
 from chain.base.store import Store
@@ -100,12 +99,7 @@ class RpcClient(Reader):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._transport.close()
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Sequence
-from types import TracebackType
 from typing import NoReturn, Self
 
 from chain.base.recursion_limit import kept_recursion_limit
@@ -41,12 +40,7 @@ class _Concealed:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.wipe()
 
     def __repr__(self) -> str:

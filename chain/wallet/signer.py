@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from chain.base.recursion_limit import kept_recursion_limit
@@ -97,12 +96,7 @@ class Signer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -11,7 +11,6 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from types import TracebackType
 
 import msgspec
 from msgspec import Struct
@@ -128,12 +127,7 @@ class TradeJournal:
     def __enter__(self) -> TradeJournal:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._connection.close()
 
     def approve(self, approval: TradeApproval) -> None:
