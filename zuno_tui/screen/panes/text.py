@@ -11,7 +11,6 @@ from textual.widgets import Static
 
 from chain.base.clean_text import DROP
 from zuno_tui.present.charts import sparkline
-from zuno_tui.screen.panes.alerts import open_rows
 from zuno_tui.screen.panes.frame import coarse_age, joined, literal
 
 if TYPE_CHECKING:
@@ -250,8 +249,7 @@ def _key_size(label: str, key: str) -> int:
 class TabLine(TextLine):
     """On narrow terminals: which panes there are, and what waits in those out of sight."""
 
-    def show(self, told: LastSeen, front: str, now: float) -> None:
-        waiting = open_rows(told.alerts.rows, now)
+    def show(self, told: LastSeen, front: str, waiting: int) -> None:
         speaking = told.debate is not None and told.debate.ended is None
         counts = {
             "positions": str(len(told.positions.rows) or ""),
