@@ -216,6 +216,7 @@ def _message(row: AlertRow) -> str:
             words = words.removeprefix(verb)
         words = f"{words[0].upper()}{words[1:]}"
     words = words.partition(". ")[0].removesuffix(".").replace("Out of range", "Out")
+    words = words.replace("; collecting costs about", ", costs")
     words = screen_words(words)
     return f"{row.place}: {words}" if row.place else words
 
