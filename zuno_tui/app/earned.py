@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -167,6 +168,18 @@ def earned_in(days: Sequence[DayOfRange], now: int, count: int) -> tuple[int, in
     first = now - now % DAY - (count - 1) * DAY
     inside = [day for day in days if first <= day.begin <= now]
     return sum(day.fees for day in inside), sum(day.lvr for day in inside), len(inside)
+
+
+def fees_by_day(positions: Sequence[PositionEarnings], begin: int) -> tuple[tuple[str, float], ...]:
+    """Of all of them together, by UTC day from then on; what nobody prices is left out."""
+    sums: dict[int, float] = {}
+    for position in positions:
+        for day in position.days:
+            if day.begin >= begin and isinstance(position.unit1, Known):
+                sums[day.begin] = sums.get(day.begin, 0.0) + float(day.fees * position.unit1.value)
+    return tuple(
+        (f"{datetime.fromtimestamp(day, UTC):%d %b}", fees) for day, fees in sorted(sums.items())
+    )
 
 
 def fees_since_entry(

@@ -11,6 +11,7 @@ Record = TypeVar("Record", bound=Struct)
 
 _SPACES = dict.fromkeys((0x09, 0x0A, 0x0D), " ")
 _UNFIT: dict[int, str | None] = {**DROP, **_SPACES}
+_FIGURES = frozenset((float, int))
 _BLANKED = dict.fromkeys(DROP, " ")
 
 
@@ -41,6 +42,9 @@ def _clean(value: object) -> object:
     if isinstance(value, str):
         return clean_line(value)
     if isinstance(value, tuple):
+        # Charts are thousands of figures, and no text.
+        if _FIGURES.issuperset(map(type, value)):
+            return value
         parts = tuple(_clean(part) for part in value)
         same = all(part is other for part, other in zip(parts, value, strict=True))
         return value if same else parts

@@ -9,12 +9,13 @@ from msgspec.structs import replace
 
 from chain.base.quantity import Unknown
 from chain.base.store import Store, StoreError, read_as
-from chain.base.units import HOUR
+from chain.base.units import DAY, HOUR
 from chain.contracts.networks import Address, Network
 from chain.history.hours import hour_of
 from chain.positions.memory import SearchProgress
 from chain.positions.overview import Overview, read_overview
-from chain.rpc.errors import StaleHead
+from chain.rpc.errors import RpcError, StaleHead
+from zuno_tui.app.earned import fees_by_day, read_earnings
 from zuno_tui.catalog.feature import position_notes
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import OutageChanged, PositionsChanged, Said
@@ -28,6 +29,7 @@ from zuno_tui.present.views import ChartView, PositionsView
 from zuno_tui.settings.monitor import monitor_settings
 
 _NAMESPACE = "desk-positions"
+_WEEK = 7
 _KEPT_ROWS = 1_000
 """More would make opening slow, and nobody reads them before the first fresh ones are there."""
 
@@ -95,6 +97,9 @@ class PositionReader:
         self._charts: dict[int, ChartView] = {}
         self._past: tuple[WorthSample, ...] = ()
         self._day: DayGain | None = None
+        self._fees_by_day: tuple[tuple[str, float], ...] = ()
+        self._days_until = 0
+        """The end of the last hour they were read in."""
         self._idle: Fraction | None = None
         """What lies in the wallet, in the unit the desk counts in."""
         self._faults = 0
@@ -285,11 +290,41 @@ class PositionReader:
             known = max((result.measured_seconds for result in daily.values()), default=0) // HOUR
             gains = closed_hours(session.network, overview, performance)
             self._day = self._hours.day(gains, end, known, now=desk_context.clock())
-            if self._overview is not None and self._view.read_at is not None:
-                self._show(
-                    replace(self._drawn(self._overview, self._view.read_at), stale=self._view.stale)
-                )
+            self._show_again()
+            await self._read_days(overview, end)
         self._gains_at = desk_context.clock()
+
+    async def _read_days(self, overview: Overview, end: int) -> None:
+        """Once an hour, and only where the week of every pool was read for something else: of a
+        busy pool it is long to read. The embedded chain has it at hand."""
+        from chain.history.events import fee_terms
+        from chain.history.hour_reader import HourMemory
+
+        sources, held = self._reading, overview.wallet.positions
+        memory = HourMemory(sources.store, sources.network, sources.clock)
+        if end == self._days_until or not held:
+            return
+        self._days_until = end
+        begin = end - end % DAY - (_WEEK - 1) * DAY
+        kept = (memory.load(snapshot.pool.pool_id, fee_terms(snapshot.pool)) for snapshot in held)
+        at_hand = sources.network.clock == "head"
+        if not (at_hand or all(hours is not None and hours.since <= begin for hours in kept)):
+            return
+        unit = self._desk_context.session.settings.unit
+        try:
+            async with asyncio.timeout(self._rhythm.patience):
+                earned = await read_earnings(sources, overview, unit, _WEEK, lambda _: None)
+        except (RpcError, TimeoutError) as error:
+            self._desk_context.status.troubled(fault_words(error))
+            return
+        self._fees_by_day = fees_by_day(earned, begin)
+        self._show_again()
+
+    def _show_again(self) -> None:
+        """The rows of the last read with what is known of them by now."""
+        if self._overview is not None and self._view.read_at is not None:
+            drawn = self._drawn(self._overview, self._view.read_at)
+            self._show(replace(drawn, stale=self._view.stale))
 
     def _drawn(self, overview: Overview, now: float) -> PositionsView:
         session, samples = self._desk_context.session, self._history.after(self._past)
@@ -297,7 +332,7 @@ class PositionReader:
         view = positions_view(
             session.network, overview, self._won, watching, read_at=now, charts=self._charts
         )
-        glance = glance_of(overview, self._day, samples, self._idle)
+        glance = glance_of(overview, self._day, samples, self._idle, self._fees_by_day)
         noted = position_notes(session)
         rows = tuple(
             replace(row, notes=(*row.notes, *noted[row.token_id])) if row.token_id in noted else row

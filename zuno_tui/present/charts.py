@@ -5,13 +5,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate, groupby, pairwise
+from itertools import accumulate, groupby, pairwise, zip_longest
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec.structs import replace
 
 from chain.base.units import HOUR
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
+from zuno_tui.present.output import cell_width
 from zuno_tui.present.views import ChartView, Tone
 from zuno_tui.present.words import percent
 
@@ -421,6 +422,32 @@ def day_bars(days: Sequence[tuple[str, float, float]], width: int) -> list[Line]
                 StyledText(f" {_amount(lvr):>{_FIGURE}}"),
                 StyledText(f"{_signed(net):>{_FIGURE + 1}}", tone),
             )
+        )
+    return lines
+
+
+def fee_days(days: Sequence[tuple[str, float]], width: int) -> list[Line]:
+    """A line a day: its name, a bar and a figure."""
+    most = max((fees for _, fees in days), default=0.0) or 1.0
+    label = max((len(day) for day, _ in days), default=0)
+    room = max(_SHORTEST_DAYS, width - label - _FIGURE - 3)
+    return [
+        (
+            StyledText(f"{day:<{label}}  ", "dim"),
+            StyledText(thin_bar(fees / most, room), "good"),
+            StyledText(f" {_amount(fees):>{_FIGURE}}"),
+        )
+        for day, fees in days
+    ]
+
+
+def side_by_side(left: Sequence[Line], right: Sequence[Line], half: int, gap: int) -> list[Line]:
+    """Lines beside each other, the right ones after so many cells and a gap."""
+    lines: list[Line] = []
+    for left_line, other in zip_longest(left, right, fillvalue=()):
+        taken = sum(cell_width(piece.text) for piece in left_line)
+        lines.append(
+            (*left_line, StyledText(" " * (half - taken + gap)), *other) if other else left_line
         )
     return lines
 

@@ -45,6 +45,7 @@ def glance_of(
     day: DayGain | None,
     samples: Sequence[WorthSample],
     idle: Fraction | None,
+    by_day: tuple[tuple[str, float], ...] = (),
 ) -> GlanceView:
     """`idle` is what lies in the wallet beside the positions; None where it was not read yet."""
     whole, block = overview.portfolio, overview.wallet.block
@@ -65,6 +66,7 @@ def glance_of(
         by_hour=()
         if day is None
         else tuple((float(at), float(gained), float(fees)) for at, gained, fees in day.by_hour),
+        by_day=by_day,
     )
 
 

@@ -285,8 +285,9 @@ def plan_lines(
 
 
 def elsewhere_words(plan: Plan) -> Iterator[str]:
-    """Where a plan for a position of v3 is carried out."""
-    if plan.position is not None and is_v3(plan.position) and plan.choice.kind != "hold":
+    """Where a plan for a position of v3 is carried out, if there is something to do."""
+    acts = plan.own_range or plan.choice.kind != "hold"
+    if plan.position is not None and is_v3(plan.position) and acts:
         yield carry_out(plan.position, network_named(str(plan.chain_id)))
 
 

@@ -83,6 +83,8 @@ class GlanceView(Struct, frozen=True):
     """What all was worth, hour by hour, the newest last."""
     by_hour: tuple[tuple[float, float, float], ...] = ()
     """When a closed hour of the day began, what it gained, and the fees in that; oldest first."""
+    by_day: tuple[tuple[str, float], ...] = ()
+    """UTC days of the week with the fees of all positions; nothing where they were not read."""
 
 
 class PositionsView(Struct, frozen=True):

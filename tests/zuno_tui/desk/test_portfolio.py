@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import ShowPortfolio
-from zuno_tui.desk.events import PortfolioChanged
+from zuno_tui.desk.events import PortfolioChanged, PositionsChanged
 from zuno_tui.settings.load import Flags
 
 if TYPE_CHECKING:
@@ -68,3 +68,19 @@ async def test_what_all_earned_is_told_and_what_cannot_be_read_says_so(
         assert row.line is not None
         assert len(row.line.times) > 24
     assert _dollars(demo.week) > _dollars(demo.today)
+
+
+async def test_fees_by_day_at_the_desk_are_those_of_the_portfolio(
+    devnet: DevnetReady, tmp_path: Path
+) -> None:
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        told = await desk.until(
+            PositionsChanged, lambda told: bool(told.view.glance and told.view.glance.by_day)
+        )
+        await desk.ask(ShowPortfolio())
+        await desk.desk.idle()
+        week = desk.heard_last(PortfolioChanged).view.total.week
+
+    assert told.view.glance is not None
+    assert len(told.view.glance.by_day) == 7
+    assert sum(fees for _, fees in told.view.glance.by_day) == pytest.approx(_dollars(week), abs=1)

@@ -147,6 +147,11 @@ GLANCE = GlanceView(
     ether_change="▲0.4% 24 h",
     gas="1.1 gwei",
     trend=tuple(90_000 + 40 * hour + (hour * 37) % 11 * 120 for hour in range(60)),
+    by_hour=tuple(
+        (NOW - 86_400 + 3_600 * hour, (hour * 7) % 5 - 1.3, (hour * 3) % 7 / 4)
+        for hour in range(24)
+    ),
+    by_day=tuple((f"{day:02} Nov", (day * 13) % 17 * 4.1) for day in range(11, 18)),
 )
 
 

@@ -255,7 +255,7 @@ async def test_an_alert_that_grew_older_redraws_its_age_and_nothing_beside_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rows = tuple(replace(row, since=NOW) for row in ALERTS.rows[:3])
-    async with desk_app().run_test(size=(90, 36)) as pilot:
+    async with desk_app().run_test(size=(76, 36)) as pilot:
         await pilot.press("2")
         pane = pilot.app.screen.query_one(AlertsPane)
         await play(pilot, AlertsChanged(replace(ALERTS, rows=rows)))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.exchange.public.surroundings import SOURCE as SIMULATED
-from zuno_tui.present.charts import Line, StyledText, bar, thin_bar
+from zuno_tui.present.charts import Line, StyledText, bar, side_by_side, thin_bar
 from zuno_tui.present.output import cell_width
 from zuno_tui.present.views import Tone
 
@@ -84,7 +83,7 @@ def rest_lines(told: TradeVerdict, width: int) -> list[Line]:
     tables = [list(table_lines(table, width)) for table in told.tables]
     if width >= _TABLES_BESIDE and len(tables) > 1:
         right = [*table_lines(told.tables[1], width - _LEFT_TABLE - _CARD_GAP)]
-        tables = [_beside(tables[0], right, _LEFT_TABLE), *tables[2:]]
+        tables = [side_by_side(tables[0], right, _LEFT_TABLE, _CARD_GAP), *tables[2:]]
     lines: list[Line] = []
     for table in tables:
         lines += [(), *table]
@@ -215,7 +214,7 @@ def expert_lines(view: TradeRunView, width: int) -> list[Line]:
         return _stacked(_card(card, width, pending) for card in view.experts)
     half = (width - _CARD_GAP) // 2
     cards = [_card(card, half, pending) for card in view.experts]
-    return _stacked(_beside(left, right, half) for left, right in _pairs(cards))
+    return _stacked(side_by_side(left, right, half, _CARD_GAP) for left, right in _pairs(cards))
 
 
 def _card(card: ExpertCard, width: int, pending: str) -> list[Line]:
@@ -345,12 +344,3 @@ def _stacked(blocks: Iterable[list[Line]]) -> list[Line]:
 def _pairs(cards: Sequence[list[Line]]) -> Iterator[tuple[list[Line], list[Line]]]:
     for place in range(0, len(cards), 2):
         yield cards[place], cards[place + 1] if place + 1 < len(cards) else []
-
-
-def _beside(left: list[Line], right: list[Line], half: int) -> list[Line]:
-    lines = []
-    for left_line, other in zip_longest(left, right, fillvalue=()):
-        taken = sum(cell_width(piece.text) for piece in left_line)
-        gap = StyledText(" " * (half - taken + _CARD_GAP))
-        lines.append((*left_line, gap, *other) if other else left_line)
-    return lines

@@ -60,6 +60,8 @@ class AlertsPane(RowTable):
         super().__init__(_COLUMNS, id="alerts", classes="pane")
         self._view: AlertsView | None = None
         self._rows_shown: tuple[AlertRow, ...] = ()
+        self.waiting = 0
+        """How many wait for somebody, those about fees together as one."""
 
     def show(self, view: AlertsView, now: float) -> None:
         self._view = view
@@ -74,11 +76,11 @@ class AlertsPane(RowTable):
         rows = [alert_cells(row, now) for row in self._rows_shown]
         # While nobody reads them the cursor waits at its place: what is over sinks to the end.
         self.fill(rows, empty=(view.unseen or "Nothing needs you.",), stays=self.has_focus)
-        waiting = open_rows(self._rows_shown, now)
+        self.waiting = sum(row.state in ("open", "reopened") for row in self._rows_shown)
         seen = "" if view.last_seen is None else f"seen {ago(now - view.last_seen)}"
         frame(
             self,
-            pane_title("2 Alerts", _open_words(waiting, view)),
+            pane_title("2 Alerts", _open_words(self.waiting, view)),
             joined(
                 literal(view.trouble, "$warning") if view.trouble else "",
                 _WATCHERS[view.watched_by],
@@ -148,11 +150,6 @@ def _next(row: AlertRow) -> str:
     return f"{verb} these" if row.members and " " in named else row.next_command
 
 
-def open_rows(rows: Sequence[AlertRow], now: float) -> int:
-    """How many wait for somebody, those about fees together as one."""
-    return sum(row.state in ("open", "reopened") for row in gathered(rows, now))
-
-
 def gathered(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
     """Those about fees in one row, in the place of the first; those that are over in the last."""
     over = [row for row in rows if row.state == "resolved"]
@@ -188,9 +185,11 @@ def gathered(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
         next_command=f"collect {' '.join(str(row.token_id) for row in waiting)}",
         members=tuple(row.alert_id for row in waiting),
     )
-    first = waiting[0]
+    first, numbers = waiting[0], {row.alert_id for row in waiting}
     return tuple(
-        together if row is first else row for row in rows if row is first or row not in waiting
+        together if row is first else row
+        for row in rows
+        if row is first or row.alert_id not in numbers
     )
 
 
@@ -212,6 +211,7 @@ def _message(row: AlertRow) -> str:
             words = words.removeprefix(verb)
         words = f"{words[0].upper()}{words[1:]}"
     words = words.partition(". ")[0].removesuffix(".").replace("Out of range", "Out")
+    words = words.replace("; collecting costs about", ", costs")
     words = screen_words(words)
     return f"{row.place}: {words}" if row.place else words
 

@@ -186,9 +186,14 @@ class Offers(PlainText):
 
     def __init__(self) -> None:
         super().__init__(id="offers")
+        self._offered: Sequence[PhraseCompletion] = ()
         self.display = False
 
     def show(self, offers: Sequence[PhraseCompletion]) -> None:
+        # Every key comes by here, and a list that changes is laid out anew.
+        if offers == self._offered:
+            return
+        self._offered = offers
         self.display = bool(offers)
         self.styles.offset = (2, -len(offers))
         width = max((len(offer.phrase) for offer in offers), default=0)

@@ -10,16 +10,25 @@ from textual.content import Content
 from textual.geometry import Size
 
 from chain.positions.reference import position_label
-from zuno_tui.present.charts import book_chart, price_chart, wide_gauge
+from zuno_tui.present.charts import (
+    StyledText,
+    book_chart,
+    fee_days,
+    price_chart,
+    side_by_side,
+    wide_gauge,
+)
 from zuno_tui.present.views import GlanceView, PositionRow
-from zuno_tui.screen.panes.frame import frame, heading, literal, pane_title
+from zuno_tui.screen.panes.frame import frame, literal, pane_title
 from zuno_tui.screen.panes.text import PlainText, drawn
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
+from zuno_tui.present.charts import Line
 
 _FACT = 22
+_GAP = 3
 _LABEL = 11
 _SHORTEST_CHART = 6
 _SHORTEST_BOOK = 9
@@ -46,16 +55,15 @@ class SelectedPane(VerticalScroll, can_focus=False):
     def __init__(self) -> None:
         super().__init__(id="selected", classes="pane")
         self._row: PositionRow | None = None
-        self._by_hour: tuple[tuple[float, float, float], ...] = ()
+        self._glance: GlanceView | None = None
 
     def compose(self) -> ComposeResult:
         yield PlainText("", id="selected-words")
 
     def show(self, row: PositionRow | None, glance: GlanceView | None) -> None:
-        by_hour = () if glance is None else glance.by_hour
-        if (row, by_hour) == (self._row, self._by_hour):
+        if (row, _pictured(glance)) == (self._row, _pictured(self._glance)):
             return
-        self._row, self._by_hour = row, by_hour
+        self._row, self._glance = row, glance
         self._draw()
 
     def on_resize(self) -> None:
@@ -69,11 +77,20 @@ class SelectedPane(VerticalScroll, can_focus=False):
             words.update("")
             return
         frame(self, pane_title(f"{position_label(row.token_id)} {row.pair}", row.fee, row.standing))
-        words.update(Content("\n").join(selected_lines(row, size, self._by_hour)))
+        words.update(Content("\n").join(selected_lines(row, size, *_pictured(self._glance))))
+
+
+def _pictured(
+    glance: GlanceView | None,
+) -> tuple[Sequence[tuple[float, float, float]], Sequence[tuple[str, float]]]:
+    return ((), ()) if glance is None else (glance.by_hour, glance.by_day)
 
 
 def selected_lines(
-    row: PositionRow, size: Size, by_hour: Sequence[tuple[float, float, float]] = ()
+    row: PositionRow,
+    size: Size,
+    by_hour: Sequence[tuple[float, float, float]] = (),
+    by_day: Sequence[tuple[str, float]] = (),
 ) -> Iterator[Content]:
     """The range, the facts, the next step, and the price of the day in what room is left.
 
@@ -97,8 +114,15 @@ def selected_lines(
         yield drawn(price_chart(row.chart, size.width, height - book))
     if book:
         yield Content("")
-        yield heading("ALL POSITIONS", "gained in closed hours, fees below")
-        yield drawn(book_chart(by_hour, size.width, book - 2))
+        half = size.width * 3 // 5 if len(by_day) > 1 else size.width
+        chart = [_titled("ALL POSITIONS", "gained in closed hours, fees below")]
+        chart += book_chart(by_hour, half, book - 2)
+        days = [_titled("FEES BY DAY", "UTC"), *fee_days(by_day, size.width - half - _GAP)]
+        yield drawn(side_by_side(chart, days[:book] if half < size.width else (), half, _GAP))
+
+
+def _titled(title: str, beside: str) -> Line:
+    return StyledText(title, "title"), StyledText(f"  {beside}", "dim")
 
 
 def _facts(row: PositionRow, width: int) -> Iterator[Content]:

@@ -15,7 +15,6 @@ from zuno_tui.desk.events import Said
 from zuno_tui.present.charts import Line, sparkline
 from zuno_tui.present.views import GlanceView, PlanView, StatusView
 from zuno_tui.screen.last_seen import LastSeen
-from zuno_tui.screen.panes.alerts import open_rows
 from zuno_tui.screen.panes.frame import coarse_age, joined, literal
 
 if TYPE_CHECKING:
@@ -248,8 +247,7 @@ def _key_size(label: str, key: str) -> int:
 class TabLine(TextLine):
     """On narrow terminals: which panes there are, and what waits in those out of sight."""
 
-    def show(self, told: LastSeen, front: str, now: float) -> None:
-        waiting = open_rows(told.alerts.rows, now)
+    def show(self, told: LastSeen, front: str, waiting: int) -> None:
         speaking = told.debate is not None and told.debate.ended is None
         counts = {
             "positions": str(len(told.positions.rows) or ""),

@@ -36,7 +36,7 @@ from zuno_tui.present.views import PlanView, StatusView
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.screen.keys import DESK
 from zuno_tui.screen.last_seen import LastSeen
-from zuno_tui.screen.panes.alerts import AlertsPane, open_rows
+from zuno_tui.screen.panes.alerts import AlertsPane
 from zuno_tui.screen.panes.debate import DebatePane, ReadingPace
 from zuno_tui.screen.panes.filter_line import FilterLine
 from zuno_tui.screen.panes.frame import REDRAW_SECONDS, Copied
@@ -362,7 +362,7 @@ class DeskScreen(Asking):
     def _show_needs(self) -> None:
         """Where one pane is seen at a time, what needs somebody stands above the positions."""
         alerts = self.query_one(AlertsPane)
-        waiting = open_rows(self.told.alerts.rows, self._clock())
+        waiting = alerts.waiting
         narrow = self.has_class("-narrow") and not self.has_class("-zoomed")
         needs = bool(waiting) and narrow and self.front == "positions"
         self.set_class(needs, "-needs")
@@ -421,7 +421,7 @@ class DeskScreen(Asking):
         self.query_one(StatusLine).show(replace(view, trouble=trouble), now)
 
     def _show_tabs(self) -> None:
-        self.query_one(TabLine).show(self.told, self.front, self._clock())
+        self.query_one(TabLine).show(self.told, self.front, self.query_one(AlertsPane).waiting)
 
     def show_keys(self) -> None:
         self.query_one(KeyLine).show(
