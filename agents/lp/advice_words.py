@@ -45,7 +45,7 @@ _PLAIN = {
     AdviceReason.MOVE_UNKNOWN: "what the move brings or costs is unknown, and nothing is moved on "
     "what is not known",
     AdviceReason.LOSES_LITTLE: "what it loses is too little to pay for closing",
-    AdviceReason.WIDE_RANGE: "a range as wide as ±20 % loses little: closing stands beside it",
+    AdviceReason.WIDE_RANGE: "a range as wide as ±20% loses little: closing stands beside it",
     AdviceReason.IN_RANGE: "it is in range and earning: it is never moved just for yield",
     AdviceReason.THIN_BUFFER: "its buffer is under your floor, but out of range nothing is lost by "
     "waiting",
@@ -187,7 +187,7 @@ def _reason_words(
                 f"{HOURS_BETWEEN_ACTIONS:g} h"
             )
         case AdviceReason.STAYING_LOSES:
-            return "closing ends that: only a range of ±20 % or wider is worth waiting in"
+            return "closing ends that: only a range of ±20% or wider is worth waiting in"
         case AdviceReason.IN_DEAD_BAND:
             line = (
                 f"only under {LEAVE_UNDER:g} × is it left"

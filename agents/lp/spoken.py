@@ -37,7 +37,7 @@ def ticks_as_prices(context: ScoutContext, observed: ObservedPool, lower: int, u
     if observed.token0.decimals is None or observed.token1.decimals is None:
         price = price_tick(observed.pool.sqrt_price_x96)
         ends = (100 * (exp((tick - price) * TICK_LOG) - 1) for tick in (lower, upper))
-        return " … ".join(f"{end:+.3g} %" for end in ends)
+        return " … ".join(f"{end:+.3g}%" for end in ends)
     return " – ".join(_pair(context, observed).bounds(lower, upper))
 
 
@@ -198,7 +198,7 @@ def _figure(rule: Rule, found: RuleFinding, candidate: Candidate) -> str:
     if rule is Rule.GAS_YIELD:
         return times_words(value)
     if rule is Rule.OWN_SWAP:
-        return f"{100 * value:.2g} %" if value > _HARDLY else f"<{100 * _HARDLY:g} %"
+        return f"{100 * value:.2g}%" if value > _HARDLY else f"<{100 * _HARDLY:g}%"
     return usd(value) if rule is Rule.REPLAY else hours(value)
 
 

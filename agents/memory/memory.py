@@ -122,7 +122,7 @@ class EndedTrade(Struct, frozen=True):
         if self.entry is None or self.pnl_pct is None:
             return f"left by {how} at {self.exit:.6g}; what was paid for it is not known here"
         side = "won" if self.won else "lost"
-        return f"{side} {self.pnl_pct:+.2f} % by {how}, {self.entry:.6g} to {self.exit:.6g}"
+        return f"{side} {self.pnl_pct:+.2f}% by {how}, {self.entry:.6g} to {self.exit:.6g}"
 
 
 class TradeSetup(Struct, frozen=True):

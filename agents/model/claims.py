@@ -289,7 +289,7 @@ def _sentences(prose: str) -> Iterator[tuple[int, int]]:
 
 def _written(shown: Decimal, unit: Unit) -> str:
     if unit is Unit.FRACTION:
-        return f"{_plain(shown * 100)} %"
+        return f"{_plain(shown * 100)}%"
     if unit is Unit.USD:
         return f"{'-' if shown < 0 else ''}${_plain(abs(shown))}"
     return f"{_plain(shown)}{_SUFFIXES.get(unit, '')}"

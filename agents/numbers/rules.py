@@ -145,9 +145,9 @@ def _own_swap(move: MoveNumbers) -> tuple[RuleResult, ...]:
     """A swap that moves the price is paid for twice: by the swap, and by minting at that price."""
     if not move.price_moved:
         return ()
-    moved = f"its own swap moves the price by {100 * move.price_moved:.2g} %"
+    moved = f"its own swap moves the price by {100 * move.price_moved:.2g}%"
     if move.price_moved > MOST_OWN_PRICE_MOVE:
-        words = f"{moved}, over {100 * MOST_OWN_PRICE_MOVE:g} %: the pool is too small for it"
+        words = f"{moved}, over {100 * MOST_OWN_PRICE_MOVE:g}%: the pool is too small for it"
         verdict, limit = JudgmentVerdict.VETO, MOST_OWN_PRICE_MOVE
     else:
         beyond = move.price_moved > move.pool_fee
@@ -158,7 +158,7 @@ def _own_swap(move: MoveNumbers) -> tuple[RuleResult, ...]:
 
 def _buffer_floor(move: MoveNumbers, rules: ProfileRules) -> RuleResult:
     buffer_hours, floor = move.buffers.at_1x, rules.buffer_floor_hours
-    buffer = f"1× buffer of {hours(buffer_hours)} (model 95 %)"
+    buffer = f"1× buffer of {hours(buffer_hours)} (model 95%)"
     if buffer_hours < floor / 2:
         verdict, words = JudgmentVerdict.VETO, f"{buffer} is under half the {floor:g} h floor"
     elif buffer_hours < floor:

@@ -73,7 +73,7 @@ WEEK_PARTS = (0.25, 0.35, 0.4)
 """Of the day, the week and the month in the variance of the next seven days; not fitted."""
 HOURS_PER_DAY = 24.0
 BUFFER_PROBABILITY = 0.95
-"""A buffer is the time a range survives with this probability, shown as "model 95 %"."""
+"""A buffer is the time a range survives with this probability, shown as "model 95%"."""
 
 _SERIES_MEET = 0.1
 """Both series hold to the last bits around this σ²t/W²."""

@@ -102,7 +102,7 @@ MEASURES = {
     "code's",
     "flips": "asked again about the same facts, another choice or range",
     "falseNumbers": "numbers in words that are none of those given, of all that were written",
-    "interval": f"95 % by bootstrap over calendar weeks, {DRAWS} draws, seed {SEED}, none under "
+    "interval": f"95% by bootstrap over calendar weeks, {DRAWS} draws, seed {SEED}, none under "
     f"{FEWEST_WEEKS} weeks; arms × measures are not corrected for their number",
     "tokens": "vote and self ask while what they used stays within the same situation's debate, "
     f"at most {_MOST_CALLS} questions",

@@ -241,7 +241,7 @@ def judge_trade(
     after = drafted
     if odds is not None and is_vetoed(odds.expected_pct):
         after = Sizing(TradeDecision.HOLD, 0.0, 1.0)
-        reason = f"it is expected to bring {odds.expected_pct:+.2f} % after costs"
+        reason = f"it is expected to bring {odds.expected_pct:+.2f}% after costs"
         steps.append(ladder_step("expected_value", after, case, "expected_value_veto"))
     else:
         steps.append(ladder_step("expected_value", after, case))
@@ -551,7 +551,7 @@ def _draft(
     odds: TradeOdds | None = None,
 ) -> TradeDraft:
     keeps = sizing.decision.opens and prices is not None
-    words = "no trade is opened" if odds is None else f"expected {odds.expected_pct:+.2f} %"
+    words = "no trade is opened" if odds is None else f"expected {odds.expected_pct:+.2f}%"
     return TradeDraft(
         decision=sizing.decision,
         allocation_pct=sizing.allocation_pct,

@@ -66,7 +66,7 @@ def hours(value: float | None) -> str:
 
 
 def percent(part: float | None) -> str:
-    return UNKNOWN if part is None else f"{100 * part:.3g} %"
+    return UNKNOWN if part is None else f"{100 * part:.3g}%"
 
 
 def usd(value: float | None) -> str:

@@ -251,7 +251,7 @@ class _Progress:
         if self._to_parent:
             _write_line({"progress": done, "of": total})
         elif sys.stderr.isatty():
-            sys.stderr.write(f"\rWriting the market's history: {100 * done // total} % ")
+            sys.stderr.write(f"\rWriting the market's history: {100 * done // total}% ")
             sys.stderr.flush()
 
 

@@ -51,7 +51,7 @@ class ExitTax(Struct, frozen=True):
         who = "The pool's hook" if self.by_hook else f"The token {names.currency(self.token)}"
         kept = names.amount(self.owed - self.arrived, self.token)
         share = 100 * (self.owed - self.arrived) / self.owed
-        return f"{who} keeps {kept} of what comes out, {share:.2f} % of it."
+        return f"{who} keeps {kept} of what comes out, {share:.2f}% of it."
 
 
 def shortfall_words(

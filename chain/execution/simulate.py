@@ -158,7 +158,7 @@ def _swap_pays_too_little(values: tuple[Any, ...], _depth: int) -> str:
 
 def _less(values: tuple[Any, ...]) -> str:
     least, paid = values
-    return f"{(1 - paid / least) * 100:.2f} % less" if least else "less"
+    return f"{(1 - paid / least) * 100:.2f}% less" if least else "less"
 
 
 TRANSFER = topic("Transfer(address,address,uint256)")

@@ -239,7 +239,7 @@ class _Market:
             for address in (state.key.currency0, state.key.currency1)
         )
         pair = "/".join("" if token is None else token.symbol for token in tokens)
-        return f"{pair} {state.lp_fee / _PIPS_PER_CENT:g} %"
+        return f"{pair} {state.lp_fee / _PIPS_PER_CENT:g}%"
 
 
 def _believable(network: Network, states: Iterable[PoolState]) -> tuple[PoolState, ...]:

@@ -81,7 +81,7 @@ async def positions_at(
     rows = [
         _Row(session, overview, position, symbol, factor) for position in overview.wallet.positions
     ]
-    percent = f"{float((factor - 1) * _WHOLE):+.4g} %"
+    percent = f"{float((factor - 1) * _WHOLE):+.4g}%"
     now, then = _sum([row.now for row in rows]), _sum([row.then for row in rows])
     unit = session.settings.unit
     difference = combine(Fraction.__sub__, then, now)

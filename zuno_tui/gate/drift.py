@@ -211,7 +211,7 @@ def kept_drifts(told: Mapping[Address, int], kept: Iterable[ExitTax]) -> Iterato
         share = told.get(each.token, 0)
         if each.exceeds(share):
             what = f"kept of the {shortened(each.token)} that comes out"
-            yield Drift(what, f"{share / 10_000:.2f} %", f"{each.millionths / 10_000:.2f} %")
+            yield Drift(what, f"{share / 10_000:.2f}%", f"{each.millionths / 10_000:.2f}%")
 
 
 def _drifts(
@@ -287,7 +287,7 @@ def _price_drift(
 
 def _fee_drift(before: int | None, after: int | None) -> Iterator[Drift]:
     if before is not None and after is not None and after > max(before, DEAREST_POOL_FEE):
-        yield Drift("pool fee", f"{before / 10_000:g} %", f"{after / 10_000:g} %")
+        yield Drift("pool fee", f"{before / 10_000:g}%", f"{after / 10_000:g}%")
 
 
 def _value_text(value: object) -> str:
@@ -297,4 +297,4 @@ def _value_text(value: object) -> str:
 def _price_change(before: int, after: int) -> str:
     """In per cent of the price, which is the square of its root."""
     change = 100 * (Fraction(after, before) ** 2 - 1)
-    return f"{float(change):+.3f} %"
+    return f"{float(change):+.3f}%"

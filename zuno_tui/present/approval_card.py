@@ -96,7 +96,7 @@ def _bounds(dry_run: DryRun) -> Iterator[str]:
             )
     if dry_run.prepared.action.subject.pool is not None:
         drift = float(dry_run.prepared.built.tolerance.slippage_bips) / 100
-        yield f"  Refused when the price has moved by more than {drift:.3g} %."
+        yield f"  Refused when the price has moved by more than {drift:.3g}%."
     for grant in dry_run.prepared.built.grants:
         told = amount_text(grant.amount, dry_run.tokens[grant.token])
         yield f"  Allowed through Permit2: {told} until {time_text(grant.expiration)}."

@@ -29,7 +29,7 @@ GLOSSARY = (
     ),
     GlossaryTerm(
         "buffer",
-        "The hours a price stays inside a range with a probability of 95 %.",
+        "The hours a price stays inside a range with a probability of 95%.",
         ("buffer hours", "buffer at 1x"),
     ),
     GlossaryTerm(
@@ -45,7 +45,7 @@ GLOSSARY = (
     ),
     GlossaryTerm(
         "tick",
-        "A step of a pool's price, 0.01 % from the next. The edges of a range lie on ticks.",
+        "A step of a pool's price, 0.01% from the next. The edges of a range lie on ticks.",
         ("ticks", "tick spacing"),
     ),
     GlossaryTerm(

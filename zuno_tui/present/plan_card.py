@@ -57,7 +57,7 @@ PLAN_TERMS = {
     "fees a day": "what a day earns: 8 days in 10 end between the two",
     "LVR a day": "loss versus rebalancing: what arbitrage takes from the range in a day",
     "swaps": "what must be sold first to fill the range",
-    "buffer": "how long the price stays in the range with 95 % certainty",
+    "buffer": "how long the price stays in the range with 95% certainty",
     "buffer at 2σ": "the same if the price moves twice as wildly",
     "buffer at 3σ": "the same if it moves three times as wildly",
     "fees APR": "a day's fees as a share of the worth, a year of them",

@@ -284,4 +284,4 @@ def _better(change: str) -> Tone:
 
 def _part(ticks: float) -> str:
     change = 100 * (exp(ticks * TICK_LOG) - 1)
-    return f"{change:+.3g} %".replace("-", "−") if abs(change) < 1e6 else "far off"
+    return f"{change:+.3g}%".replace("-", "−") if abs(change) < 1e6 else "far off"

@@ -198,7 +198,7 @@ class Remaining:
             self.refuse("by how much, in whole percent.", example)
         part = int(percent.removesuffix("%"))
         if not 0 < part <= _WHOLE:
-            self.refuse(f"which part: {part} % of a position cannot be taken out.", example)
+            self.refuse(f"which part: {part}% of a position cannot be taken out.", example)
         return part
 
     def amount(self, example: str) -> Numeral:

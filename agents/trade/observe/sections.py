@@ -110,7 +110,7 @@ class OptionsReader:
         return section(
             SectionName.OPTIONS,
             deribit.SOURCE,
-            f"DVOL {index.closes[-1]:.1f} %{words}.",
+            f"DVOL {index.closes[-1]:.1f}%{words}.",
             {
                 "dvol": index.closes[-1],
                 "dvol_z": z,
@@ -141,7 +141,7 @@ class MacroReader:
         return section(
             SectionName.MACRO,
             fred.SOURCE,
-            f"10 years {ten[-1].value:.2f} %, 2 years {two[-1].value:.2f} %, dollar "
+            f"10 years {ten[-1].value:.2f}%, 2 years {two[-1].value:.2f}%, dollar "
             f"{dollar[-1].value:.1f}, Nasdaq {nasdaq[-1].value:,.0f}.",
             {
                 "dgs2": two[-1].value,

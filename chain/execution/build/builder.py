@@ -308,7 +308,7 @@ def _re_range(request: ReRangeRequest, facts: ChainFacts) -> list[Recipe]:
 
 def _part(position: PositionFacts, percent: int) -> int:
     if not 1 <= percent <= 100:
-        raise BuildError(f"{percent} % cannot be taken out. Name a part from 1 to 100 %.")
+        raise BuildError(f"{percent}% cannot be taken out. Name a part from 1 to 100%.")
     return position.liquidity * percent // 100
 
 

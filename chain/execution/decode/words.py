@@ -319,7 +319,7 @@ def _both(amount0: int, amount1: int, pair: tuple[Address, Address] | None, name
 
 def _pool(pool: DecodedPoolKey, names: Names) -> str:
     pair = f"{names.currency(pool.currency0)}/{names.currency(pool.currency1)}"
-    fee = "dynamic fee" if pool.fee == DYNAMIC_FEE else f"fee {pool.fee / 10_000:g} %"
+    fee = "dynamic fee" if pool.fee == DYNAMIC_FEE else f"fee {pool.fee / 10_000:g}%"
     hook = "" if pool.hooks == NATIVE else f", hook {checksummed(pool.hooks)}"
     return f"{pair} ({fee}, tick spacing {pool.tick_spacing}{hook})"
 

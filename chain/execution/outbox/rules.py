@@ -120,7 +120,7 @@ def check_replacement(step: PlanStep, unsigned: UnsignedTransaction) -> VersionK
         if unsigned.max_fee_per_gas < least_dearer(before.max_fee_per_gas) or (
             unsigned.max_priority_fee_per_gas < least_dearer(before.max_priority_fee_per_gas)
         ):
-            raise OutboxError("A replacement must pay at least 12.5 % more in both fees.")
+            raise OutboxError("A replacement must pay at least 12.5% more in both fees.")
     if (unsigned.to, unsigned.value, unsigned.data) == (unsigned.sender, 0, b""):
         return VersionKind.CANCEL
     if any(version.kind is VersionKind.CANCEL for version in step.versions):

@@ -191,8 +191,8 @@ def entry_faults(pool: DecodedPoolKey, context: PolicyContext) -> Iterator[str]:
     elif facts.lp_fee > context.limits.lp_fee_pips:
         most = context.limits.lp_fee_pips
         yield (
-            f"the pool takes {facts.lp_fee / 10_000:g} % of every swap, past the "
-            f"{most / 10_000:g} % at which one is still entered; close it instead: zuno close ID"
+            f"the pool takes {facts.lp_fee / 10_000:g}% of every swap, past the "
+            f"{most / 10_000:g}% at which one is still entered; close it instead: zuno close ID"
         )
     if pool.hooks == NO_HOOK:
         return

@@ -106,9 +106,9 @@ async def test_an_adviser_is_told_how_it_stands() -> None:
         told = re.sub(r"\[n\d+\] ", "", prompt.user)
         for part in (
             "A TOKEN0 costs 3,000.1 TOKEN1.",
-            "left the range that is held upwards and is past its upper edge by 13.4 %, so all of "
+            "left the range that is held upwards and is past its upper edge by 13.4%, so all of "
             "it is TOKEN1; when it left is unknown",
-            "0 % of the worth is TOKEN0 and 100 % TOKEN1",
+            "0% of the worth is TOKEN0 and 100% TOKEN1",
             "worth $20,000.",
             "works like $5,000,000 over the full range",
             "This desk made or moved it 72 h ago.",

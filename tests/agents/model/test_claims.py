@@ -166,7 +166,7 @@ def test_every_right_sentence_goes_wrong_with_its_number() -> None:
 def test_flags_say_where_what_and_which_id() -> None:
     ledger = ClaimLedger()
     prompt = f"volatility {ledger.cite(0.0324, Unit.FRACTION)}, floor {ledger.cite(36, Unit.HOURS)}"
-    assert prompt == "volatility [n1] 3.24 %, floor [n2] 36 h"
+    assert prompt == "volatility [n1] 3.24%, floor [n2] 36 h"
     prose = "At 3.9 % [n1] it holds 36 h [n2], earns $5 and pays 2 % [n9]."
     report = ledger.check(prose)
     assert report.matched == 1
@@ -193,7 +193,7 @@ def test_numbers_are_written_as_prompts_need_them() -> None:
         "[n3] -$3.17",
         "[n4] 1.4×",
         "[n5] 2,850.5",
-        "[n6] 0.00123 %",
+        "[n6] 0.00123%",
         "[n7] $0",
     ]
 

@@ -107,7 +107,7 @@ def test_an_unlikely_day_inside_is_told_only_with_a_known_volatility() -> None:
     found = judged(AlertKind.LIKELY_TO_LEAVE, replace(narrow, volatility=MOVING))
     assert found is not None
     assert "chance to stay in range for 24 h" in found.message
-    assert "5 % a day (CoinGecko)" in found.message
+    assert "5% a day (CoinGecko)" in found.message
 
 
 def test_out_of_range_silences_what_it_contains() -> None:

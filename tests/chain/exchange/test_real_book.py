@@ -109,10 +109,10 @@ def test_how_a_real_book_leans_and_what_a_hundred_thousand_dollars_pay(
     )
     with capsys.disabled():
         sys.stdout.write(
-            f"\n{len(books)} books: |imbalance| > 70 % on 5, 20, 100 levels in "
+            f"\n{len(books)} books: |imbalance| > 70% on 5, 20, 100 levels in "
             f"{leans[5]:.1%}, {leans[20]:.1%}, {leans[100]:.1%}; $100k pays "
             f"{paid[len(paid) // 2]:.2f} bp in the middle, "
-            f"{paid[len(paid) * 95 // 100]:.2f} at 95 %\n"
+            f"{paid[len(paid) * 95 // 100]:.2f} at 95%\n"
         )
     assert len(books) > 300
     assert all(book.bids[0].price < book.asks[0].price for book in books)

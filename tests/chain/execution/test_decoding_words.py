@@ -69,7 +69,7 @@ def test_a_move_says_what_is_opened() -> None:
     )
     assert lines[0] == "Burn position #28: receive at least 1 WETH and 1 USDC besides fees."
     assert lines[1] == (
-        "Open a position in WETH/USDC (fee 0.05 %, tick spacing 10) from tick -600 to 600 with "
+        "Open a position in WETH/USDC (fee 0.05%, tick spacing 10) from tick -600 to 600 with "
         f"liquidity 77: pay at most 1 WETH and 2 USDC; its owner is {checksummed(YOU)} (you)."
     )
     assert lines[2].startswith("Settle WETH with you")
@@ -106,7 +106,7 @@ def test_a_swap_and_enter_is_told_step_by_step() -> None:
     )
     assert lines[0] == f"Send 1 ETH along to {checksummed(ROUTER)} (the UniversalRouter)."
     assert lines[1] == (
-        "Sell 1000 USDC in WETH/USDC (fee 0.05 %, tick spacing 10) for at least "
+        "Sell 1000 USDC in WETH/USDC (fee 0.05%, tick spacing 10) for at least "
         "0.000000000000000003 WETH."
     )
     assert lines[2] == "Pay what is owed in USDC from you."

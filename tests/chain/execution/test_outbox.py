@@ -194,7 +194,7 @@ def test_a_replacement_is_dearer_approved_and_used_once(outbox: Outbox) -> None:
         outbox.consume_replacement("hash", 0, faster, now=3)
     with pytest.raises(OutboxError, match="before its approval"):
         outbox.record_replacement("hash", 0, sign(faster), now=3)
-    with pytest.raises(OutboxError, match=r"12\.5 %"):
+    with pytest.raises(OutboxError, match=r"12\.5%"):
         outbox.approve_replacement(
             "hash", 0, replace(faster, max_fee_per_gas=faster.max_fee_per_gas - 1), now=3
         )

@@ -336,7 +336,7 @@ def test_a_pool_that_takes_everything_is_not_entered(bench: Bench) -> None:
     steps, context = bench.plans["create"]
     ((key, pool),) = context.pools.items()
     greedy = replace(context, pools={key: replace(pool, lp_fee=1_000_000)})
-    assert "takes 100 % of every swap" in reasons(steps, greedy)
+    assert "takes 100% of every swap" in reasons(steps, greedy)
 
 
 def test_the_limit_of_the_day_holds_for_what_enters_and_not_for_what_leaves(bench: Bench) -> None:

@@ -136,7 +136,7 @@ async def test_prices_come_from_the_deepest_pools_of_that_block(served: ServedWo
     assert isinstance(ether, Known)
     deepest = next(pool for pool in found.pools if pool.key == WETH_USDC_LOW.key)
     assert ether.value == deepest.state.price(18, 6)
-    assert ether.source == "pool WETH/USDC 0.05 %"
+    assert ether.source == "pool WETH/USDC 0.05%"
     assert ether.block == found.block.number
     assert ether.time == found.block.timestamp
     assert found.prices.ether == ether

@@ -126,7 +126,7 @@ def test_two_pools_in_a_row_go_through_the_coin() -> None:
     known = price[UNI]
     assert isinstance(known, Known)
     assert float(known.value) == pytest.approx(3)
-    assert known.source == "pool UNI/WETH 0.05 % and ETH/USDC 0.05 %"
+    assert known.source == "pool UNI/WETH 0.05% and ETH/USDC 0.05%"
 
 
 def test_a_long_way_is_only_as_deep_as_its_shallowest_pool() -> None:

@@ -159,7 +159,7 @@ class Drifting:
         for moved in prices:
             change = (moved / price) ** 2 * 100 - 100
             allowed = band.lowest <= moved <= band.highest
-            yield Change(f"{change:+.4f} %", partial(self.desk.set_price, pool_id, moved), allowed)
+            yield Change(f"{change:+.4f}%", partial(self.desk.set_price, pool_id, moved), allowed)
 
     def _base_fee(self, sizes: int) -> Iterator[Change]:
         cap = int(self.approval["transactions"][0]["maxFeePerGas"])

@@ -217,7 +217,7 @@ def minimum(draft: Draft, random: Random, _contracts: Contracts) -> str | None:
             amount1_min=record.amount1_min * keep // 100,
         )
     draft.rewrite(place, record, new)
-    return f"{type(record).__name__} minimums at {keep} %"
+    return f"{type(record).__name__} minimums at {keep}%"
 
 
 def _asks_for_something(record: Any) -> bool:

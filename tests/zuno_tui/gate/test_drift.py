@@ -83,8 +83,8 @@ def test_every_drift_is_told_with_before_and_after() -> None:
 
     assert told == [
         "nonce of the wallet: 7 when approved, 9 now",
-        "pool price: let move by -0.500 % to +0.500 % when approved, +77.778 % and past that now",
-        "pool fee: 0.3 % when approved, 100 % now",
+        "pool price: let move by -0.500% to +0.500% when approved, +77.778% and past that now",
+        "pool fee: 0.3% when approved, 100% now",
         "base fee: at most 2000000000 wei a gas when approved, 3000000000 wei a gas now",
         "approval: good for ten minutes when approved, 100 s past its end now",
     ]

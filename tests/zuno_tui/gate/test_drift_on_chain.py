@@ -151,5 +151,5 @@ def test_a_fee_that_a_hook_raises_past_the_limit_ends_an_approval_to_enter(
             return desk.refused(approval["planId"]).words
 
     assert LET_THROUGH in refused_at(DEAREST_POOL_FEE)
-    assert "pool fee: 0.1 % when approved, 5.0001 % now" in refused_at(DEAREST_POOL_FEE + 1)
-    assert "pool fee: 0.1 % when approved, 100 % now" in refused_at(1_000_000)
+    assert "pool fee: 0.1% when approved, 5.0001% now" in refused_at(DEAREST_POOL_FEE + 1)
+    assert "pool fee: 0.1% when approved, 100% now" in refused_at(1_000_000)

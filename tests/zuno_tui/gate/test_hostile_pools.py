@@ -71,7 +71,7 @@ def test_a_tax_on_leaving_is_told_before_and_kept_to(desk: Desk, world: HostileW
 
     (warning,) = approval["warnings"]
     assert warning.startswith("The pool's hook keeps ")
-    assert warning.endswith(" WETH of what comes out, 2.00 % of it.")
+    assert warning.endswith(" WETH of what comes out, 2.00% of it.")
     assert (drilled["open"], drilled["warnings"]) == (True, [warning])
     assert "It can keep a part of what you take out." in inspected.out
     assert applied.code == 0, applied.words
@@ -93,7 +93,7 @@ def test_a_tax_that_rises_after_the_approval_is_drift(desk: Desk, world: Hostile
 
     assert "no terminal" in unchanged.words, "nothing but the typed word is missing"
     assert "no terminal" in lower.words
-    assert "that comes out: 1.00 % when approved, 1.01 % now" in higher.words
+    assert "that comes out: 1.00% when approved, 1.01% now" in higher.words
     assert desk.nonce() == before
 
 
@@ -222,10 +222,10 @@ async def _moved(desk: Desk, token_id: int, limits: LimitsTable) -> Prepared:
 
 
 async def test_a_pool_that_takes_everything_is_not_entered(desk: Desk, world: HostileWorld) -> None:
-    with pytest.raises(GateRefusedError, match=r"takes 100 % of every swap.*zuno close") as refused:
+    with pytest.raises(GateRefusedError, match=r"takes 100% of every swap.*zuno close") as refused:
         await _moved(desk, world.whole_fee, LimitsTable())
 
-    assert "past the 5 %" in str(refused.value)
+    assert "past the 5%" in str(refused.value)
 
 
 async def test_a_hook_that_may_tax_is_entered_only_by_its_name_in_the_settings(

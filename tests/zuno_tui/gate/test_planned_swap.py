@@ -48,7 +48,7 @@ def test_it_may_pay_one_per_cent_less_for_each_unit(
     candidate = planned(PrepSwap(True, 1_000, 2_000, 3_000, 1))
     swap = quoted(amount_in, amount_out)
     if refused:
-        with pytest.raises(GateRefusedError, match="over 1 % less"):
+        with pytest.raises(GateRefusedError, match="over 1% less"):
             refuse_worse_than_planned(candidate, swap)
     else:
         refuse_worse_than_planned(candidate, swap)

@@ -57,7 +57,7 @@ def test_a_swap_goes_through_the_pool_that_pays_most(desk: Desk) -> None:
     assert set(quotes["byQuoter"]) == {own, cheaper}
     assert int(quotes["byQuoter"][cheaper]) > int(quotes["byQuoter"][own])
     assert quotes["amountOut"] == quotes["replayed"] == quotes["byQuoter"][cheaper]
-    assert "The swap goes through the 0.05 % pool, the best of 2 that quote it" in shown.out
+    assert "The swap goes through the 0.05% pool, the best of 2 that quote it" in shown.out
 
 
 @pytest.mark.parametrize("state", ["above its range", "below its range", "near the edge", "native"])
@@ -118,7 +118,7 @@ def test_a_swap_that_pays_much_less_than_planned_is_another_plan(
     swap = QuotedSwap(WETH_USDC.key, True, 1000, amount_out, 1 << 96)
 
     if refused:
-        with pytest.raises(GateRefusedError, match="over 1 % less than the plan"):
+        with pytest.raises(GateRefusedError, match="over 1% less than the plan"):
             refuse_worse_than_planned(candidate, swap)
     else:
         refuse_worse_than_planned(candidate, swap)

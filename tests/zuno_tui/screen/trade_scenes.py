@@ -73,7 +73,7 @@ HEARD = replace(
     working="hearing four experts",
     regime=RegimeChip(
         "BEAR_MOMENTUM",
-        "60 %",
+        "60%",
         "risk_off",
         "of two days' way 52% led one way: down, below both means",
         "Trust liquidity and macro: selling feeds itself. Doubt bounces.",
@@ -153,21 +153,21 @@ HEDGING = replace(
         "BEAR_MOMENTUM: Trust liquidity and macro.",
     ),
     ladder=(
-        LadderRow("judge", "SHORT", "40 %", "2×", "$8,000"),
-        LadderRow("expected value", "SHORT", "40 %", "2×", "$8,000"),
+        LadderRow("judge", "SHORT", "40%", "2×", "$8,000"),
+        LadderRow("expected value", "SHORT", "40%", "2×", "$8,000"),
         LadderRow(
-            "budget", "SHORT", "40 % → 24 %", "2×", "$8,000 → $4,800", "regime budget", took=True
+            "budget", "SHORT", "40% → 24%", "2×", "$8,000 → $4,800", "regime budget", took=True
         ),
         LadderRow(
             "risk officer",
             "SHORT",
-            "24 % → 10 %",
+            "24% → 10%",
             "2× → 1×",
             "$4,800 → $1,037",
             "volatility tax, venue cap",
             took=True,
         ),
-        LadderRow("leverage guard", "SHORT", "10.4 %", "1×", "$1,037"),
+        LadderRow("leverage guard", "SHORT", "10.4%", "1×", "$1,037"),
     ),
     verdict=VERDICT,
     plan_id=PLAN_ID,
@@ -179,11 +179,11 @@ HOLDING = replace(
     subject="ETHUSDT",
     token_id=None,
     ladder=(
-        LadderRow("judge", "LONG", "30 %", "2×", "$6,000"),
+        LadderRow("judge", "LONG", "30%", "2×", "$6,000"),
         LadderRow(
             "expected value",
             "LONG → HOLD",
-            "30 % → 0 %",
+            "30% → 0%",
             "2× → 1×",
             "$6,000 → $0",
             "not worth its costs",
@@ -191,7 +191,7 @@ HOLDING = replace(
             stopped=True,
         ),
         *(
-            LadderRow(stage, "HOLD", "0 %", "1×", "$0")
+            LadderRow(stage, "HOLD", "0%", "1×", "$0")
             for stage in ("budget", "risk officer", "leverage guard")
         ),
     ),

@@ -142,7 +142,7 @@ REPLAYED = DebateView(
     "req_5b1f0c77a1d2e394",
     "position #7, again",
     (
-        TurnView("scout", 0, "The market is ranging: 1.9 %/day against 2.1 % over the week."),
+        TurnView("scout", 0, "The market is ranging: 1.9%/day against 2.1% over the week."),
         TurnView("strategist", 1, "I propose three ranges: wider, tighter, and the same moved."),
         TurnView(
             "critic",

@@ -61,7 +61,7 @@ def write_backtest(report: BacktestReport, path: Path) -> None:
         against.plot(found.mean, place, marker="o", color="C0")
     against.axvline(0, color="0.6", linewidth=0.8)
     against.set(
-        xlabel=r"advice less this policy, hedged, \$ per \$10,000 and week, 95 %",
+        xlabel=r"advice less this policy, hedged, \$ per \$10,000 and week, 95%",
         yticks=range(len(report.differences)),
         yticklabels=[name.partition("-")[2].replace("_", " ") for name in report.differences],
     )
@@ -75,9 +75,9 @@ def write_backtest(report: BacktestReport, path: Path) -> None:
 _COLUMNS = (
     OutputColumn("POLICY"),
     OutputColumn("HEDGED", "right"),
-    OutputColumn("95 %", "right"),
+    OutputColumn("95%", "right"),
     OutputColumn("UNHEDGED", "right"),
-    OutputColumn("95 %", "right"),
+    OutputColumn("95%", "right"),
     OutputColumn("ACTIONS", "right"),
     OutputColumn("COSTS", "right"),
     OutputColumn("IN RANGE", "right"),
@@ -88,7 +88,7 @@ _COLUMNS = (
 _DIFFERENCES = (
     OutputColumn("ADVICE AGAINST"),
     OutputColumn("HEDGED", "right"),
-    OutputColumn("95 %", "right"),
+    OutputColumn("95%", "right"),
 )
 _STEPS = "▁▂▃▄▅▆▇█"
 _MOST_STEPS = 48
@@ -341,7 +341,7 @@ def _walked(
         heading=(
             f"{source}: {counted_windows(report.windows)}, {report.bars:,} bars · {profile.value}, "
             f"±{advisor.base_sigmas:.2f} daily σ · gas ${terms.gas_usd:g} an action, "
-            f"fee {terms.fee_pips / 10_000:g} %, slippage {terms.slippage_bp:g} bp",
+            f"fee {terms.fee_pips / 10_000:g}%, slippage {terms.slippage_bp:g} bp",
         ),
         lines=tuple(backtest_lines(report)),
         document=backtest_document(report),

@@ -68,7 +68,7 @@ def write_reliability(calibration: Calibration, path: Path) -> None:
     curve.legend()
     judged = [each for each in calibration.buffers if each.left_early is not None]
     buffers.bar(
-        [f"±{each.width_percent} %" for each in judged],
+        [f"±{each.width_percent}%" for each in judged],
         [100 * (each.left_early or 0.0) for each in judged],
     )
     buffers.axhline(5, color="0.6", linestyle=":", label="promised")
@@ -136,7 +136,7 @@ def _lines(scored: Calibration) -> list[str]:
     week = scored.week
     by_week = (None,) * len(WIDTHS) if week is None else week.widths
     rows = [
-        [f"±{day.width_percent} %", *_width_cells(day), *_width_cells(of_week), _left_cell(buffer)]
+        [f"±{day.width_percent}%", *_width_cells(day), *_width_cells(of_week), _left_cell(buffer)]
         for day, of_week, buffer in zip(scored.day.widths, by_week, scored.buffers, strict=True)
     ]
     curves = {"o": scored.day.bins}
@@ -168,11 +168,11 @@ def _summary(name: str, horizon: HorizonReliability) -> str:
 def _width_cells(width: WidthReliability | None) -> tuple[str, str, str]:
     if width is None:
         return "–", "–", "–"
-    return f"{100 * width.said:.1f} %", f"{100 * width.stayed:.1f} %", f"{width.ece:.3f}"
+    return f"{100 * width.said:.1f}%", f"{100 * width.stayed:.1f}%", f"{width.ece:.3f}"
 
 
 def _left_cell(buffer: BufferReliability) -> str:
-    return "unknown" if buffer.left_early is None else f"{100 * buffer.left_early:.1f} %"
+    return "unknown" if buffer.left_early is None else f"{100 * buffer.left_early:.1f}%"
 
 
 def _day(second: float) -> str:
@@ -180,7 +180,7 @@ def _day(second: float) -> str:
 
 
 def _remarks(scored: Calibration, bars: HourlyBars) -> list[str]:
-    said = ["A buffer promises that 5 % leave early."]
+    said = ["A buffer promises that 5% leave early."]
     if scored.fitted_scatter is not None:
         said.append(f"By these windows alone v would be {scored.fitted_scatter:.3f}.")
     if bars.gaps:

@@ -174,7 +174,7 @@ def _typical(advice: AdviceScore) -> str:
 def _signed(part: float | None) -> str:
     if part is None:
         return _NONE
-    return f"{'+' if part > 0 else '−' if part < 0 else ''}{100 * abs(part):.2f} %"
+    return f"{'+' if part > 0 else '−' if part < 0 else ''}{100 * abs(part):.2f}%"
 
 
 def _stay_lines(summary: ScoreSummary) -> Iterator[str]:
@@ -203,7 +203,7 @@ def _fee_line(summary: ScoreSummary) -> str:
     if not fees.judged:
         return "fees of a day: none could be judged"
     return (
-        f"fees of a day: {fees.inside} of {fees.judged} inside their 10–90 % "
+        f"fees of a day: {fees.inside} of {fees.judged} inside their 10–90% "
         f"({fees.below} below, {fees.above} above)"
     )
 

@@ -58,7 +58,7 @@ def _closing(left: list[str]) -> OrderTerms:
     if "loss-over" in left:
         share = _number(_after(left, "loss-over").removesuffix("%"))
         if not 0 < share < 100:
-            raise OrderWordsError("A loss is a share from above 0 to under 100 %.")
+            raise OrderWordsError("A loss is a share from above 0 to under 100%.")
         return OrderTerms("loss-over", bips=round(share * 100))
     raise OrderWordsError(CLOSE_USAGE)
 

@@ -32,7 +32,7 @@ _COLUMNS = (
     OutputColumn("BAND"),
     OutputColumn("DEVIATION", "right"),
     OutputColumn("LESS", "right"),
-    OutputColumn("WORST 5 %", "right"),
+    OutputColumn("WORST 5%", "right"),
     OutputColumn("WORST WEEK", "right"),
     OutputColumn("MEAN", "right"),
     OutputColumn("COST", "right"),

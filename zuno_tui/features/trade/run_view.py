@@ -488,7 +488,7 @@ def _row(title: str, step: LadderStep, before: LadderStep | None) -> LadderRow:
     return LadderRow(
         title,
         _change(last.decision.value, step.decision.value),
-        _change(f"{last.allocation_pct:.3g} %", f"{step.allocation_pct:.3g} %"),
+        _change(f"{last.allocation_pct:.3g}%", f"{step.allocation_pct:.3g}%"),
         _change(f"{last.leverage:.3g}×", f"{step.leverage:.3g}×"),
         _change(f"${last.notional_usd:,.0f}", f"${step.notional_usd:,.0f}"),
         ", ".join(note.replace("_", " ") for note in step.notes),
@@ -652,9 +652,9 @@ def _odds_lines(odds: TradeOdds | None, plan: TradePlan) -> Iterator[str]:
         else "no trade has ended yet"
     )
     yield (
-        f"odds {odds.win_pct:.0f} %: by chance {odds.fair_pct:.0f} %, {past}; break-even "
-        f"{odds.break_even_pct:.0f} %; +{odds.profit_pct:.2f} % or −{odds.loss_pct:.2f} %, "
-        f"expected {odds.expected_pct:+.2f} % after costs"
+        f"odds {odds.win_pct:.0f}%: by chance {odds.fair_pct:.0f}%, {past}; break-even "
+        f"{odds.break_even_pct:.0f}%; +{odds.profit_pct:.2f}% or −{odds.loss_pct:.2f}%, "
+        f"expected {odds.expected_pct:+.2f}% after costs"
     )
 
 

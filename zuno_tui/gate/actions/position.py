@@ -150,12 +150,12 @@ async def action_to_decrease(
 ) -> Action:
     if percent >= _ALL:
         raise GateRefusedError(
-            f"{percent} % is all of position #{token_id}, or more. "
+            f"{percent}% is all of position #{token_id}, or more. "
             f"To close it: zuno close {token_id}"
         )
     if percent < 1:
         raise GateRefusedError(
-            f"{percent} % cannot be taken out of position #{token_id}. Name a part from 1 to 99."
+            f"{percent}% cannot be taken out of position #{token_id}. Name a part from 1 to 99."
         )
     mine = await _held(sources, token_id, owner)
     headline = f"Remove {percent}% of position #{token_id}"

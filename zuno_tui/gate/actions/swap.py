@@ -45,7 +45,7 @@ class SwapQuotes(Struct, frozen=True):
         said = "nothing" if asked is None else amount(asked)
         count = len(self.by_quoter)
         rank = "the only one that quotes it" if count == 1 else f"the best of {count} that quote it"
-        fee = f"{self.pool.lp_fee / 10_000:g} %"
+        fee = f"{self.pool.lp_fee / 10_000:g}%"
         if self.own is None:
             return (
                 f"The swap goes through the {fee} pool, {rank}: {said} by V4Quoter, {replayed} by "

@@ -84,7 +84,7 @@ class RunBacktest(Intent, frozen=True):
             read=read_count,
             default=_DEFAULT_DAYS,
         ),
-        Argument("--fee-pips", "the pool's fee; 500 is 0.05 %", metavar="N", read=read_count),
+        Argument("--fee-pips", "the pool's fee; 500 is 0.05%", metavar="N", read=read_count),
         Argument("--tick-spacing", metavar="N", read=read_count),
         Argument("--capital", "in dollars", metavar="USD", read=read_positive, default=10_000.0),
         Argument(
