@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from msgspec import Struct
 
 from chain.base.errors import Failure, ZunoError
+from chain.exchange.orders.order import OrderType, fitted, market_parts
 
 if TYPE_CHECKING:
     from chain.exchange.orders.order import OrderProgress, PerpetualPosition, VenueOrder
@@ -145,6 +146,14 @@ class Venue(Protocol):
     async def now(self) -> float: ...
 
     async def close(self) -> None: ...
+
+
+async def sized_parts(contracts: VenueContracts, order: VenueOrder) -> tuple[VenueOrder, ...]:
+    """As the contract takes it; one in slices as the orders that it consists of."""
+    rules = await contracts.rules(order.symbol)
+    if order.type is not OrderType.SLICED:
+        return (fitted(order, rules),)
+    return market_parts(order, rules, (await contracts.funding(order.symbol)).mark)
 
 
 class VenueOpening(Struct, frozen=True):
