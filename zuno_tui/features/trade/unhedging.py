@@ -11,7 +11,13 @@ from agents.bus.run import ArgumentEnd
 from agents.trade.facts import HedgeFacts
 from agents.trade.plan_document import trade_document
 from agents.trade.unhedging import HedgeContract, unhedge_plan
-from zuno_tui.features.trade.hedges import forget_wanted, note_wanted, read_hedges
+from zuno_tui.features.trade.hedges import (
+    forget_wanted,
+    hedges_on_record,
+    note_wanted,
+    read_hedges,
+    standing_short,
+)
 from zuno_tui.features.trade.run_view import trade_answer
 from zuno_tui.features.trade.trading import open_trading
 from zuno_tui.features.trade.venue import VenueUnreadError
@@ -72,11 +78,20 @@ async def unhedge_plans(
         and hedge.short > _DUST
     }
     if not meant:
-        what = "Nothing" if subject == "all" else f"#{subject}"
+        what = "Nothing is" if subject == "all" else f"#{subject} is not"
         waits = any(one.waiting for key, one in hedges.items() if subject in ("all", key.token_id))
         more = " An order of it still waits: ask again in a minute." if waits else ""
+        for one in hedges_on_record(trading.journal):
+            here = one.key.chain_id == session.network.chain_id
+            if here and one.venue != trading.venue.name and subject in ("all", one.key.token_id):
+                name = one.venue.partition(":")[0]
+                more = (
+                    f" {standing_short(one.hedge):g} {one.hedge.first.coin} is short for "
+                    f'#{one.key.token_id} on {one.venue}. To close it, set venue = "{name}" '
+                    f"under [trade] in {session.home.settings} and ask again."
+                )
         raise GateRefusedError(
-            f"{what} is hedged on {trading.venue.name}.{more} See what is held: zuno trade status"
+            f"{what} hedged on {trading.venue.name}.{more} See what is held: zuno trade status"
         )
     return tuple([await _plan(trading, key, hedge, share) for key, hedge in meant.items()])
 
