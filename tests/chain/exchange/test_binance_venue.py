@@ -12,6 +12,7 @@ from chain.exchange.orders.engine import NoticeKind, send_orders, tend_orders
 from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
 from chain.exchange.orders.venue import AccountCheck, OrderUnansweredError
+from chain.exchange.orders.venues.paper.venue import cancelled
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from tests.chain.exchange.markets import ETH, order
 from tests.fakes.exchange import Refusal
@@ -382,6 +383,28 @@ async def test_what_somebody_closes_elsewhere_leaves_no_stop_behind(
     assert [notice.kind for notice in notices] == [NoticeKind.CLEARED] * 2
     assert again == ()
     assert not double.held().open_orders()
+
+
+async def test_a_trade_whose_orders_somebody_cancelled_is_told_of_until_it_is_closed(
+    double: AccountDouble, tmp_path: Path
+) -> None:
+    await _lived(double, tmp_path, [BUY, *GUARDS], polls=0)
+    for name in ("stop", "profit"):
+        double.keep(cancelled(double.held(), name, double.now, "by its owner"))
+    told = []
+    with TradeJournal.open(tmp_path / "trades.db") as journal:
+        async with opened(double) as venue:
+            for holds in (True, True, True, False, False):
+                if not holds:
+                    double.keep(replace(double.held(), positions={}))
+                double.now += 30
+                notices = await tend_orders(journal, venue, sleep=double.pass_time)
+                told.append([notice.kind for notice in notices])
+            asked = len(double.asked)
+            await tend_orders(journal, venue, sleep=double.pass_time)
+
+    assert told == [[NoticeKind.UNPROTECTED]] * 3 + [[], []]
+    assert len(double.asked) == asked, "nothing is left to ask about"
 
 
 async def test_a_venue_that_is_gone_after_the_entry_is_told_at_once(
