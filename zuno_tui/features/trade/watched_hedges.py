@@ -22,6 +22,7 @@ from chain.exchange.orders.engine import tend_orders
 from chain.exchange.orders.journal import KeyEnd, TradeJournal
 from chain.exchange.orders.order_stream import order_bell
 from chain.exchange.orders.venue import KEY_WARNED_DAYS, KnowsKeyEnd
+from chain.prices.market_http import MarketError
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.hedges import (
     hedges_by_position,
@@ -84,8 +85,8 @@ class HomeHedges:
         session = Session(self._home, self._settings, self._network, as_json=True)
         try:
             async with open_venue(session, name) as opened:
-                await self._look_at_key(opened)
                 notices = await tend_orders(opened.journal, opened.venue)
+                await self._look_at_key(opened)
         except (ZunoError, sqlite3.Error) as error:
             bare = {one.plan_id: one.words for one in unasked(self._home, name, str(error))}
             return bare or None
@@ -120,8 +121,9 @@ class HomeHedges:
         known = opened.journal.key_ends().get(venue.name)
         if known is not None and 0 <= now - known.looked_at < _KEY_SECONDS:
             return
-        ends_at, chain_id = await venue.key_ends_at(), self._network.chain_id
-        opened.journal.keep_key_end(KeyEnd(venue.name, ends_at, now, chain_id))
+        with suppress(MarketError):  # asked again at the next look; what is held comes first
+            ends_at, chain_id = await venue.key_ends_at(), self._network.chain_id
+            opened.journal.keep_key_end(KeyEnd(venue.name, ends_at, now, chain_id))
 
 
 def key_news(home: Home, network: Network, now: float) -> tuple[FeatureNews, ...]:
@@ -167,7 +169,6 @@ async def tend_when_told(chosen: SettingsSource, tell: Callable[[Note], None]) -
 
 
 async def _tend_when_told(session: Session, name: str, tell: Callable[[Note], None]) -> None:
-
     home = session.home
     if not venue_entry(session, name).abilities.streams:
         return
