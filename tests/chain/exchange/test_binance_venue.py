@@ -17,6 +17,7 @@ from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from tests.chain.exchange.markets import ETH, order
 from tests.fakes.exchange import Refusal
 from tests.fakes.exchange_account import KEYS, LATE, SILENT, AccountDouble, error
+from zuno_tui.features.trade.hedges import rise_to_liquidation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -76,6 +77,22 @@ async def test_fees_that_are_paid_in_another_coin_are_told_in_dollars(
 
     assert mark > 100
     assert done.fees == pytest.approx(double.held().fees, rel=1e-4)
+
+
+@pytest.mark.parametrize(("told", "at"), [("4210.5", 4_210.5), ("0", None)])
+async def test_a_venue_s_own_price_of_liquidation_is_told(
+    double: AccountDouble, told: str, at: float | None
+) -> None:
+    double.liquidation = told
+    async with opened(double) as venue:
+        await venue.submit(order(OrderSide.SELL, OrderType.MARKET, 1.0, name="short"))
+        account = await venue.account()
+
+    mark = 3_000.0
+    by_rule = (account.equity - 0.005 * mark) / (mark * 1.005)
+    rise = rise_to_liquidation(account, ETH, mark, 1.0)
+    assert [one.liquidation for one in account.positions] == [at]
+    assert rise == pytest.approx(by_rule if at is None else at / mark - 1)
 
 
 async def test_fees_are_those_of_seven_days_however_many_there_are(double: AccountDouble) -> None:

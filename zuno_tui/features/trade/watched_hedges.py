@@ -210,6 +210,6 @@ async def _held(opened: OpenVenue, hedge: PositionHedge) -> HeldHedge:
     whole = max(-account.held(start.symbol), hedge.short)
     return replace(
         held,
-        to_liquidation=rise_to_liquidation(account, funding.mark, whole),
+        to_liquidation=rise_to_liquidation(account, start.symbol, funding.mark, whole),
         funding_a_day=-funding.rate_a_day,
     )

@@ -358,6 +358,7 @@ class BinanceVenue:
             str(entry.get("symbol")),
             self._read.number(entry.get("positionAmt"), "position"),
             self._read.amount(entry.get("entryPrice"), "position"),
+            self._read.amount(entry.get("liquidationPrice") or "0", "position") or None,
         )
 
     def _named(self, order: VenueOrder) -> dict[str, str]:

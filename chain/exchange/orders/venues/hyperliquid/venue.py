@@ -284,6 +284,7 @@ class HyperliquidVenue:
                     f"{entry.get('coin')}USDT",
                     self._read.number(entry.get("szi"), "position"),
                     self._read.amount(entry.get("entryPx") or "0", "position"),
+                    self._read.amount(entry.get("liquidationPx") or "0", "position") or None,
                 )
                 for entry in held
             ),
