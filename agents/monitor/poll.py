@@ -135,7 +135,7 @@ class Watch:
         self,
         sources: Sources,
         owners: Sequence[Address],
-        hedges: HedgeSource | None = None,
+        hedges: Callable[[], HedgeSource | None] = lambda: None,
         unknown_settings: Mapping[str, str] | None = None,
         news: Callable[[], Sequence[FeatureNews]] = tuple,
     ) -> None:
@@ -209,7 +209,8 @@ async def _tend(watch: Watch) -> str | None:
     """Trades on venues: what is urgent waits until an alert is written; else what went wrong."""
     told: Mapping[str, str] | None = None
     try:
-        told = {} if watch.hedges is None else await watch.hedges.tend_trades()
+        hedges = watch.hedges()
+        told = {} if hedges is None else await hedges.tend_trades()
     except Exception as error:  # the chain is looked at all the same
         return sentence_of(error)
     finally:
@@ -316,7 +317,8 @@ async def _look(
     for alert in book.current():
         alerts[WatchPlace(alert.chain_id, alert.wallet_address)].append(alert)
     crossings = await _crossings(watch, wallets[0].place, book, alerts, readings[0].block)
-    hedges = {} if watch.hedges is None else await watch.hedges.held_hedges()
+    source = watch.hedges()
+    hedges = {} if source is None else await source.held_hedges()
     looks: list[_Looked] = []
     for wallet, state, reading, situations in zip(wallets, states, readings, followed, strict=True):
         if isinstance(situations, RpcError):

@@ -2,11 +2,13 @@
 
 import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from chain.base.home import FILE_MODE, FOLDER_MODE
+
+_BETWEEN_TRIES = 0.05
 
 
 def take_lock(path: Path, *, wait: bool = False, folder: bool = False) -> int | None:
@@ -28,6 +30,19 @@ def locked(path: Path) -> Iterator[None]:
     """Wait until no other process holds the lock at this path, then hold it."""
     path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     descriptor = take_lock(path, wait=True, folder=path.is_dir())
+    try:
+        yield
+    finally:
+        _end(descriptor)
+
+
+@asynccontextmanager
+async def locked_in_turn(path: Path) -> AsyncIterator[None]:
+    """The same without holding up the event loop, on which the holder itself may be waiting."""
+    import asyncio  # a command that waits for nobody does without it
+
+    while (descriptor := take_lock(path)) is None:  # noqa: ASYNC110 - another process may hold it
+        await asyncio.sleep(_BETWEEN_TRIES)
     try:
         yield
     finally:

@@ -76,6 +76,7 @@ class AccountDouble(ExchangeDouble):
     fee_coin: str = "USDT"
     fee_coin_mark: float = 1.0
     """What fees are paid in, and what one of it is worth."""
+    liquidation: str = "0"
     paid_fees: list[int] = field(default_factory=list)
     """Milliseconds at which half a dollar was paid, the oldest first."""
     listen_keys: int = 0
@@ -209,6 +210,7 @@ class AccountDouble(ExchangeDouble):
                         "symbol": one.symbol,
                         "positionAmt": f"{one.quantity:.3f}",
                         "entryPrice": f"{one.entry:.8f}",
+                        "liquidationPrice": self.liquidation,
                     }
                     for one in self.held().positions.values()
                 ]

@@ -59,6 +59,7 @@ class HyperliquidDouble(ExchangeDouble):
     placing: list[tuple[Refusal | None, bool]] = field(default_factory=list)
     """Faults of actions; each says whether it was taken before."""
     sub_account: bool = False
+    liquidation: str | None = None
     depth: float = 1e9
     held: float = 0.0
     entry: float = 0.0
@@ -167,7 +168,12 @@ class HyperliquidDouble(ExchangeDouble):
                     "leverage": {"type": "cross", "value": 20},
                 }
             case "clearinghouseState":
-                position = {"coin": "ETH", "szi": str(self.held), "entryPx": str(self.entry)}
+                position = {
+                    "coin": "ETH",
+                    "szi": str(self.held),
+                    "entryPx": str(self.entry),
+                    "liquidationPx": self.liquidation,
+                }
                 rows = [{"type": "oneWay", "position": position}] if self.held else []
                 return {
                     "assetPositions": rows,

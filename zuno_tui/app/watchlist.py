@@ -264,7 +264,8 @@ class HomeWatchlist:
             # A setting is of no network: the first one tells of it.
             told = None if watches else unknown
             news = partial(_feature_news, self._chosen.home, network)
-            watches.append(Watch(sources, target.wallets, self._hedges(network), told, news))
+            hedges = partial(self._hedges, network)
+            watches.append(Watch(sources, target.wallets, hedges, told, news))
         return Watcher(watches, self._wanted.watching, self._book, clock=self._clock)
 
     def _hedges(self, network: Network) -> HedgeSource | None:

@@ -132,7 +132,7 @@ class Feature(Struct, frozen=True, kw_only=True):
     """A debate's agents elsewhere, or why they cannot be had; empty where none are set up."""
     agents_note: Callable[[Home], str] | None = None
     """For the status line, before anybody was asked."""
-    watched_hedges: Callable[[Home, Settings, Network], HedgeSource] | None = None
+    watched_hedges: Callable[[Home, Settings, Network], HedgeSource | None] | None = None
     """What the monitor asks about hedges."""
     news: Callable[[Home, Network], Sequence[FeatureNews]] | None = None
     """What the monitor tells of it."""

@@ -33,6 +33,8 @@ _TRIES = 3
 """How often a stop is sent that the venue refuses, before what it should protect is closed."""
 _DIGITS = 10
 _DUST = 1e-9
+CANCELLED_HERE = "it had nothing left to do"
+"""Why an order ended that was cancelled from here; any other was cancelled by somebody else."""
 _CLOSING = ".x"
 """In the name of an order that closes what could not be protected."""
 
@@ -332,6 +334,10 @@ class _Plan:
             return
         if not sending and await self._is_gone(openings):
             await self._clear(self._guards())
+            for row in self._guards():
+                if row.answer is not None and _is_bereft(row):
+                    ended = replace(row.answer, reason=CANCELLED_HERE)
+                    self._journal.mark(row.order.client_id, row.state, row.changed_at, ended)
             for row in self._exits():
                 await self._abandon(row)
             return
@@ -484,6 +490,7 @@ class _Plan:
                     await self._abandon(row)
                     continue
                 now = await self._venue.now()
+                found = found if found.is_open else replace(found, reason=CANCELLED_HERE)
                 self._journal.mark(row.order.client_id, JournalState.ACKNOWLEDGED, now, found)
                 self._tell(kind, row.order)
 
@@ -606,7 +613,21 @@ def _is_unfinished(row: JournalEntry) -> bool:
 def _needs_care(rows: Sequence[JournalEntry]) -> bool:
     exits = [row for row in rows if _CLOSING in row.order.client_id]
     closing = exits and exits[-1].state is not JournalState.ABANDONED
-    return any(_is_unfinished(row) for row in rows) or bool(closing and _exposure(rows) > _DUST)
+    held = _exposure(rows) > _DUST
+    bereft = any(map(_is_bereft, rows))
+    return any(_is_unfinished(row) for row in rows) or (held and bool(closing or bereft))
+
+
+def _is_bereft(row: JournalEntry) -> bool:
+    """Whether it is a stop that somebody else cancelled: what it protected may stand there bare."""
+    done = row.answer
+    return (
+        row.order.type is OrderType.STOP
+        and _guards(row.order)
+        and done is not None
+        and done.state in (OrderState.CANCELLED, OrderState.EXPIRED)
+        and done.reason != CANCELLED_HERE
+    )
 
 
 def _exposure(rows: Sequence[JournalEntry]) -> float:

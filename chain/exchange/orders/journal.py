@@ -311,8 +311,3 @@ class TradeJournal:
     def has_hedges(self) -> bool:
         """Whether anything was ever hedged, on any venue."""
         return self._connection.execute("SELECT 1 FROM hedge LIMIT 1").fetchone() is not None
-
-    def unsettled(self) -> tuple[JournalEntry, ...]:
-        """What a crash has left between being written down and being answered."""
-        open_states = (JournalState.INTENDED, JournalState.SENDING)
-        return tuple(entry for entry in self.entries() if entry.state in open_states)

@@ -103,6 +103,8 @@ class PerpetualPosition(Struct, frozen=True):
     symbol: str
     quantity: float
     entry: float
+    liquidation: float | None = None
+    """The price at which the venue closes it, where it says so."""
 
 
 def resting(order: VenueOrder, book: OrderBook) -> VenueOrder:

@@ -7,7 +7,14 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct
 
 from chain.base.errors import Failure, ZunoError
-from chain.exchange.orders.order import OrderProgress, PerpetualPosition, VenueOrder
+from chain.exchange.orders.order import (
+    OrderProgress,
+    OrderType,
+    PerpetualPosition,
+    VenueOrder,
+    fitted,
+    market_parts,
+)
 from chain.exchange.public.abilities import VenueAbilities
 from chain.exchange.public.binance import BinancePublic
 from chain.exchange.public.market import ContractRules, FundingPayment, FundingState
@@ -140,6 +147,14 @@ class Venue(Protocol):
     async def now(self) -> float: ...
 
     async def close(self) -> None: ...
+
+
+async def sized_parts(contracts: VenueContracts, order: VenueOrder) -> tuple[VenueOrder, ...]:
+    """As the contract takes it; one in slices as the orders that it consists of."""
+    rules = await contracts.rules(order.symbol)
+    if order.type is not OrderType.SLICED:
+        return (fitted(order, rules),)
+    return market_parts(order, rules, (await contracts.funding(order.symbol)).mark)
 
 
 class VenueOpening(Struct, frozen=True):

@@ -33,6 +33,9 @@ class VenueAnswer:
             raise self.wrong(what)
         return value
 
+    def entries(self, value: object, what: str) -> list[dict[str, object]]:
+        return [self.mapping(row, what) for row in self.rows(value, what)]
+
     def number(self, value: object, what: str) -> float:
         """A finite number, written as one or as decimal text."""
         if isinstance(value, str) and value.isascii() and len(value) <= 40:

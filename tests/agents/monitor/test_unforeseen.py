@@ -233,7 +233,7 @@ async def test_trades_are_tended_and_told_of_though_the_chain_was_unread(
     with Store.in_memory() as store:
         async with RpcClient(network, [devnet.url]) as client:
             sources = Sources(client, network, store, None, lambda: NOW)
-            watch = Watch(sources, [devnet.wallet], venue)
+            watch = Watch(sources, [devnet.wallet], lambda: venue)
             read = watch.reader.read
             poisoned(watch.reader, devnet.wallet)
             await poll_once(watch, WatchSettings(), book, NOW)

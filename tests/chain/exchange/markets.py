@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chain.exchange.orders.journal import JournalEntry, JournalState, TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderType, VenueOrder
 from chain.exchange.orders.venues.paper.venue import MarketMoment, PaperAccount
 from chain.exchange.public.market import BookLevel, Candle, ContractRules, OrderBook
@@ -71,3 +72,9 @@ def candle(
         volume,
         volume / 2,
     )
+
+
+def unsettled(journal: TradeJournal) -> list[JournalEntry]:
+    """What a crash has left between being written down and being answered."""
+    between = (JournalState.INTENDED, JournalState.SENDING)
+    return [entry for entry in journal.entries() if entry.state in between]

@@ -12,10 +12,12 @@ from chain.exchange.orders.engine import NoticeKind, send_orders, tend_orders
 from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
 from chain.exchange.orders.venue import AccountCheck, OrderUnansweredError
+from chain.exchange.orders.venues.paper.venue import cancelled
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from tests.chain.exchange.markets import ETH, order
 from tests.fakes.exchange import Refusal
 from tests.fakes.exchange_account import KEYS, LATE, SILENT, AccountDouble, error
+from zuno_tui.features.trade.hedges import rise_to_liquidation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -75,6 +77,22 @@ async def test_fees_that_are_paid_in_another_coin_are_told_in_dollars(
 
     assert mark > 100
     assert done.fees == pytest.approx(double.held().fees, rel=1e-4)
+
+
+@pytest.mark.parametrize(("told", "at"), [("4210.5", 4_210.5), ("0", None)])
+async def test_a_venue_s_own_price_of_liquidation_is_told(
+    double: AccountDouble, told: str, at: float | None
+) -> None:
+    double.liquidation = told
+    async with opened(double) as venue:
+        await venue.submit(order(OrderSide.SELL, OrderType.MARKET, 1.0, name="short"))
+        account = await venue.account()
+
+    mark = 3_000.0
+    by_rule = (account.equity - 0.005 * mark) / (mark * 1.005)
+    rise = rise_to_liquidation(account, ETH, mark, 1.0)
+    assert [one.liquidation for one in account.positions] == [at]
+    assert rise == pytest.approx(by_rule if at is None else at / mark - 1)
 
 
 async def test_fees_are_those_of_seven_days_however_many_there_are(double: AccountDouble) -> None:
@@ -382,6 +400,28 @@ async def test_what_somebody_closes_elsewhere_leaves_no_stop_behind(
     assert [notice.kind for notice in notices] == [NoticeKind.CLEARED] * 2
     assert again == ()
     assert not double.held().open_orders()
+
+
+async def test_a_trade_whose_orders_somebody_cancelled_is_told_of_until_it_is_closed(
+    double: AccountDouble, tmp_path: Path
+) -> None:
+    await _lived(double, tmp_path, [BUY, *GUARDS], polls=0)
+    for name in ("stop", "profit"):
+        double.keep(cancelled(double.held(), name, double.now, "by its owner"))
+    told = []
+    with TradeJournal.open(tmp_path / "trades.db") as journal:
+        async with opened(double) as venue:
+            for holds in (True, True, True, False, False):
+                if not holds:
+                    double.keep(replace(double.held(), positions={}))
+                double.now += 30
+                notices = await tend_orders(journal, venue, sleep=double.pass_time)
+                told.append([notice.kind for notice in notices])
+            asked = len(double.asked)
+            await tend_orders(journal, venue, sleep=double.pass_time)
+
+    assert told == [[NoticeKind.UNPROTECTED]] * 3 + [[], []]
+    assert len(double.asked) == asked, "nothing is left to ask about"
 
 
 async def test_a_venue_that_is_gone_after_the_entry_is_told_at_once(

@@ -227,6 +227,15 @@ async def test_a_sub_account_is_traded_by_its_owner_s_agent(tmp_path: Path) -> N
     assert not any("sub-account" in remark for remark in check.remarks)
 
 
+@pytest.mark.parametrize(("told", "at"), [("2511.25", 2_511.25), (None, None)])
+async def test_the_price_of_liquidation_is_the_venue_s(told: str | None, at: float | None) -> None:
+    double = HyperliquidDouble(held=0.5, entry=3_000.0, liquidation=told)
+    async with opened(double) as venue:
+        [position] = (await venue.account()).positions
+
+    assert position.liquidation == at
+
+
 async def test_contracts_are_told_without_a_key_and_funded_by_the_hour() -> None:
     double = HyperliquidDouble()
     async with opened(double) as venue:

@@ -21,7 +21,7 @@ from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJour
 from chain.exchange.orders.order import OrderSide, OrderType, VenueOrder
 from chain.exchange.orders.venue import OrderUnansweredError
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
-from tests.chain.exchange.markets import ETH, order
+from tests.chain.exchange.markets import ETH, order, unsettled
 from tests.fakes.exchange_account import KEYS, LATE, SILENT, AccountDouble, error
 from tests.printed import printed
 
@@ -179,7 +179,7 @@ def run(folder: Path, seed: str, dies_at: int) -> str:
     assert there.position(ETH).quantity == 0.0
     with TradeJournal.open(folder / "trades.db") as journal:
         entries = {entry.order.client_id: entry for entry in journal.entries()}
-        assert not journal.unsettled()
+        assert not unsettled(journal)
     assert set(there.orders) <= set(entries)
     for name in there.orders:
         assert entries[name].state is JournalState.ACKNOWLEDGED

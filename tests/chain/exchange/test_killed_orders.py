@@ -18,7 +18,7 @@ from chain.exchange.orders.engine import send_orders, tend_orders
 from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
 from chain.exchange.orders.venues.paper.venue import PaperAccount, cancelled, placed
-from tests.chain.exchange.markets import START, account, moment, order
+from tests.chain.exchange.markets import START, account, moment, order, unsettled
 from tests.chain.exchange.plain_venue import PlainVenue
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _run(folder: Path, dies_at: int, habit: str, orders: Sequence[VenueOrder] = 
     with TradeJournal.open(folder / "trades.db") as journal:
         asyncio.run(tend_orders(journal, venue))
         there = venue.held().orders
-        assert not journal.unsettled()
+        assert not unsettled(journal)
         for entry in journal.entries():
             known = entry.state is JournalState.ACKNOWLEDGED
             assert known is (entry.order.client_id in there)

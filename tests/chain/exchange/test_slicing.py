@@ -20,7 +20,7 @@ from chain.exchange.orders.order import (
     market_parts,
 )
 from chain.exchange.public.market import ContractRules
-from tests.chain.exchange.markets import ETH, START, order
+from tests.chain.exchange.markets import ETH, START, order, unsettled
 from tests.chain.exchange.test_venue import Killed, MortalVenue
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ async def test_killed_at_any_step_each_part_is_there_once_or_known_to_be_missing
 
     with TradeJournal.open(tmp_path / "trades.db") as journal:
         await tend_orders(journal, venue, sleep=venue.sleep)
-        assert not journal.unsettled()
+        assert not unsettled(journal)
         for entry in journal.entries():
             there = entry.order.client_id in venue.held.orders
             assert (entry.state is JournalState.ACKNOWLEDGED) is there

@@ -16,7 +16,7 @@ from chain.exchange.orders.journal import (
 )
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
 from chain.exchange.orders.venues.paper.venue import PaperAccount, cancelled, placed
-from tests.chain.exchange.markets import ETH, START, account, moment, order
+from tests.chain.exchange.markets import ETH, START, account, moment, order, unsettled
 from tests.chain.exchange.plain_venue import PlainVenue
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ async def test_killed_at_any_step_an_order_is_there_once_or_known_to_be_missing(
     with TradeJournal.open(tmp_path / "trades.db") as journal:
         await tend_orders(journal, venue)
         entries = journal.entries(APPROVAL.plan_id)
-        assert not journal.unsettled()
+        assert not unsettled(journal)
         for entry in entries:
             there = entry.order.client_id in venue.held.orders
             assert (entry.state is JournalState.ACKNOWLEDGED) is there

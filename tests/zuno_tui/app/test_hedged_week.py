@@ -237,7 +237,7 @@ async def hedged_days(
     found: list[HedgedDay] = []
     watching = WatchSettings(Thresholds(hedge_drift=drift))
     async with session.sources() as sources:
-        watch = Watch(sources, [OWNER], HomeHedges(session.home, settings, DEVNET))
+        watch = Watch(sources, [OWNER], lambda: HomeHedges(session.home, settings, DEVNET))
         with closing(AlertStore.open(session.home, now=0.0)) as book:
             start = recount.passed()
             recount.traded(*await rehedge(session, sources, token_id, "first"))

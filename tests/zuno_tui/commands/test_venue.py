@@ -19,6 +19,7 @@ from chain.wallet.errors import KeyringUnusableError
 from chain.wallet.keyring_store import Keyring
 from tests.chain.exchange.markets import order
 from tests.chain.exchange.test_hedge import start
+from tests.fakes.exchange import ExchangeDouble
 from tests.fakes.hyperliquid import AGENT, AGENT_KEY, MASTER, HyperliquidDouble
 from tests.fakes.upbit import KEYS, UpbitDouble
 from tests.printed import printed
@@ -27,7 +28,9 @@ from zuno_tui.app.session import Session
 from zuno_tui.cli import main
 from zuno_tui.features.trade.trade import status
 from zuno_tui.features.trade.trading import open_trading
+from zuno_tui.features.trade.unhedging import unhedged
 from zuno_tui.features.trade.watched_hedges import HomeHedges, key_news
+from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK, REFUSED, USAGE
 from zuno_tui.settings import Settings
 from zuno_tui.settings.schema import TradeTable
@@ -291,3 +294,24 @@ async def test_a_key_that_ends_is_an_alert_with_its_command(
     assert elsewhere == ()
     assert len(double.asked) > asked
     assert revoked.finding.severity.value == "critical"
+
+
+async def test_a_hedge_on_a_venue_that_is_set_no_more_is_named_with_the_way_to_close_it(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path, tmp_path / "cache")
+    sold = order(OrderSide.SELL, OrderType.MARKET, 0.5)
+    approval = TradeApproval("plan_1", "aa", "live:Binance", 0.0)
+    with TradeJournal.open(home.trades) as journal:
+        journal.approve(approval)
+        journal.begin(approval, [sold], 0.0, start(7))
+        done = OrderProgress(
+            order=sold, state=OrderState.FILLED, placed_at=0.0, filled=0.5, average=3_000.0
+        )
+        journal.mark(sold.client_id, JournalState.ACKNOWLEDGED, 0.0, done)
+    async with ExchangeDouble().running() as url:
+        settings = Settings(trade=TradeTable(venue="paper", url=url))
+        session = Session(home, settings, network_named("ethereum"), as_json=True)
+        words = r'#7 is not hedged on paper.*0\.5 ETH is short for #7 on live:Binance.*"live"'
+        with pytest.raises(GateRefusedError, match=words):
+            await unhedged(session, 7, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from agents.trade.observe.observer import MarketObserver
 from agents.trade.plan_document import trade_document
 from agents.trade.terms import TradeDecision
 from chain.base.home import Home
+from chain.base.locks import locked_if_free
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.exchange.orders.journal import TradeJournal
@@ -238,3 +240,24 @@ async def test_an_account_that_is_not_fit_is_refused_before_anything_is_written(
         check = AccountCheck(faults=("set one-way mode",))
         with pytest.raises(GateRefusedError, match="one-way mode"):
             await waiting_trade(desk, plan, None)
+
+
+async def test_a_trade_is_sent_after_the_monitor_of_the_same_desk_has_tended(
+    tmp_path: Path,
+) -> None:
+    """Both run on one event loop: whoever waits for the lock must not keep its holder from it."""
+    double, wall = ExchangeDouble(), Wall()
+    async with trading(tmp_path, double, wall) as desk:
+        plan = await planned(desk)
+        await approve_trade(desk, plan)
+        waiting = await waiting_trade(desk, plan, None)
+        with locked_if_free(desk.lock) as tending:
+            assert tending
+            sending = asyncio.create_task(apply_trade(desk, waiting, sleep=double.pass_time))
+            await asyncio.sleep(0.2)
+            assert not sending.done()
+            assert not desk.journal.entries()
+        async with asyncio.timeout(30):
+            sent = await sending
+
+    assert sum(one.filled for one in sent) == pytest.approx(plan.quantity)

@@ -90,7 +90,10 @@ def _outlives(session: Session, token_id: int) -> tuple[str, ...]:
     return outliving_words(session.home, session.network.chain_id, token_id)
 
 
-def _watched_hedges(home: Home, settings: Settings, network: Network) -> HedgeSource:
+def _watched_hedges(home: Home, settings: Settings, network: Network) -> HedgeSource | None:
+    """Nothing of trading is loaded for a home that never traded."""
+    if not home.trades.exists():
+        return None
     from zuno_tui.features.trade.watched_hedges import HomeHedges
 
     return HomeHedges(home, settings, network)
@@ -99,7 +102,6 @@ def _watched_hedges(home: Home, settings: Settings, network: Network) -> HedgeSo
 def _tending(
     chosen: SettingsSource, tell: Callable[[Note], None]
 ) -> Coroutine[None, None, None] | None:
-    """Nothing of trading is loaded for a home that has no order that could still change."""
     if not chosen.home.trades.exists():
         return None
     from zuno_tui.features.trade.watched_hedges import tend_when_told

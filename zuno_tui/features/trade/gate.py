@@ -1,10 +1,11 @@
 """From a trade plan to orders on a venue: approved by its hash, looked at again, sent once."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agents.trade.concluding import desk_limits, guard_facts
 from agents.trade.facts import (
@@ -19,10 +20,10 @@ from agents.trade.leverage_guard import guard
 from agents.trade.plan import HedgePlan, TradePlan
 from agents.trade.risk_rules import RiskFacts, Sizing, judge_risk
 from agents.trade.terms import DeskLimits, TradeDecision
-from chain.base.locks import locked
+from chain.base.locks import locked_in_turn
 from chain.base.strict_json import canonical, digest
 from chain.base.units import APPROVAL_SECONDS
-from chain.exchange.orders.engine import OrderNotice, send_orders
+from chain.exchange.orders.engine import CANCELLED_HERE, OrderNotice, send_orders
 from chain.exchange.orders.hedge import HedgeStart, TakenOver
 from chain.exchange.orders.journal import (
     ApprovalUsedError,
@@ -109,6 +110,7 @@ def venue_terms(can: VenueAbilities, seen: VenueAccount, order_usd: float) -> Ve
     )
 
 
+_DUST = 1e-9
 _NEW_PLAN = "Ask for a new plan: zuno trade {coin}"
 
 
@@ -228,16 +230,19 @@ async def apply_trade(
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     on_notice: Callable[[OrderNotice], None] = lambda _: None,
 ) -> tuple[OrderProgress, ...]:
-    """Cancel what still protects or waits for what is left, then send each order once."""
-    if waiting.plan.decision is TradeDecision.CANCEL_AND_CLOSE:
-        for order in _own_orders(trading, waiting.plan):
-            ended = await trading.venue.cancel(order)
-            if ended is not None:
-                now = await trading.venue.now()
-                trading.journal.mark(order.client_id, JournalState.ACKNOWLEDGED, now, ended)
+    """Send each order once; what is closed loses what waits for it first, and its stops last.
+
+    Cut off between, it is still protected, and `tend_orders` clears away what is left over.
+    """
+    plan, spot = waiting.plan, trading.venue.abilities.spot
+    closes = plan.decision is TradeDecision.CANCEL_AND_CLOSE
     try:
-        with locked(trading.lock):
-            return await send_orders(
+        # Whoever tends orders meanwhile would miss what is cancelled here.
+        async with locked_in_turn(trading.lock):
+            own = _own_orders(trading, plan) if closes else ()
+            # On spot a resting order keeps its coins from being sold.
+            await _cancel(trading, [order for order in own if spot or not order.reduce_only])
+            sent = await send_orders(
                 trading.journal,
                 trading.venue,
                 waiting.approval,
@@ -247,8 +252,20 @@ async def apply_trade(
                 on_sent=on_sent,
                 on_notice=on_notice,
             )
+            if sum(order.filled for order in sent) >= plan.quantity - _DUST:
+                await _cancel(trading, [order for order in own if order.reduce_only and not spot])
+            return sent
     except ApprovalUsedError as error:
         raise GateRefusedError(str(error), RefusalCode.ALREADY_APPLIED) from None
+
+
+async def _cancel(trading: Trading, orders: Sequence[VenueOrder]) -> None:
+    for order in orders:
+        ended = await trading.venue.cancel(order)
+        if ended is not None:
+            ended = ended if ended.is_open else replace(ended, reason=CANCELLED_HERE)
+            now = await trading.venue.now()
+            trading.journal.mark(order.client_id, JournalState.ACKNOWLEDGED, now, ended)
 
 
 def hedge_start(plan: TradePlan) -> HedgeStart | None:

@@ -54,8 +54,16 @@ _MAINTENANCE = 0.005
 """Of what is held, the margin a venue wants at least; larger positions need more."""
 
 
-def rise_to_liquidation(account: VenueAccount, mark: float, short: float) -> float | None:
-    """By which share the price may rise before the account no longer carries this short."""
+def rise_to_liquidation(
+    account: VenueAccount, symbol: str, mark: float, short: float
+) -> float | None:
+    """By which share the price may rise before the account no longer carries this short.
+
+    As its venue says, else by what venues want at least.
+    """
+    for position in account.positions:
+        if position.symbol == symbol and position.quantity < 0 and position.liquidation:
+            return position.liquidation / mark - 1
     worth = short * mark
     if worth <= 0 or account.equity is None:
         return None
@@ -282,7 +290,7 @@ async def _hedged_result(
         held=_held_of(snapshot, hedge.last, tokens),
         funding_usd_a_day=-funding.rate_a_day * hedge.short * mark,
         margin_used=whole * mark / seen.equity if seen.equity > 0 else None,
-        to_liquidation=rise_to_liquidation(seen, mark, whole),
+        to_liquidation=rise_to_liquidation(seen, symbol, mark, whole),
     )
 
 

@@ -15,7 +15,7 @@ from agents.monitor.deliver.telegram import BotConnection, ChatReply, TelegramSe
 from agents.trade.plan import TradePlan
 from chain.base.clean_text import clean_text
 from chain.base.home import Home, write_atomically
-from chain.base.locks import locked
+from chain.base.locks import locked_in_turn
 from chain.base.units import DAY
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.run_view import message_lines, run_lines, run_of_plan
@@ -103,7 +103,7 @@ async def send_waiting(home: Home, telegram: TelegramSettings) -> str:
     home.reports.mkdir(mode=0o700, parents=True, exist_ok=True)
     connection = BotConnection(telegram.token, telegram.url, DELIVERY_LIMITS)
     try:
-        with locked(home.reports / "sending.lock"):
+        async with locked_in_turn(home.reports / "sending.lock"):
             for marker in sorted(home.reports.glob(f"*{_UNSENT}"), key=_modified):
                 if time.time() - _modified(marker) > DAY:
                     marker.unlink(missing_ok=True)

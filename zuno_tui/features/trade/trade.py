@@ -284,6 +284,7 @@ async def _standing(venue: Venue) -> tuple[list[str], dict[str, Json]]:
                 "quantity": position.quantity,
                 "entry": position.entry,
                 "mark": marks[position.symbol],
+                "liquidation": position.liquidation,
             }
             for position in account.positions
         ],
@@ -300,7 +301,8 @@ def _held_words(position: PerpetualPosition, mark: float, *, spot: bool) -> str:
         name = f"{quantity:g} {position.symbol.removesuffix('USDT')}"
     if not entry:
         return f"{name}, worth ${quantity * mark:,.2f}"
-    return f"{name} from {entry:,.2f}, {dollar_gain(quantity * (mark - entry))}"
+    end = f", liquidated at {position.liquidation:,.2f}" if position.liquidation else ""
+    return f"{name} from {entry:,.2f}, {dollar_gain(quantity * (mark - entry))}{end}"
 
 
 async def memory(session: Session) -> CommandAnswer:

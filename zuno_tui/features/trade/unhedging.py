@@ -12,7 +12,13 @@ from agents.trade.unhedging import HedgeContract, unhedge_plan
 from chain.exchange.orders.hedge import HedgeKey, PositionHedge
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import Trading
-from zuno_tui.features.trade.hedges import forget_wanted, note_wanted, read_hedges
+from zuno_tui.features.trade.hedges import (
+    forget_wanted,
+    hedges_on_record,
+    note_wanted,
+    read_hedges,
+    standing_short,
+)
 from zuno_tui.features.trade.intents import HedgedSubject
 from zuno_tui.features.trade.run_view import trade_answer
 from zuno_tui.features.trade.trading import open_trading
@@ -67,13 +73,22 @@ async def unhedge_plans(
         and hedge.short > _DUST
     }
     if not meant:
-        what = "Nothing" if subject == "all" else f"#{subject}"
+        what = "Nothing is" if subject == "all" else f"#{subject} is not"
         waits = any(
             hedge.waiting for key, hedge in hedges.items() if subject in ("all", key.token_id)
         )
         more = " An order of it still waits: ask again in a minute." if waits else ""
+        for kept in hedges_on_record(trading.journal):
+            here = kept.key.chain_id == session.network.chain_id
+            if here and kept.venue != trading.venue.name and subject in ("all", kept.key.token_id):
+                name = kept.venue.partition(":")[0]
+                more = (
+                    f" {standing_short(kept.hedge):g} {kept.hedge.first.coin} is short for "
+                    f'#{kept.key.token_id} on {kept.venue}. To close it, set venue = "{name}" '
+                    f"under [trade] in {session.home.settings} and ask again."
+                )
         raise GateRefusedError(
-            f"{what} is hedged on {trading.venue.name}.{more} See what is held: zuno trade status"
+            f"{what} hedged on {trading.venue.name}.{more} See what is held: zuno trade status"
         )
     return tuple([await _plan(trading, key, hedge, share) for key, hedge in meant.items()])
 

@@ -12,21 +12,44 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import AlertKind, Finding, Severity
+from agents.monitor.heartbeat import Note, Troubled
+from agents.monitor.poll import FeatureNews
 from agents.monitor.rules.risks import HeldHedge
 from chain.base.errors import ZunoError
-from chain.base.home import Home
+from chain.base.locks import locked_if_free
 from chain.base.units import DAY
-from chain.contracts.networks import Network
-from zuno_tui.settings import Settings
+from chain.exchange.orders.engine import tend_orders
+from chain.exchange.orders.journal import KeyEnd, TradeJournal
+from chain.exchange.orders.order_stream import order_bell
+from chain.exchange.orders.venue import KEY_WARNED_DAYS, KnowsKeyEnd
+from chain.prices.market_http import MarketError
+from zuno_tui.app.session import Session
+from zuno_tui.features.trade.hedges import (
+    hedges_by_position,
+    read_hedges,
+    rise_to_liquidation,
+    standing_short,
+    wanted_closings,
+)
+from zuno_tui.features.trade.intents import BAND
+from zuno_tui.features.trade.venue import (
+    CLOSED_TO_LOOKERS,
+    OpenVenue,
+    VenueUnreadError,
+    has_hedges,
+    open_venue,
+    taken_urgent,
+    unasked,
+    unfinished_venues,
+    venue_entry,
+)
+from zuno_tui.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from agents.monitor.heartbeat import Note
-    from agents.monitor.poll import FeatureNews
+    from chain.base.home import Home
+    from chain.contracts.networks import Network
     from chain.exchange.orders.hedge import PositionHedge
-    from chain.exchange.orders.journal import KeyEnd
-    from zuno_tui.app.session import Session
     from zuno_tui.app.watchlist import SettingsSource
-    from zuno_tui.features.trade.venue import OpenVenue
 
 _KEY_SECONDS = 6 * 3_600.0
 """How often a venue is asked until when a key is good."""
@@ -37,10 +60,7 @@ _QUIET_SECONDS = 60.0
 
 
 class HomeHedges:
-    """Reads the journal of trades and asks the venue about orders that may still be filled.
-
-    A home that never hedged is not asked for anything, and nothing of trading is loaded.
-    """
+    """Reads the journal of trades and asks the venue about orders that may still be filled."""
 
     def __init__(self, home: Home, settings: Settings, network: Network) -> None:
         self._home = home
@@ -49,11 +69,6 @@ class HomeHedges:
 
     async def tend_trades(self) -> dict[str, str] | None:
         """What was sent and not brought to its end, unless somebody is sending right now."""
-        if not self._home.trades.exists():
-            return {}
-        from chain.base.locks import locked_if_free
-        from zuno_tui.features.trade.venue import taken_urgent, unfinished_venues
-
         with suppress(sqlite3.Error), locked_if_free(self._home.trades_lock) as nobody_sends:
             unfinished = unfinished_venues(self._home)
             if unfinished and not nobody_sends:
@@ -67,15 +82,11 @@ class HomeHedges:
 
     async def _tend(self, name: str) -> dict[str, str] | None:
         """On one venue, which need not be the one that is set by now."""
-        from chain.exchange.orders.engine import tend_orders
-        from zuno_tui.app.session import Session
-        from zuno_tui.features.trade.venue import open_venue, unasked
-
         session = Session(self._home, self._settings, self._network, as_json=True)
         try:
             async with open_venue(session, name) as opened:
-                await self._look_at_key(opened)
                 notices = await tend_orders(opened.journal, opened.venue)
+                await self._look_at_key(opened)
         except (ZunoError, sqlite3.Error) as error:
             bare = {
                 notice.plan_id: notice.words for notice in unasked(self._home, name, str(error))
@@ -85,17 +96,6 @@ class HomeHedges:
 
     async def held_hedges(self) -> dict[int, HeldHedge] | None:
         """By position; None where the venue or the journal cannot be read now."""
-        if not self._home.trades.exists():
-            return {}
-        from zuno_tui.app.session import Session
-        from zuno_tui.features.trade.hedges import hedges_by_position, read_hedges, wanted_closings
-        from zuno_tui.features.trade.venue import (
-            CLOSED_TO_LOOKERS,
-            VenueUnreadError,
-            has_hedges,
-            open_venue,
-        )
-
         session = Session(self._home, self._settings, self._network, as_json=True)
         with suppress(VenueUnreadError, *CLOSED_TO_LOOKERS):
             if not has_hedges(self._home):
@@ -117,25 +117,19 @@ class HomeHedges:
 
     async def _look_at_key(self, opened: OpenVenue) -> None:
         """A few times a day: until when the venue takes what is signed here."""
-        from chain.exchange.orders.journal import KeyEnd
-        from chain.exchange.orders.venue import KnowsKeyEnd
-
         venue, now = opened.venue, time.time()
         if not isinstance(venue, KnowsKeyEnd):
             return
         known = opened.journal.key_ends().get(venue.name)
         if known is not None and 0 <= now - known.looked_at < _KEY_SECONDS:
             return
-        ends_at, chain_id = await venue.key_ends_at(), self._network.chain_id
-        opened.journal.keep_key_end(KeyEnd(venue.name, ends_at, now, chain_id))
+        with suppress(MarketError):  # asked again at the next look; what is held comes first
+            ends_at, chain_id = await venue.key_ends_at(), self._network.chain_id
+            opened.journal.keep_key_end(KeyEnd(venue.name, ends_at, now, chain_id))
 
 
 def key_news(home: Home, network: Network, now: float) -> tuple[FeatureNews, ...]:
     """Keys that end soon or have ended, by what venues said when they were asked last."""
-    from agents.monitor.poll import FeatureNews
-    from chain.exchange.orders.journal import TradeJournal
-    from chain.exchange.orders.venue import KEY_WARNED_DAYS
-
     with suppress(sqlite3.Error), TradeJournal.open(home.trades) as journal:
         ends = journal.key_ends().values()
         return tuple(
@@ -169,10 +163,6 @@ async def tend_when_told(chosen: SettingsSource, tell: Callable[[Note], None]) -
 
     It ends where nothing can change any more, or no venue has a stream: rounds suffice then.
     """
-    from zuno_tui.app.session import Session
-    from zuno_tui.features.trade.venue import unfinished_venues
-    from zuno_tui.settings import load_settings
-
     with suppress(ZunoError, sqlite3.Error):  # the rounds say so
         settings = load_settings(chosen.home.settings, chosen.environment, chosen.flags)
         session = Session(chosen.home, settings, settings.chosen_network(), as_json=True)
@@ -181,12 +171,6 @@ async def tend_when_told(chosen: SettingsSource, tell: Callable[[Note], None]) -
 
 
 async def _tend_when_told(session: Session, name: str, tell: Callable[[Note], None]) -> None:
-    from agents.monitor.heartbeat import Troubled
-    from chain.base.locks import locked_if_free
-    from chain.exchange.orders.engine import tend_orders
-    from chain.exchange.orders.order_stream import order_bell
-    from zuno_tui.features.trade.venue import open_venue, unfinished_venues, venue_entry
-
     home = session.home
     if not venue_entry(session, name).abilities.streams:
         return
@@ -208,12 +192,6 @@ async def _tend_when_told(session: Session, name: str, tell: Callable[[Note], No
 
 async def _held(opened: OpenVenue, hedge: PositionHedge) -> HeldHedge:
     """With margin and funding where something is short."""
-    from zuno_tui.features.trade.hedges import (
-        rise_to_liquidation,
-        standing_short,
-    )
-    from zuno_tui.features.trade.intents import BAND
-
     short, start = standing_short(hedge), hedge.last
     # Without a band of its own it follows the threshold that is set for all.
     band = 0.0 if start.band == BAND else start.band
@@ -234,6 +212,6 @@ async def _held(opened: OpenVenue, hedge: PositionHedge) -> HeldHedge:
     whole = max(-account.held(start.symbol), hedge.short)
     return replace(
         held,
-        to_liquidation=rise_to_liquidation(account, funding.mark, whole),
+        to_liquidation=rise_to_liquidation(account, start.symbol, funding.mark, whole),
         funding_a_day=-funding.rate_a_day,
     )

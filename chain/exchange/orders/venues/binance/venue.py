@@ -23,14 +23,12 @@ from chain.exchange.orders.order import (
     OrderType,
     PerpetualPosition,
     VenueOrder,
-    fitted,
-    market_parts,
     resting,
     unfit,
     would_take,
 )
 from chain.exchange.orders.order_stream import CcxtOrderStream
-from chain.exchange.orders.venue import AccountCheck, VenueAccount, VenueKeys
+from chain.exchange.orders.venue import AccountCheck, VenueAccount, VenueKeys, sized_parts
 from chain.exchange.orders.venues.binance import ABILITIES, DEMO_STREAM_URL, DEMO_URL
 from chain.exchange.public.binance import BASE_URL, BinancePublic
 from chain.exchange.public.market import VenueAnswer, contract_symbol
@@ -213,8 +211,9 @@ class BinanceVenue:
         waiting = await self._ask.read(self._client.fapiPrivateGetOpenOrders)
         conditional = await self._ask.read(self._client.fapiPrivateGetOpenAlgoOrders)
         orders = [
-            *self._read.rows(waiting, "open orders"),
-            *self._read.rows(conditional, "open orders"),
+            entry
+            for rows in (waiting, conditional)
+            for entry in self._read.entries(rows, "open orders")
         ]
         return VenueAccount(
             self.name,
@@ -222,10 +221,10 @@ class BinanceVenue:
             self._read.number(held.get("totalMarginBalance"), "account"),
             tuple(
                 position
-                for position in map(self._position, self._read.rows(risks, "positions"))
+                for position in map(self._position, self._read.entries(risks, "positions"))
                 if position.quantity
             ),
-            tuple(seen_order(self._read, self._read.mapping(order, "order")) for order in orders),
+            tuple(seen_order(self._read, order) for order in orders),
             -await self._income("COMMISSION"),
             await self._income("FUNDING_FEE"),
             days=_INCOME_DAYS,
@@ -235,15 +234,13 @@ class BinanceVenue:
         ask, client = self._ask.read, self._client
         sides = self._read.mapping(await ask(client.fapiPrivateGetPositionSideDual), "mode")
         assets = self._read.mapping(await ask(client.fapiPrivateGetMultiAssetsMargin), "mode")
-        rows = self._read.rows(
-            await ask(client.fapiPrivateGetSymbolConfig, {"symbol": symbol}), "leverage"
-        )
+        configs = await ask(client.fapiPrivateGetSymbolConfig, {"symbol": symbol})
         faults, remarks = [], []
         if _is_true(sides.get("dualSidePosition")):
             faults.append(_SENTENCES["-4061"])
         if _is_true(assets.get("multiAssetsMargin")):
             remarks.append("multi-assets mode: all coins of this account answer for every loss")
-        for entry in (self._read.mapping(row, "leverage") for row in rows):
+        for entry in self._read.entries(configs, "leverage"):
             leverage = self._read.positive(entry.get("leverage"), "leverage")
             cross = str(entry.get("marginType")).upper().startswith("CROSS")
             answers = "the whole futures wallet answers for it" if cross else "isolated margin"
@@ -259,10 +256,7 @@ class BinanceVenue:
         return self._read.mapping(answer, "key's permissions")
 
     async def parts(self, order: VenueOrder) -> tuple[VenueOrder, ...]:
-        rules = await self._market.rules(order.symbol)
-        if order.type is not OrderType.SLICED:
-            return (fitted(order, rules),)
-        return market_parts(order, rules, (await self._market.funding(order.symbol)).mark)
+        return await sized_parts(self._market, order)
 
     async def submit(self, order: VenueOrder) -> OrderProgress:
         """Sent once; the same name twice is one order. Raises where nobody can tell."""
@@ -332,11 +326,10 @@ class BinanceVenue:
         for _ in range(_MOST_PAGES):
             asked = {"incomeType": kind, "limit": _PAGE_ROWS, "startTime": since}
             answer = await self._ask.read(self._client.fapiPrivateGetIncome, asked)
-            page = self._read.rows(answer, "income")
-            entries = [self._read.mapping(row, "income") for row in page]
+            entries = self._read.entries(answer, "income")
             # A page begins with the millisecond that the last one ended in.
             rows |= {str(entry.get("tranId")): entry for entry in entries}
-            if len(page) < _PAGE_ROWS:
+            if len(entries) < _PAGE_ROWS:
                 break
             since = int(self._read.positive(entries[-1].get("time"), "income"))
         return await self._dollars(list(rows.values()), "income", "income", "asset")
@@ -344,8 +337,7 @@ class BinanceVenue:
     async def _dollars(self, rows: object, what: str, amount: str, coin: str) -> float:
         """Their sum at the marks of now: fees are paid in the venue's own coin, too."""
         sums: dict[str, float] = {}
-        for row in self._read.rows(rows, what):
-            entry = self._read.mapping(row, what)
+        for entry in self._read.entries(rows, what):
             name = str(entry.get(coin) or "USDT")
             sums[name] = sums.get(name, 0.0) + self._read.number(entry.get(amount), what)
         total = 0.0
@@ -356,12 +348,12 @@ class BinanceVenue:
             total += paid * mark
         return total
 
-    def _position(self, row: object) -> PerpetualPosition:
-        entry = self._read.mapping(row, "position")
+    def _position(self, entry: dict[str, object]) -> PerpetualPosition:
         return PerpetualPosition(
             str(entry.get("symbol")),
             self._read.number(entry.get("positionAmt"), "position"),
             self._read.amount(entry.get("entryPrice"), "position"),
+            self._read.amount(entry.get("liquidationPrice") or "0", "position") or None,
         )
 
     def _named(self, order: VenueOrder) -> dict[str, str]:

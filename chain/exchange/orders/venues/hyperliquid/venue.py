@@ -28,8 +28,6 @@ from chain.exchange.orders.order import (
     OrderType,
     PerpetualPosition,
     VenueOrder,
-    fitted,
-    market_parts,
     unfit,
 )
 from chain.exchange.orders.order_stream import CcxtOrderStream
@@ -38,6 +36,7 @@ from chain.exchange.orders.venue import (
     AccountCheck,
     VenueAccount,
     VenueKeys,
+    sized_parts,
 )
 from chain.exchange.orders.venues.hyperliquid import ABILITIES
 from chain.exchange.public.market import (
@@ -125,18 +124,16 @@ class HyperliquidContracts:
     async def payments(self, symbol: str, *, since: int) -> tuple[FundingPayment, ...]:
         """At the price at which each hour began: it tells the rates alone."""
         coin, start = coin_of(symbol), since * 1000
-        rates = self._read.rows(
-            await self.info("fundingHistory", coin=coin, startTime=start), "funding history"
-        )
+        told = await self.info("fundingHistory", coin=coin, startTime=start)
+        rates = self._read.entries(told, "funding history")
         span = {"coin": coin, "interval": "1h", "startTime": start - _HOUR * 1000}
         span["endTime"] = int(await self.time() * 1000)
-        candles = self._read.rows(await self.info("candleSnapshot", req=span), "candles")
         opens = {}
-        for candle in (self._read.mapping(row, "candle") for row in candles):
+        for candle in self._read.entries(await self.info("candleSnapshot", req=span), "candles"):
             hour = int(self._read.positive(candle.get("t"), "candle")) // 1000
             opens[hour] = self._read.positive(candle.get("o"), "candle")
         found = []
-        for row in (self._read.mapping(row, "funding history") for row in rates):
+        for row in rates:
             time = int(self._read.positive(row.get("time"), "funding history")) // 1000
             rate = self._read.number(row.get("fundingRate"), "funding history")
             found.append(FundingPayment(time, rate, opens.get(time // _HOUR * _HOUR)))
@@ -227,8 +224,8 @@ class HyperliquidVenue:
             return None
         if await self._owner_of_agent() is None:
             return 0.0
-        rows = self._read.rows(await self._info("extraAgents", user=master), "agents")
-        for entry in (self._read.mapping(row, "agent") for row in rows):
+        agents = await self._info("extraAgents", user=master)
+        for entry in self._read.entries(agents, "agents"):
             if str(entry.get("address")).lower() == self._agent:
                 return self._read.positive(entry.get("validUntil"), "agent") / 1000
         return None
@@ -266,20 +263,15 @@ class HyperliquidVenue:
         user = self._account
         state = self._read.mapping(await self._info("clearinghouseState", user=user), "account")
         summary = self._read.mapping(state.get("marginSummary"), "account")
-        rows = self._read.rows(state.get("assetPositions"), "positions")
-        held = [
-            self._read.mapping(self._read.mapping(row, "position").get("position"), "position")
-            for row in rows
-        ]
-        waiting = self._read.rows(await self._info("frontendOpenOrders", user=user), "open orders")
+        rows = self._read.entries(state.get("assetPositions"), "positions")
+        held = [self._read.mapping(row.get("position"), "position") for row in rows]
+        waiting = await self._info("frontendOpenOrders", user=user)
         now = await self.now()
         since = int(now - _FUNDING_DAYS * _DAY) * 1000
-        paid = self._read.rows(
-            await self._info("userFunding", user=user, startTime=since), "funding"
-        )
+        paid = await self._info("userFunding", user=user, startTime=since)
         deltas = [
-            self._read.mapping(self._read.mapping(row, "funding").get("delta"), "funding")
-            for row in paid
+            self._read.mapping(row.get("delta"), "funding")
+            for row in self._read.entries(paid, "funding")
         ]
         return VenueAccount(
             self.name,
@@ -290,20 +282,18 @@ class HyperliquidVenue:
                     f"{entry.get('coin')}USDT",
                     self._read.number(entry.get("szi"), "position"),
                     self._read.amount(entry.get("entryPx") or "0", "position"),
+                    self._read.amount(entry.get("liquidationPx") or "0", "position") or None,
                 )
                 for entry in held
             ),
-            tuple(self._seen(self._read.mapping(row, "order")) for row in waiting),
+            tuple(map(self._seen, self._read.entries(waiting, "open orders"))),
             None,
             sum(self._read.number(delta.get("usdc"), "funding") for delta in deltas),
             days=_FUNDING_DAYS,
         )
 
     async def parts(self, order: VenueOrder) -> tuple[VenueOrder, ...]:
-        rules = await self.contracts.rules(order.symbol)
-        if order.type is not OrderType.SLICED:
-            return (fitted(order, rules),)
-        return market_parts(order, rules, (await self.contracts.funding(order.symbol)).mark)
+        return await sized_parts(self.contracts, order)
 
     async def submit(self, order: VenueOrder) -> OrderProgress:
         """Sent once; the same name twice is one order. Raises where nobody can tell."""
@@ -405,10 +395,8 @@ class HyperliquidVenue:
     async def _with_fills(self, progress: OrderProgress, entry: dict[str, object]) -> OrderProgress:
         """Price and fees are told with its trades alone."""
         start = int(progress.placed_at * 1000) - 1
-        rows = self._read.rows(
-            await self._info("userFillsByTime", user=self._account, startTime=start), "trades"
-        )
-        trades = [self._read.mapping(row, "trade") for row in rows]
+        told = await self._info("userFillsByTime", user=self._account, startTime=start)
+        trades = self._read.entries(told, "trades")
         own = [trade for trade in trades if str(trade.get("oid")) == str(entry.get("oid"))]
         size = sum(self._read.amount(trade.get("sz"), "trade") for trade in own)
         if not size:

@@ -85,7 +85,7 @@ def progress_of(
 ) -> OrderProgress:
     """How far it has come, in dollars at the won of now."""
     filled = read.amount(entry.get("executed_volume") or "0", "order")
-    trades = [read.mapping(row, "trade") for row in read.rows(entry.get("trades") or [], "trades")]
+    trades = read.entries(entry.get("trades") or [], "trades")
     volume = sum(read.amount(trade.get("volume"), "trade") for trade in trades)
     funds = sum(read.amount(trade.get("funds"), "trade") for trade in trades)
     state = _state(read, entry)
@@ -179,9 +179,7 @@ class UpbitVenue:
         won = prices[DOLLAR]
         marks = {f"{coin}USDT": prices[f"KRW-{coin}"] / won for coin in coins}
         cash = held.get("KRW", (0.0, 0.0))[0] / won + held.get("USDT", (0.0, 0.0))[0]
-        waiting = self._read.rows(
-            await self._ask.read(self._client.privateGetOrdersOpen, {}), "open orders"
-        )
+        waiting = await self._ask.read(self._client.privateGetOrdersOpen, {})
         return VenueAccount(
             self.name,
             await self.now(),
@@ -190,7 +188,10 @@ class UpbitVenue:
                 PerpetualPosition(f"{coin}USDT", held[coin][0], held[coin][1] / won)
                 for coin in coins
             ),
-            tuple(seen_order(self._read, self._read.mapping(row, "order"), won) for row in waiting),
+            tuple(
+                seen_order(self._read, order, won)
+                for order in self._read.entries(waiting, "open orders")
+            ),
             None,
             0.0,
             money_per_usd=won,
@@ -252,10 +253,9 @@ class UpbitVenue:
 
     async def _balances(self) -> dict[str, tuple[float, float]]:
         """Of each coin how much, with what waits in orders, and what it cost in won."""
-        rows = self._read.rows(await self._ask.read(self._client.privateGetAccounts, {}), "account")
+        told = await self._ask.read(self._client.privateGetAccounts, {})
         found = {}
-        for row in rows:
-            entry = self._read.mapping(row, "account")
+        for entry in self._read.entries(told, "account"):
             quantity = sum(
                 self._read.amount(entry.get(field), "account") for field in ("balance", "locked")
             )
@@ -267,17 +267,18 @@ class UpbitVenue:
     async def _is_traded(self, coin: str) -> bool:
         """What has no market in won can be neither priced nor sold here."""
         if not self._markets:
-            rows = self._read.rows(await self._ask.read(self._client.publicGetMarketAll), "markets")
-            self._markets = {str(self._read.mapping(row, "market").get("market")) for row in rows}
+            told = await self._ask.read(self._client.publicGetMarketAll)
+            self._markets = {
+                str(entry.get("market")) for entry in self._read.entries(told, "markets")
+            }
         return f"KRW-{coin}" in self._markets
 
     async def _prices(self, *markets: str) -> dict[str, float]:
         asked = {"markets": ",".join(markets)}
-        rows = self._read.rows(await self._ask.read(self._client.publicGetTicker, asked), "ticker")
-        entries = [self._read.mapping(row, "ticker") for row in rows]
+        told = await self._ask.read(self._client.publicGetTicker, asked)
         found = {
             str(entry.get("market")): self._read.positive(entry.get("trade_price"), "price")
-            for entry in entries
+            for entry in self._read.entries(told, "ticker")
         }
         if set(markets) - found.keys():
             raise self._read.wrong("ticker")

@@ -1,0 +1,137 @@
+"""A trade that is closed by a plan, cut off anywhere: it is closed, or still has its stop."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agents.trade.facts import DeskSettings
+from agents.trade.terms import TradeDecision
+from chain.base.store import Store
+from chain.exchange.orders.engine import send_orders, tend_orders
+from chain.exchange.orders.journal import TradeApproval, TradeJournal
+from chain.exchange.orders.order import OrderSide, OrderType
+from chain.exchange.orders.venue import VenueFees
+from tests.chain.exchange.markets import ETH, order
+from tests.chain.exchange.test_binance_venue import BUY, GUARDS, opened
+from tests.fakes.exchange_account import AccountDouble, error
+from tests.zuno_tui.gate.test_trades import Wall, planned, trading, unchanged
+from zuno_tui.features.trade.gate import ApprovedTrade, Trading, apply_trade
+from zuno_tui.gate.approval_tag import ApprovalTags
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agents.trade.plan import TradePlan
+
+pytest.importorskip("aiodns", reason="the extra trade is not installed")
+
+VENUE = "demo:loopback"
+CLOSE = order(OrderSide.SELL, OrderType.MARKET, 1.0, name="close", reduce_only=True)
+MOMENTS = 40
+
+
+class Killed(BaseException):
+    """The process is gone at this moment."""
+
+
+@pytest.fixture
+async def exit_plan(tmp_path: Path) -> TradePlan:
+    folder = tmp_path / "argued"
+    folder.mkdir()
+    async with trading(folder, AccountDouble(path=folder / "venue.db"), Wall()) as desk:
+        plan = await planned(desk)
+    closing = {"decision": TradeDecision.CANCEL_AND_CLOSE, "quantity": 1.0, "hedge": None}
+    return plan.model_copy(update={**closing, "symbol": ETH})
+
+
+def mortal(venue: Any, dies_at: int) -> None:
+    left = dies_at
+
+    def moment() -> None:
+        nonlocal left
+        if left == 0:
+            raise Killed
+        left -= 1
+
+    for name in ("now", "_placed", "find", "cancel"):
+        asked = getattr(venue, name)
+
+        async def counted(*given: Any, asked: Any = asked) -> Any:
+            moment()
+            answer = await asked(*given)
+            moment()
+            return answer
+
+        setattr(venue, name, counted)
+
+
+async def closed(
+    folder: Path, plan: TradePlan, double: AccountDouble, dies_at: int | None
+) -> tuple[float, dict[str, float]]:
+    """What is held and waits after a trade was opened, its exit was cut off, and one poll."""
+    double.path = folder / "venue.db"
+    entry, leave = (TradeApproval(name, "aa", VENUE, 0.0) for name in ("plan_1", "plan_2"))
+    with TradeJournal.open(folder / "trades.db") as journal:
+        journal.approve(entry)
+        journal.approve(leave)
+        async with opened(double) as venue:
+            await send_orders(journal, venue, entry, [BUY, *GUARDS], sleep=double.pass_time)
+        double.now += 30
+        async with opened(double) as venue:
+            if dies_at is not None:
+                mortal(venue, dies_at)
+            desk = _desk(venue, journal, folder)
+            with suppress(Killed):
+                await apply_trade(
+                    desk, ApprovedTrade(plan, leave, (CLOSE,)), sleep=double.pass_time
+                )
+        double.now += 30
+        async with opened(double) as venue:
+            await tend_orders(journal, venue, sleep=double.pass_time)
+    waiting = {one.order.client_id: one.left for one in double.held().open_orders()}
+    return double.held().position(ETH).quantity, waiting
+
+
+def _desk(venue: Any, journal: TradeJournal, folder: Path) -> Trading:
+    tags = ApprovalTags(Store.in_memory(), Wall())
+    settings = DeskSettings(order_usd=2_000.0, account_leverage=2.0)
+    lock = folder / "lock"
+    return Trading(
+        venue.contracts, venue, journal, VenueFees(), settings, Wall(), lock, tags, unchanged
+    )
+
+
+async def _stands(folder: Path, plan: TradePlan, moment: int) -> None:
+    await asyncio.to_thread(folder.mkdir)
+    held, waiting = await closed(folder, plan, AccountDouble(), moment)
+    assert (held, waiting) in ((0.0, {}), (1.0, {"stop": 1.0, "profit": 1.0})), moment
+
+
+async def test_an_exit_cut_off_is_done_or_leaves_the_stop(
+    tmp_path: Path, exit_plan: TradePlan
+) -> None:
+    for moment in (4, 9, 14):
+        await _stands(tmp_path / str(moment), exit_plan, moment)
+
+
+@pytest.mark.soak
+async def test_an_exit_cut_off_anywhere_is_done_or_leaves_the_stop(
+    tmp_path: Path, exit_plan: TradePlan
+) -> None:
+    for moment in range(MOMENTS):
+        await _stands(tmp_path / str(moment), exit_plan, moment)
+
+
+async def test_an_exit_that_is_refused_leaves_the_stop(
+    tmp_path: Path, exit_plan: TradePlan
+) -> None:
+    double = AccountDouble()
+    double.placing = [(None, True)] * 3  # type: ignore[list-item]
+    double.placing += [(error(400, -2019, "Margin is insufficient."), False)]
+    held, waiting = await closed(tmp_path, exit_plan, double, None)
+
+    assert (held, waiting) == (1.0, {"stop": 1.0, "profit": 1.0})
