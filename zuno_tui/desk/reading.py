@@ -14,7 +14,7 @@ from chain.contracts.networks import Address, Network
 from chain.history.hours import hour_of
 from chain.positions.memory import SearchProgress
 from chain.positions.overview import Overview, read_overview
-from chain.rpc.errors import RpcError, StaleHead
+from chain.rpc.errors import StaleHead
 from zuno_tui.app.earned import fees_by_day, read_earnings
 from zuno_tui.catalog.feature import position_notes
 from zuno_tui.desk.context import DeskContext
@@ -108,6 +108,7 @@ class PositionReader:
         self._gains_at = 0.0
         self._gains_of: frozenset[int] = frozenset()
         self._gaining: asyncio.Task[None] | None = None
+        self._daily: asyncio.Task[None] | None = None
         self._overview: Overview | None = None
         self._old_blocks: list[StaleHead] = []
         """Of the last read, where there was no new one."""
@@ -155,8 +156,9 @@ class PositionReader:
                 await self.read()
                 await self._rest()
         finally:
-            if self._gaining is not None:
-                self._gaining.cancel()
+            for task in (self._gaining, self._daily):
+                if task is not None:
+                    task.cancel()
 
     async def read(self) -> None:
         desk_context = self._desk_context
@@ -171,7 +173,9 @@ class PositionReader:
                     between_logs=self._rhythm.between_logs,
                     with_v3=True,
                 )
-                if self._is_due(overview) and (self._gaining is None or self._gaining.done()):
+                idle = self._gaining is None or self._gaining.done()
+                # What leaves a position comes to the wallet: both are told as of one moment.
+                if _held(overview) != self._gains_of or (idle and self._is_due(overview)):
                     self._idle = await self._read_idle()
             if self._old_blocks:
                 self._overview = overview
@@ -291,7 +295,8 @@ class PositionReader:
             gains = closed_hours(session.network, overview, performance)
             self._day = self._hours.day(gains, end, known, now=desk_context.clock())
             self._show_again()
-            await self._read_days(overview, end)
+            if self._daily is None or self._daily.done():
+                self._daily = asyncio.create_task(self._read_days(overview, end))
         self._gains_at = desk_context.clock()
 
     async def _read_days(self, overview: Overview, end: int) -> None:
@@ -314,7 +319,7 @@ class PositionReader:
         try:
             async with asyncio.timeout(self._rhythm.patience):
                 earned = await read_earnings(sources, overview, unit, _WEEK, lambda _: None)
-        except (RpcError, TimeoutError) as error:
+        except Exception as error:  # the rest is there without it; an hour later it is tried again
             self._desk_context.status.troubled(fault_words(error))
             return
         self._fees_by_day = fees_by_day(earned, begin)

@@ -177,4 +177,5 @@ def _words(one: dict[str, Any]) -> str:
         words = rest.removeprefix("is ").removeprefix("has a ").removeprefix("has ")
         words = f"{words[0].upper()}{words[1:]}"
     # The pane tells the first sentence, and the line below it all of them.
-    return words.partition(". ")[0].removesuffix(".").replace("Out of range for ", "Out for ")
+    words = words.partition(". ")[0].removesuffix(".").replace("Out of range", "Out")
+    return words.replace("; collecting costs about", ", costs")
