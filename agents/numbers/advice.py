@@ -172,21 +172,6 @@ def expected_edge(edge_7d: float) -> float:
     return exp(USUAL_LOG_EDGE + believed + HIGH_EDGE_PERSISTENCE * beyond)
 
 
-def expected_net(
-    edge_7d: float,
-    daily_sigma: float,
-    full_range_worth: float,
-    days_in_range: float,
-    others_share: float = 1.0,
-) -> float:
-    """Fees − LVR to expect: (ρ̂·d − 1)·σ²/8 · 2L√P a day in range.
-
-    d is the others' share of the active liquidity: what enters a pool dilutes what it is paid.
-    """
-    risk = daily_sigma * daily_sigma / 8 * full_range_worth * days_in_range
-    return (expected_edge(edge_7d) * others_share - 1) * risk
-
-
 def enter_line(cost_share: float, half_width: float, lines: AdviceLines = DEAD_BAND) -> float:
     """The edge from which on entering pays: 1 + 4c/h, and never under the dead band."""
     return max(lines.enter_over, 1 + 4 * cost_share / half_width)

@@ -41,13 +41,6 @@ def position_value(liquidity: int, price: float, edges: Edges, unit1_value: floa
     return liquidity * root_price * (held0 + held1) * unit1_value
 
 
-def liquidity_share(own: int, others: int) -> float:
-    """Own part of the active liquidity once it is in; `others` must not contain it already."""
-    if own < 0 or others < 0:
-        raise ValueError("Liquidity cannot be negative.")
-    return own / (own + others) if own else 0.0
-
-
 def others_liquidity(active: int, own: int, *, inside: bool) -> int:
     """The pool's active liquidity without a position that is part of it only while in range."""
     return max(0, active - own) if inside else active

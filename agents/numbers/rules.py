@@ -234,11 +234,6 @@ def tiebreak_value(rules: ProfileRules, move: MoveNumbers) -> float:
     return fees
 
 
-def best_accepted(rules: ProfileRules, moves: Sequence[JudgedMove]) -> JudgedMove | None:
-    """The accepted move the profile's tiebreak prefers."""
-    return _first(rules, [move for move in moves if move.verdict is JudgmentVerdict.ACCEPT])
-
-
 def arbiter_choice(rules: ProfileRules, moves: Sequence[JudgedMove]) -> JudgedMove | None:
     """The highest score, ties by the profile; a vetoed move is never chosen."""
     return _first(rules, [move for move in moves if move.verdict is not JudgmentVerdict.VETO])

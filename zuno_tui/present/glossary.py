@@ -4,8 +4,6 @@ from functools import cache
 
 from msgspec import Struct
 
-from chain.base.spelling import nearest
-
 
 class GlossaryTerm(Struct, frozen=True):
     name: str
@@ -184,11 +182,6 @@ GLOSSARY = (
 @cache
 def _by_name() -> dict[str, GlossaryTerm]:
     return {name: term for term in GLOSSARY for name in (term.name.lower(), *term.also)}
-
-
-def term_like(said: str) -> GlossaryTerm | None:
-    """The term that is spelled nearly so, like impermament loss."""
-    return None if (near := nearest(said.lower(), _by_name())) is None else _by_name()[near]
 
 
 def term_named(said: str) -> GlossaryTerm | None:

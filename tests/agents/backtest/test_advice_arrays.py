@@ -26,7 +26,6 @@ from agents.numbers.advice import (
     advise,
     advised_half_width,
     expected_edge,
-    expected_net,
     horizon_days,
 )
 from agents.numbers.edges import Edges
@@ -112,7 +111,8 @@ def test_edges_widths_horizons_and_nets_are_the_same_one_by_one() -> None:
         width = advised_half_width(float(costs[place]), edge, sigma, 2.95)
         assert width == pytest.approx(widths[place])
         assert horizon_days(width, sigma) == pytest.approx(lives[place])
-        net = expected_net(edge, sigma, float(worths[place]), float(lives[place]), 0.9)
+        risk = sigma * sigma / 8 * float(worths[place]) * float(lives[place])
+        net = (expected_edge(edge) * 0.9 - 1) * risk
         assert net == pytest.approx(nets[place])
 
 

@@ -13,7 +13,6 @@ from agents.numbers.rules import (
     MoveNumbers,
     PlanVerdict,
     arbiter_choice,
-    best_accepted,
     move_verdict,
     stay_verdict,
     tiebreak_value,
@@ -41,10 +40,9 @@ ACCEPTED = (judged(0, ACCEPT, 400, 2.0), judged(1, ACCEPT, 48, 8.0), judged(2, A
     [(RiskProfile.CONSERVATIVE, 0), (RiskProfile.BALANCED, 1), (RiskProfile.AGGRESSIVE, 2)],
 )
 def test_each_profile_has_its_own_axis(profile: RiskProfile, index: int) -> None:
-    for choose in (best_accepted, arbiter_choice):
-        chosen = choose(PROFILES[profile], ACCEPTED)
-        assert chosen is not None
-        assert chosen.index == index
+    chosen = arbiter_choice(PROFILES[profile], ACCEPTED)
+    assert chosen is not None
+    assert chosen.index == index
 
 
 def test_the_balanced_product_is_capped_at_twice_the_floor() -> None:
@@ -63,7 +61,6 @@ def test_the_score_comes_before_the_axis() -> None:
 def test_the_arbiter_may_choose_a_revise_but_nothing_vetoed() -> None:
     revise, veto = judged(0, REVISE, 20, 1.0), judged(1, VETO, 999, 99.0)
     assert arbiter_choice(AGGRESSIVE, [veto, revise]) == revise
-    assert best_accepted(AGGRESSIVE, [veto, revise]) is None
     assert arbiter_choice(AGGRESSIVE, [veto]) is None
     assert arbiter_choice(AGGRESSIVE, []) is None
 

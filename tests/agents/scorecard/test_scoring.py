@@ -27,13 +27,14 @@ from agents.scorecard.scoring import (
 )
 from chain.base.units import DAY, HOUR
 from chain.history.events import FeeTerms
-from chain.history.fee_rate import LiquidityRange, range_fees
+from chain.history.fee_rate import LiquidityRange
 from chain.history.hours import PoolMoment, hour_rows, recent_swap
 from chain.math.fees import ProtocolFee
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from tests.agents.lp.made_up import TIME, TOKEN0, Market
 from tests.agents.lp.one_round import concluded, judged
+from tests.chain.history.exact_fees import range_fees
 from tests.chain.history.market import LIQUIDITY, swap_between
 
 if TYPE_CHECKING:

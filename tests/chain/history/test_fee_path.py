@@ -9,9 +9,10 @@ import pytest
 
 from chain.history.events import FeeTerms
 from chain.history.fee_path import growth_inside, joined_path, path_of_swap
-from chain.history.fee_rate import LiquidityRange, range_fees
+from chain.history.fee_rate import LiquidityRange
 from chain.math.fees import ProtocolFee
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
+from tests.chain.history.exact_fees import range_fees
 from tests.chain.history.market import swaps_through
 
 pytestmark = pytest.mark.pure

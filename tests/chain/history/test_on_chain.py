@@ -13,12 +13,13 @@ from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.pools import POOLS, DevnetPool
 from chain.history import events
 from chain.history.events import FeeTerms, ModifyLiquidityEvent, SwapEvent, fees_of_swap
-from chain.history.fee_rate import LiquidityRange, range_fees
+from chain.history.fee_rate import LiquidityRange
 from chain.math.fees import FeeGrowth, fee_growth_inside, fees_owed, unpack_protocol_fee
 from chain.math.sqrt_price import swap_step
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, sqrt_price_at_tick
 from chain.rpc import records
 from chain.rpc.records import LogFilter
+from tests.chain.history.exact_fees import range_fees
 from tests.chain_view import ChainView, fresh_chain
 
 

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chain.history.events import FeeTerms, fees, fees_of_swap
-from chain.history.fee_rate import LiquidityRange, range_fees, realised_lvr
+from chain.history.fee_rate import LiquidityRange, realised_lvr
 from chain.math.fees import ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick
+from tests.chain.history.exact_fees import range_fees
 from tests.chain.history.market import LIQUIDITY, swap_between, swaps_through
 
 FREE = FeeTerms(3000, ProtocolFee(0, 0))
