@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from math import exp, log, sqrt
-from statistics import pstdev
 from typing import NamedTuple
 
 from agents.numbers.edges import TICK_LOG, Edges
@@ -134,6 +133,8 @@ def _scatter(days: Sequence[float]) -> float | None:
     """The deviation of ln fees over a whole week; None where a day is missing or paid nothing."""
     if len(days) < DAYS_BEFORE or min(days) <= 0:
         return None
+    from statistics import pstdev
+
     return pstdev(map(log, days))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -190,6 +189,8 @@ def cache_folder(environment: Mapping[str, str]) -> Path:
 def write_atomically(path: Path, content: bytes, *, mode: int = FILE_MODE) -> None:
     """Replace a file whole: a reader or a crash sees the old content or the new, never a part."""
     path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    import tempfile
+
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

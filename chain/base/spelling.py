@@ -1,13 +1,14 @@
 """How near two spellings must be for the one to be offered in place of the other."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 _NEAR = 0.7
 """A letter dropped, doubled or swapped in a word of four; not merely the same first letters."""
 
 
 def nearest(typed: str, known: Iterable[str]) -> str | None:
+    from difflib import get_close_matches
+
     return next(iter(get_close_matches(typed, known, 1, _NEAR)), None)
 
 

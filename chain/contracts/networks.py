@@ -3,13 +3,13 @@
 import re
 import tomllib
 from functools import cache
-from importlib.resources import files
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.units import GWEI
+from chain.data import data_file
 
 Address = str
 """A 20-byte address as lower-case `0x` hex; checksums are for people and belong to the screen."""
@@ -90,7 +90,7 @@ def transaction_url(network: Network, transaction_hash: str) -> str | None:
 
 @cache
 def all_networks() -> tuple[Network, ...]:
-    data = tomllib.loads(files("chain.data").joinpath("networks.toml").read_text("utf-8"))
+    data = tomllib.loads(data_file("networks.toml").read_text("utf-8"))
     common = data["everywhere"]
     return tuple(_network(name, entry, common) for name, entry in data["network"].items())
 
@@ -240,7 +240,7 @@ SAME_EVERYWHERE = {
 
 @cache
 def _shipped() -> dict[str, dict[str, str]]:
-    text = files("chain.data").joinpath("code_hashes.toml").read_text("utf-8")
+    text = data_file("code_hashes.toml").read_text("utf-8")
     return {
         contract: {str(network): str(known) for network, known in hashes.items()}
         for contract, hashes in tomllib.loads(text).items()

@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
-from importlib.resources import files
 
 from msgspec import Struct, json
 
 from chain.base.clean_text import without_own_marks
 from chain.contracts.addresses import shortened
 from chain.contracts.networks import Address, Network
+from chain.data import data_file
 
 MOST_DECIMALS = 77
 """Ten to the 78th is beyond any uint256: with more decimals no amount could reach one token."""
@@ -88,7 +88,7 @@ def default_tokens(name: str) -> Mapping[Address, Token]:
 
 def read_default_tokens(name: str) -> DefaultTokens | None:
     try:
-        data = files("chain.data").joinpath("default_tokens", f"{name}.json").read_bytes()
+        data = data_file("default_tokens", f"{name}.json").read_bytes()
     except FileNotFoundError:
         return None
     return json.decode(data, type=DefaultTokens)
@@ -191,7 +191,7 @@ def _kinds() -> dict[str, TokenClass]:
 
 @cache
 def _lists() -> dict[str, TokenList]:
-    data = tomllib.loads(files("chain.data").joinpath("tokens.toml").read_text("utf-8"))
+    data = tomllib.loads(data_file("tokens.toml").read_text("utf-8"))
     return {name: _token_list(entry) for name, entry in data["network"].items()}
 
 
