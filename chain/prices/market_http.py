@@ -37,7 +37,7 @@ MOST_REST_SECONDS = 300.0
 _REST_SECONDS = 60.0
 """How long a server is left alone that is too busy and does not say for how long."""
 
-_BAN_SECONDS, _MOST_BAN_SECONDS = 120.0, 3 * 86_400.0
+_BAN_SECONDS, MOST_BAN_SECONDS = 120.0, 3 * 86_400.0
 _TOO_MANY_REQUESTS, _BANNED = 429, 418
 _OK = 200
 
@@ -56,16 +56,18 @@ def refuse_resting(name: str, url: str, now: float) -> None:
         raise MarketError(f"{name} asked to be left alone for {left:.0f} s more")
 
 
-def let_rest(url: str, status: int, retry_after: str | None, now: float) -> float | None:
+def let_rest(
+    url: str, status: int, retry_after: str | None, now: float, most: float = MOST_REST_SECONDS
+) -> float | None:
     """The seconds for which an answer of this status asks to be left alone; None for any other."""
     if status not in (_TOO_MANY_REQUESTS, _BANNED):
         return None
     asked = seconds_asked(retry_after, now)
-    usual, most = _REST_SECONDS, MOST_REST_SECONDS
+    usual = _REST_SECONDS
     if status == _BANNED:
-        usual, most = _BAN_SECONDS, _MOST_BAN_SECONDS
-    wait = min(usual if asked is None else asked, most)
-    RESTING[urlsplit(url).netloc] = now + wait
+        usual, most = _BAN_SECONDS, MOST_BAN_SECONDS
+    wait, host = min(usual if asked is None else asked, most), urlsplit(url).netloc
+    RESTING[host] = max(now + wait, RESTING.get(host, 0.0))
     return wait
 
 

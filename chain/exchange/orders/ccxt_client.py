@@ -16,7 +16,7 @@ from chain.base.clean_text import quoted
 from chain.base.errors import Failure, ZunoError
 from chain.exchange.orders.order import OrderProgress, OrderState, VenueOrder
 from chain.exchange.orders.venue import OrderUnansweredError, VenueKeys
-from chain.prices.market_http import MarketError, let_rest, refuse_resting
+from chain.prices.market_http import MOST_BAN_SECONDS, MarketError, let_rest, refuse_resting
 
 # The package's own start loads every exchange it knows, which takes seconds; here it is entered
 # beside that, and only the exchange that is asked for is loaded.
@@ -78,7 +78,8 @@ def _respect_bans(client: Any) -> None:  # noqa: ANN401 - ccxt's classes have no
         return await fetch(url, *given, **named)
 
     def noted(status: int, reason: str, url: str, method: str, headers: Any, *more: Any) -> object:  # noqa: ANN401
-        let_rest(url, status, headers.get("Retry-After") or headers.get("retry-after"), time.time())
+        asked = headers.get("Retry-After") or headers.get("retry-after")
+        let_rest(url, status, asked, time.time(), MOST_BAN_SECONDS)
         return answered(status, reason, url, method, headers, *more)
 
     client.fetch, client.on_rest_response = fetch_when_let_in, noted

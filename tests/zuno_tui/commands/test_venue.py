@@ -315,3 +315,9 @@ async def test_a_hedge_on_a_venue_that_is_set_no_more_is_named_with_the_way_to_c
         words = r'#7 is not hedged on paper.*0\.5 ETH is short for #7 on live:Binance.*"live"'
         with pytest.raises(GateRefusedError, match=words):
             await unhedged(session, 7, None)
+        seen = await status(session)
+
+    assert seen.lines[-1].startswith("live, not set any more, still holds ETHUSDT -0.5")
+    assert isinstance(seen.document, dict)
+    left = {"venue": "live", "symbol": "ETHUSDT", "quantity": -0.5}
+    assert seen.document["elsewhere"] == [left]

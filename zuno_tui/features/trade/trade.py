@@ -44,7 +44,7 @@ from zuno_tui.features.trade.plans import stored_trade
 from zuno_tui.features.trade.report import case_lines, report_files, report_lines, report_run
 from zuno_tui.features.trade.run_view import order_words, orders_words, trade_answer
 from zuno_tui.features.trade.trading import ArguedTrade, argue_trade, open_trading
-from zuno_tui.features.trade.venue import OpenVenue, VenueUnreadError, open_venue
+from zuno_tui.features.trade.venue import OpenVenue, VenueUnreadError, held_elsewhere, open_venue
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.exit_codes import DONE, FAILED
@@ -232,7 +232,7 @@ def _telling(plan: TradePlan) -> Callable[[OrderProgress], None]:
 
 
 async def status(session: Session) -> CommandAnswer:
-    """The venue that is set, and the one for spot where there is a second."""
+    """The venue that is set, the one for spot where there is a second, what is left elsewhere."""
     async with open_trading(session) as trading:
         lines, document = await _standing(trading.venue)
     spot = session.settings.trade.spot_venue
@@ -243,7 +243,15 @@ async def status(session: Session) -> CommandAnswer:
         except (VenueUnreadError, VenuePackageError, WalletError) as error:
             more, document["spot"] = [f"{spot} cannot be read. {error}"], None
         lines += more
-    return CommandAnswer(lines=tuple(lines), document=document)
+    left: list[Json] = []
+    for name, held in held_elsewhere(session).items():
+        for symbol, coins in held.items():
+            left.append({"venue": name, "symbol": symbol, "quantity": coins})
+            lines.append(
+                f"{name}, not set any more, still holds {symbol} {coins:+g} by the journal. "
+                f'To watch and close it: venue = "{name}" under [trade]'
+            )
+    return CommandAnswer(lines=tuple(lines), document={**document, "elsewhere": left})
 
 
 async def _standing(venue: Venue) -> tuple[list[str], dict[str, Json]]:

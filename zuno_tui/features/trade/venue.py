@@ -209,6 +209,14 @@ def held_by_journal(home: Home, mode: str) -> dict[str, float]:
 _DUST = 1e-9
 
 
+def held_elsewhere(session: Session) -> dict[str, dict[str, float]]:
+    """Real money that is held, by the journal, where no order goes any more."""
+    table = session.settings.trade
+    names = _with_keys().keys() - {table.venue, table.spot_venue}
+    found = {name: held_by_journal(session.home, name) for name in sorted(names)}
+    return {name: held for name, held in found.items() if held}
+
+
 def _show_venue(session: Session) -> int:
     """What is set, without a word of any key."""
     entry = venue_entry(session)
