@@ -136,6 +136,7 @@ async def _take_all() -> None:
                 await desk.pilot.press("1")
                 desk.take(name)
         async with _sitting(devnet, _LARGE) as desk:
+            await desk.looked_at("wide")
             await desk.debate(_OF_V3)
             desk.take("both-protocols")
 
@@ -162,6 +163,13 @@ class _Sitting(Struct, frozen=True):
         # The debate stays in front for whoever reads it; the desk shows what came of it.
         await self.pilot.press("4", "1")
         await self.pilot.pause(1.0)
+
+    async def looked_at(self, name: str) -> None:
+        """Before anything was asked, once all there is to see is seen."""
+        await self._until(lambda: bool(self.app.told.alerts.rows), "alerts")
+        await self._until(lambda: self._shows("FEES BY DAY"), "the fees of the week")
+        await self.pilot.pause(0.5)
+        self.take(name)
 
     async def zoomed(self, pane: str, name: str) -> None:
         await self.pilot.press(pane, "z")

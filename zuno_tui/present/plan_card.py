@@ -312,7 +312,7 @@ def reasons(plan: Plan, pools: Mapping[str, PlanPool], *, argued: bool = True) -
         yield screen_words(_sentence(reason))
     yield from _why_not(plan)
     yield from _swap_words(plan, pools)
-    yield from _outside_words(plan, pools)
+    yield from map(screen_words, _outside_words(plan, pools))
     yield f"The choice {assumption_words(plan.assumptions)}."
     if argued:
         yield f"Without the debate the rules would have chosen {_rules_words(plan)}."

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from zuno_tui.screen.panes.alerts import SHORTER
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
@@ -177,5 +179,7 @@ def _words(one: dict[str, Any]) -> str:
         words = rest.removeprefix("is ").removeprefix("has a ").removeprefix("has ")
         words = f"{words[0].upper()}{words[1:]}"
     # The pane tells the first sentence, and the line below it all of them.
-    words = words.partition(". ")[0].removesuffix(".").replace("Out of range", "Out")
-    return words.replace("; collecting costs about", ", costs")
+    words = words.partition(". ")[0].removesuffix(".")
+    for long, short in SHORTER:
+        words = words.replace(long, short)
+    return words

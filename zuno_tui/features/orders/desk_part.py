@@ -135,7 +135,6 @@ class Orders:
             "Waiting for delegate",
             lambda _: self._propose_once_delegated(intent),
             seconds=_LONGEST_WAIT,
-            opens_page=True,
         )
 
     async def _propose_once_delegated(self, intent: OrderClose | OrderCollect) -> None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 class OrderConfirmScreen(TypedConfirmScreen):
     ASKS = "Enter after the word signs it; it waits until its condition holds"
+    END_STYLE = "bold"
     OVER = "This is older than ten minutes. Nothing was signed. Ask for the order again."
 
     def __init__(

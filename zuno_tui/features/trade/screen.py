@@ -156,6 +156,7 @@ def _next_words(view: TradeRunView) -> str | Content:
 class TradeConfirmScreen(TypedConfirmScreen):
     DONE = "sent"
     ASKS = "Enter after the word sends the orders"
+    END_STYLE = "bold"
     OVER = "The approval is over. Nothing was sent. Ask for a new plan."
     CONFIRMED = "Confirmed. Looking at the market and the account again …"
 

@@ -21,6 +21,13 @@ _COLUMNS = (
     TableColumn("NEXT", 4, 22),
     TableColumn("AGE", 5, 8, least=6, right=True),
 )
+SHORTER = (
+    ("Out of range", "Out"),
+    ("Near the ", "Near "),
+    ("in range for ", "in range "),
+    ("; collecting costs about", ", costs"),
+)
+"""What a column has room for; the whole sentence stands in the line below and on its page."""
 _FEES = "fees"
 """The key of the row that stands for every alert about fees."""
 _OVER = "over"
@@ -210,9 +217,9 @@ def _message(row: AlertRow) -> str:
         for verb in ("is ", "has a ", "has "):
             words = words.removeprefix(verb)
         words = f"{words[0].upper()}{words[1:]}"
-    words = words.partition(". ")[0].removesuffix(".").replace("Out of range", "Out")
-    words = words.replace("; collecting costs about", ", costs")
-    words = screen_words(words)
+    words = screen_words(words.partition(". ")[0].removesuffix("."))
+    for long, short in SHORTER:
+        words = words.replace(long, short)
     return f"{row.place}: {words}" if row.place else words
 
 

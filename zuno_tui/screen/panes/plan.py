@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 _MARGIN = 0.08
+_ORPHAN = 12
 _FARTHEST = 4
 """How many times the usual edge's distance a scale reaches; a full range would leave no picture."""
 
@@ -102,7 +103,12 @@ def bulleted(text: str, width: int, bullet: str = "•", style: str = "") -> Ite
     """A sentence wrapped under itself."""
     clean = text.translate(DROP)
     indent = len(bullet) + 1
-    for place, line in enumerate(textwrap.wrap(clean, max(10, width - indent))):
+    room = max(10, width - indent)
+    lines = textwrap.wrap(clean, room)
+    if len(lines) > 1 and len(lines[-1]) < _ORPHAN:
+        # A word alone on the last line is given company.
+        lines = textwrap.wrap(clean, max(10, room - _ORPHAN))
+    for place, line in enumerate(lines):
         head = f"{bullet} " if place == 0 else " " * indent
         yield Content.assemble((head, "$quiet"), (line, style))
 
@@ -482,7 +488,7 @@ _ABOVE_REASONS = 2
 def _more(view: PlanView, *, why: bool) -> Content:
     figures = sum(name not in BRIEF for name in view.options[0].figures)
     untold = bool(view.reasons) and not why
-    told = f"why, {figures} more figures" if untold else f"{figures} more figures"
+    told = f"all reasons and {figures} more figures" if untold else f"{figures} more figures"
     return Content.assemble(("w", "bold $primary"), (f" {told}", "$quiet"))
 
 

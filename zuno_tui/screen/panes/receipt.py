@@ -65,7 +65,7 @@ def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) ->
                 ReceiptLine("bound", " · ".join(_in_dollars(receipt))),
             ),
         )
-    room = min(width, _ledger_width(receipt))
+    room = min(width, receipt_width(approval))
     yield from _ledger(receipt, room)
     if receipt.range is not None:
         drawn, now = receipt.range, f"  now {receipt.range.price}".translate(DROP)

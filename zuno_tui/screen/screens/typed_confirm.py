@@ -51,6 +51,8 @@ class TypedConfirmScreen(Screen[None]):
     ASKS: ClassVar[str]
     OVER: ClassVar[str]
     """Said when the approval is too old."""
+    END_STYLE: ClassVar[str] = "bold $warning"
+    """Of what is said at the end, where that is no result of its own."""
     CONFIRMED: ClassVar[str] = "Confirmed. Reading the chain again before anything is signed …"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "leave", id="confirm.leave"),
@@ -293,7 +295,7 @@ class TypedConfirmScreen(Screen[None]):
     def _end(self, words: str) -> None:
         self._ended = True
         self._close_fields()
-        self._say(f"{words} {BACK}.", "bold $warning")
+        self._say(f"{words.rstrip('.')}. {BACK[0].upper()}{BACK[1:]}.", self.END_STYLE)
 
     def _close_fields(self) -> None:
         for field in self.query(HiddenField):
