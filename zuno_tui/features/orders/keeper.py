@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from agents.monitor.heartbeat import Note, Troubled
 from agents.monitor.rules.worth_risks import LossReader
 from chain.base.clean_text import clean_text, quoted
-from chain.base.errors import ZunoError
+from chain.base.errors import ZunoError, error_kind
 from chain.base.quantity import Unknown
 from chain.contracts.abi import encode_call
 from chain.contracts.addresses import checksummed
@@ -735,4 +735,4 @@ def _sentence(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "no answer came in time."
     words = error.sentence if isinstance(error, RpcError) else str(error)
-    return quoted(clean_text(words)) if words else type(error).__name__
+    return quoted(clean_text(words)) if words else error_kind(error)
