@@ -133,6 +133,7 @@ async def test_the_markets_clock_is_turned_and_told(
     assert "Market paused" in desk.heard_last(Said).words
 
 
+@pytest.mark.usefixtures("changed_world")
 async def test_an_order_that_waits_for_a_delegation_is_not_typed_again(
     devnet: DevnetReady, node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
