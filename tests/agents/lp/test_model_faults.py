@@ -238,7 +238,7 @@ async def test_a_model_that_fails_leaves_the_plan_of_the_rules_and_is_said_to(
     replies = read_record(held.path).replies().values()
     assert [reply.unavailable for reply in replies] == [reason] * QUESTIONS
     assert held.silences == [f"{reply.sentence} The rules speak instead." for reply in replies]
-    assert held.took < QUESTIONS * patience.total_seconds + 1
+    assert held.took < QUESTIONS * patience.total_seconds + 10
     assert held.document["claims"] == {"cited": 0, "struck": 0}
     await assert_kept_well(held, caplog.text)
     await asyncio.sleep(0.01)

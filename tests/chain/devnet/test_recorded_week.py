@@ -168,4 +168,5 @@ def _compared(content: Any, besides: set[str]) -> Any:
         }
     if isinstance(content, list):
         return [_compared(value, besides) for value in content]
-    return content
+    # A percentage is written without a space by now.
+    return content.replace(" %", "%") if isinstance(content, str) else content

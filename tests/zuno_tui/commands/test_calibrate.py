@@ -64,7 +64,7 @@ def test_the_table_has_a_row_a_width_and_a_curve(
     assert main(["calibrate", "--hours", hours]) == DONE
     shown = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in shown if "±" in line] == [
-        *("±1", "±2", "±3", "±5", "±7", "±10", "±15")
+        *("±1%", "±2%", "±3%", "±5%", "±7%", "±10%", "±15%")
     ]
     assert any(line.startswith("100% │") for line in shown)
 
