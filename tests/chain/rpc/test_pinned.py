@@ -22,6 +22,7 @@ HOLDER = "0x" + "11" * 20
 BALANCE = requests.balance(HOLDER)
 BY_HASH, BY_NUMBER = True, False
 FORGIVING = replace(QUICK, most_rest_seconds=0.0)
+ROOMY = replace(QUICK, connect_seconds=8.0, answer_seconds=8.0, total_seconds=20.0)
 """An endpoint that failed is asked first again at once, unless something else is preferred."""
 
 
@@ -135,9 +136,9 @@ async def test_an_endpoint_that_does_not_have_the_block_yet_is_passed_over(
     async with FaultServer(node=behind) as late, FaultServer() as there:
         async with client_of(base, [there.url]) as client:
             head = await client.head()
-        async with client_of(base, [late.url, there.url]) as client:
+        async with client_of(base, [late.url, there.url], ROOMY) as client:
             assert await client.at(head).ask(BALANCE) == 100_000
-        async with client_of(base, [late.url]) as client:
+        async with client_of(base, [late.url], ROOMY) as client:
             with pytest.raises(StatePruned):
                 await client.at(head).ask(BALANCE)
 
