@@ -55,7 +55,7 @@ _SLIPPAGE_USD = 100_000.0
 _NOT_SET = "no source is set for it"
 
 
-class Contracts(Protocol):
+class TradedContracts(Protocol):
     async def funding(self, symbol: str) -> FundingState: ...
 
 
@@ -70,7 +70,7 @@ class MarketObserver:
         ingestion: Ingestion | None = None,
         stream: BookStream | None = None,
         elsewhere: Elsewhere | None = None,
-        contracts: Contracts | None = None,
+        contracts: TradedContracts | None = None,
         sample_seconds: float = 1.0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from chain.base.units import APPROVAL_SECONDS
 from zuno_tui.desk.events import ConfirmationAsked, Event, PlanChanged, Said
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.present.views import UNDOING, ApprovalView, PlanView
@@ -27,7 +28,6 @@ from zuno_tui.screen.panes.receipt import (
 from zuno_tui.screen.panes.result import applied_lines, copied_hashes, result_title
 from zuno_tui.screen.screens.typed_confirm import BACK, TypedConfirmScreen
 
-_APPROVAL_SECONDS = 600.0
 _BLOCK_CELLS = 18
 
 
@@ -54,7 +54,7 @@ class ConfirmScreen(TypedConfirmScreen):
             approval,
             clock,
             key_clock,
-            seconds_left=left if 0 < left <= _APPROVAL_SECONDS else _APPROVAL_SECONDS,
+            seconds_left=left if 0 < left <= APPROVAL_SECONDS else APPROVAL_SECONDS,
             needs_passphrase=approval.needs_passphrase,
         )
         self._approval = approval
