@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from chain.base.http import ClosedAtEnd, is_secure, open_transport
+from chain.base.http import ClosedAtEnd, is_secure, trusted_certificates
 
 if TYPE_CHECKING:
     import openai
@@ -41,10 +41,12 @@ def _connect(settings: ModelSettings) -> openai.AsyncOpenAI:
 
     from agents.model.capped_transport import CappedTransport
 
-    # At DEBUG it logs headers and prompts.
-    logging.getLogger("openai").setLevel(logging.WARNING)
+    # At INFO they log whole URLs, at DEBUG headers and prompts.
+    for name in ("openai", "httpx2", "httpcore2"):
+        logging.getLogger(name).setLevel(logging.WARNING)
     limits = settings.limits
-    transport = open_transport(secure=is_secure([settings.base_url]))
+    trusted = trusted_certificates(secure=is_secure([settings.base_url]))
+    transport = httpx2.AsyncHTTPTransport(verify=trusted, trust_env=False)
     return openai.AsyncOpenAI(
         api_key=settings.api_key,
         base_url=settings.base_url,

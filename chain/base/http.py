@@ -8,6 +8,7 @@ import re
 import socket
 import ssl
 import threading
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
@@ -15,7 +16,7 @@ from enum import StrEnum
 from ipaddress import ip_address
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from msgspec import Struct
 
@@ -23,7 +24,7 @@ from chain.base.errors import error_kind
 from chain.base.units import MEGABYTE
 
 if TYPE_CHECKING:
-    import httpx2
+    import httpcore2
     from websockets.asyncio.client import ClientConnection
 
 
@@ -71,6 +72,9 @@ def web_socket(
 _HEADERS = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": "zuno"}
 _ENCODINGS = frozenset(("", "identity", "gzip"))
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
+_MOST_CONNECTIONS, _MOST_IDLE, _IDLE_SECONDS = 100, 20, 5.0
+_PATH_MARKS = "%/:;?@!$&'()*+,=~-._[]"
+"""What stands in a path or a query as it is."""
 _MOST_SECONDS_ASKED = 999_999_999.0
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
@@ -123,13 +127,13 @@ class HttpClient:
 
     def __init__(self, *urls: str) -> None:
         self._secure = is_secure(urls)
-        self._transport: httpx2.AsyncHTTPTransport | None = None
+        self._pool: httpcore2.AsyncConnectionPool | None = None
         self._met: set[str] = set()
 
     async def close(self) -> None:
-        if self._transport is not None:
-            await self._transport.aclose()
-            self._transport = None
+        if self._pool is not None:
+            await self._pool.aclose()
+            self._pool = None
 
     async def get(self, url: str, headers: Mapping[str, str], limits: HttpLimits) -> HttpAnswer:
         return await self._bounded("GET", url, b"", headers, limits)
@@ -175,48 +179,78 @@ class HttpClient:
     async def _exchange(
         self, method: str, url: str, body: bytes, headers: Mapping[str, str], limits: HttpLimits
     ) -> HttpAnswer:
-        import httpx2  # a tenth of a second that `zuno --help` must not pay
+        import httpcore2  # 60 ms that `zuno --help` must not pay
 
-        if self._transport is None:
-            self._transport = open_transport(secure=self._secure)
+        if self._pool is None:
+            self._pool = open_pool(secure=self._secure)
         seconds = limits.answer_seconds
         patience = {"read": seconds, "write": seconds, "pool": seconds}
         patience["connect"] = min(seconds, limits.connect_seconds)
-        # The bare transport: the library's client would add redirects, cookies and logging.
-        response = await self._transport.handle_async_request(
-            httpx2.Request(
+        # The bare connections: a client above them would add redirects, cookies and logging.
+        response = await self._pool.handle_async_request(
+            httpcore2.Request(
                 method,
-                url,
-                headers={**_HEADERS, **headers},
+                _ascii_url(url),
+                headers=list((_described(url, body) | _HEADERS | dict(headers)).items()),
                 content=body,
                 extensions={"timeout": patience},
             )
         )
         try:
-            encoding = response.headers.get("content-encoding", "").strip().lower()
-            if encoding not in _ENCODINGS:
-                raise HttpError(HttpFailure.UNKNOWN_COMPRESSION)
             content = await _read(response, limits)
         finally:
             await response.aclose()
-        return HttpAnswer(response.status_code, content, response.headers.get("retry-after"))
+        return HttpAnswer(response.status, content, _header(response, b"retry-after"))
+
+
+def _described(url: str, body: bytes) -> dict[str, str]:
+    """The headers that tell server and length."""
+    host = urlsplit(url).netloc.rpartition("@")[2]
+    length = {"content-length": str(len(body))} if body else {}
+    return {"host": _ascii_host(host), **length}
+
+
+def _ascii_url(url: str) -> str:
+    """As it goes over the wire: names in their ASCII form, other letters escaped."""
+    parts = urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    path, query = quote(parts.path, safe=_PATH_MARKS), quote(parts.query, safe=_PATH_MARKS)
+    return urlunsplit((parts.scheme, f"{user}{at}{_ascii_host(host)}", path, query, ""))
+
+
+def _ascii_host(host: str) -> str:
+    return host if host.isascii() else host.encode("idna").decode()
+
+
+def _header(response: httpcore2.Response, name: bytes) -> str | None:
+    values = [value for key, value in response.headers if key.lower() == name]
+    return values[0].decode("latin-1") if values else None
 
 
 def is_secure(urls: Iterable[str]) -> bool:
     return any(url.lower().startswith("https:") for url in urls)
 
 
-def open_transport(*, secure: bool) -> httpx2.AsyncHTTPTransport:
-    """The library's connections, with what it would log and trust by itself switched off."""
-    import httpx2
+def open_pool(*, secure: bool) -> httpcore2.AsyncConnectionPool:
+    """The library's connections, through no proxy and with what it would log switched off."""
+    import httpcore2
 
-    # At INFO its client logs whole URLs, at DEBUG both log hosts and headers.
-    for name in ("httpx2", "httpcore2"):
-        logging.getLogger(name).setLevel(logging.WARNING)
-    # Without https the certificates of the system, 60 ms of reading, are not needed; a context
-    # that trusts nobody stands in for them.
-    trust = True if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    return httpx2.AsyncHTTPTransport(verify=trust, trust_env=False)
+    logging.getLogger("httpcore2").setLevel(logging.WARNING)  # below, it logs hosts and headers
+    return httpcore2.AsyncConnectionPool(
+        ssl_context=trusted_certificates(secure=secure),
+        max_connections=_MOST_CONNECTIONS,
+        max_keepalive_connections=_MOST_IDLE,
+        keepalive_expiry=_IDLE_SECONDS,
+    )
+
+
+def trusted_certificates(*, secure: bool) -> ssl.SSLContext:
+    """The system's, 60 ms of reading; where no URL is https, a context that trusts nobody."""
+    if not secure:
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    from httpcore2 import default_ssl_context
+
+    return default_ssl_context()
 
 
 async def has_address(host: str) -> bool:
@@ -258,10 +292,16 @@ def seconds_asked(header: str | None, now: float) -> float | None:
     return max(0.0, moment - now)
 
 
-async def _read(response: httpx2.Response, limits: HttpLimits) -> bytes:
+async def _read(response: httpcore2.Response, limits: HttpLimits) -> bytes:
+    encoding = (_header(response, b"content-encoding") or "").strip().lower()
+    if encoding not in _ENCODINGS:
+        raise HttpError(HttpFailure.UNKNOWN_COMPRESSION)
+    gzip = zlib.decompressobj(zlib.MAX_WBITS | 16) if encoding == "gzip" else None
     content = bytearray()
-    async for piece in response.aiter_bytes():
-        content += piece
+    async for piece in response.aiter_stream():
+        # Never more of it than is wanted and a byte: a small piece may hold gigabytes.
+        most = limits.most_bytes + 1 - len(content)
+        content += piece if gzip is None else gzip.decompress(piece, most)
         if len(content) > limits.most_bytes:
             if limits.cut:
                 return bytes(content[: limits.most_bytes])
@@ -274,19 +314,19 @@ def _connecting(limits: HttpLimits) -> str:
 
 
 def _fault(error: Exception, limits: HttpLimits) -> HttpError:
-    import httpx2
+    import httpcore2
 
     match error:
-        case httpx2.ConnectTimeout():
+        case httpcore2.ConnectTimeout():
             return HttpError(HttpFailure.NOT_CONNECTED, _connecting(limits))
-        case httpx2.TimeoutException():
+        case httpcore2.TimeoutException():
             return HttpError(HttpFailure.TIMED_OUT, f"within {limits.answer_seconds:g} s")
-        case httpx2.ConnectError():
+        case httpcore2.ConnectError():
             untrusted = "certificate" in str(error).lower()
             return HttpError(HttpFailure.NOT_TRUSTED if untrusted else HttpFailure.NOT_REACHABLE)
-        case httpx2.DecodingError():
+        case zlib.error():
             return HttpError(HttpFailure.BROKEN_COMPRESSION)
-        case httpx2.NetworkError() | httpx2.ProtocolError():
+        case httpcore2.NetworkError() | httpcore2.ProtocolError():
             return HttpError(HttpFailure.BROKEN_OFF)
         case _:
             return HttpError(HttpFailure.FAILED, f"({error_kind(error)})")

@@ -18,6 +18,7 @@ HEAVY = (
     "textual",
     "rich",
     "openai",
+    "httpx2",
     "eth_account",
     "eth_abi",
     "pydantic",
@@ -53,7 +54,7 @@ def _imported(*arguments: str) -> set[str]:
 def test_help_imports_nothing_of_the_network() -> None:
     imported = _imported("--help")
 
-    assert imported.isdisjoint((*HEAVY, "httpx2", "chain", "asyncio"))
+    assert imported.isdisjoint((*HEAVY, "httpcore2", "chain", "asyncio"))
 
 
 @pytest.mark.parametrize(
@@ -72,14 +73,14 @@ def test_no_read_imports_what_is_heavy(
 ) -> None:
     imported = _imported(*command, *on_devnet, "--home", str(tmp_path))
 
-    assert "httpx2" in imported
+    assert "httpcore2" in imported
     assert imported.isdisjoint(HEAVY)
 
 
 def test_looking_at_alerts_asks_no_network(tmp_path: Path) -> None:
     imported = _imported("alerts", "--home", str(tmp_path))
 
-    assert imported.isdisjoint((*HEAVY, "httpx2"))
+    assert imported.isdisjoint((*HEAVY, "httpcore2"))
 
 
 def test_the_desk_paints_before_it_imports_what_is_heavy() -> None:
@@ -94,7 +95,7 @@ def test_the_desk_paints_before_it_imports_what_is_heavy() -> None:
 
     assert "textual" in imported
     assert {name.split(".")[0] for name in imported}.isdisjoint(
-        {*HEAVY, "httpx2", "keyring", "coincurve"} - {"textual", "rich"}
+        {*HEAVY, "httpcore2", "keyring", "coincurve"} - {"textual", "rich"}
     )
     # The back room and the grammar are needed a moment later, and not for the first paint.
     grammar = {"zuno_tui.prompt.interpret", "zuno_tui.commands.recommend"}

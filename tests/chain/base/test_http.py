@@ -86,6 +86,25 @@ async def test_an_answer_that_is_wanted_whole_is_refused_when_it_is_too_long() -
     assert refused.value.failure is HttpFailure.TOO_LARGE
 
 
+async def test_a_url_goes_over_the_wire_in_ascii_and_without_its_user() -> None:
+    heads: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(head("200 OK", "content-length: 0"))
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        client = HttpClient()
+        await client.get(f"http://me:CANARY@{place}/a b/é?q=%20x&y=1", {}, FIRST_PART)
+        await client.close()
+
+    assert heads[0].startswith(b"GET /a%20b/%C3%A9?q=%20x&y=1 HTTP/1.1\r\n")
+    assert f"host: {place}\r\n".encode() in heads[0].lower()
+    assert b"CANARY" not in heads[0]
+
+
 async def test_an_unknown_compression_is_not_read() -> None:
     async with answering(head("200 OK", "content-encoding: br", "content-length: 1"), b"x") as url:
         with pytest.raises(HttpError) as refused:

@@ -99,7 +99,9 @@ def test_a_screen_that_holds_a_room_pays_for_nothing_heavy() -> None:
 
     imported = set(told.stdout.split())
     assert "zuno_tui.desk.thread" in imported
-    assert imported.isdisjoint({"web3", "openai", "pydantic", "eth_account", "httpx2", "sqlite3"})
+    assert imported.isdisjoint(
+        {"web3", "openai", "pydantic", "eth_account", "httpcore2", "sqlite3"}
+    )
     assert not {name for name in imported if name.startswith(("agents.", "chain.execution"))}
 
 
