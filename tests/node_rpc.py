@@ -38,6 +38,14 @@ def ask(url: str, method: str, *params: object) -> Any:
     return answer["result"]
 
 
+def take_back(url: str, snapshot: object) -> None:
+    """The chain as the snapshot has it, each transaction mined at once again."""
+    # What still waits to be mined is in no snapshot, and would be mined as soon as that is allowed.
+    ask(url, "anvil_dropAllTransactions")
+    ask(url, "evm_setAutomine", True)
+    assert ask(url, "evm_revert", snapshot)
+
+
 def wait_until_later(url: str, seconds: int) -> None:
     """One block more, this much later than the head."""
     head = ask(url, "eth_getBlockByNumber", "latest", False)

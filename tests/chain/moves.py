@@ -26,6 +26,7 @@ from chain.contracts.networks import NATIVE, Address, Network
 from chain.devnet.defaults import control_url
 from chain.devnet.world.writing import sign_transaction
 from chain.rpc.multicall import Call, aggregate, decode_aggregate
+from tests import node_rpc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,8 +68,7 @@ class Moves:
         try:
             yield
         finally:
-            self.rpc("anvil_dropAllTransactions")
-            assert self.rpc("evm_revert", snapshot)
+            node_rpc.take_back(self.url, snapshot)
 
     def reorg(self, depth: int) -> None:
         """Other blocks in the place of the last ones: empty, and each a second later."""

@@ -113,11 +113,8 @@ class Bench:
 async def bench_on(moves: Moves, network: Network, database: Path) -> AsyncIterator[Bench]:
     """A bench whose every change of the chain is undone."""
     with moves.undone(), Outbox.open(database) as outbox:
-        try:
-            async with RpcClient(network, [moves.url], limits=QUICK) as client:
-                yield Bench(moves, network, outbox, client)
-        finally:
-            moves.rpc("evm_setAutomine", True)
+        async with RpcClient(network, [moves.url], limits=QUICK) as client:
+            yield Bench(moves, network, outbox, client)
 
 
 @dataclass

@@ -30,6 +30,7 @@ def still(node: Node, changed_world: None) -> Iterator[None]:
     """Blocks come only when they are asked for."""
     node("evm_setAutomine", False)
     yield
+    node("anvil_dropAllTransactions")
     node("evm_setAutomine", True)
 
 

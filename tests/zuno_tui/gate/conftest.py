@@ -29,7 +29,7 @@ def chain(_gate_chain: DevnetReady) -> Iterator[DevnetReady]:
     """To be changed by one file: approved, sent to, and mined on."""
     snapshot = node_rpc.ask(_gate_chain.url, "evm_snapshot")
     yield _gate_chain
-    _take_back(_gate_chain.url, snapshot)
+    node_rpc.take_back(_gate_chain.url, snapshot)
 
 
 @pytest.fixture
@@ -38,11 +38,4 @@ def desk(chain: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     made.command.home.mkdir(mode=0o700)
     snapshot = made.ask("evm_snapshot")
     yield made
-    _take_back(chain.url, snapshot)
-
-
-def _take_back(url: str, snapshot: object) -> None:
-    # What still waits to be mined is in no snapshot.
-    node_rpc.ask(url, "anvil_dropAllTransactions")
-    node_rpc.ask(url, "evm_setAutomine", True)
-    assert node_rpc.ask(url, "evm_revert", snapshot)
+    node_rpc.take_back(chain.url, snapshot)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import pytest
 
 from chain.execution.outbox.outbox import Outbox
+from tests import node_rpc
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.gate.desk import REFUSED, Desk
@@ -46,8 +47,7 @@ def desk(chain: Restartable, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     made = Desk(chain.ready, CommandLine(tmp_path / "home"), capsys)
     snapshot = made.ask("evm_snapshot")
     yield made
-    made.ask("evm_setAutomine", True)
-    made.ask("evm_revert", snapshot)
+    node_rpc.take_back(chain.ready.url, snapshot)
 
 
 def _re_range(desk: Desk) -> dict[str, Any]:

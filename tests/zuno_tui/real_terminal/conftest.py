@@ -32,8 +32,7 @@ def node(devnet: DevnetReady) -> Iterator[Node]:
 
     taken = ask("evm_snapshot")
     yield ask
-    ask("evm_setAutomine", True)
-    assert ask("evm_revert", taken)
+    node_rpc.take_back(devnet.url, taken)
 
 
 @pytest.fixture
