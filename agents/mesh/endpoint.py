@@ -22,6 +22,7 @@ from agents.mesh.frame import (
     PeerSigningKey,
     open_frame,
     seal_frame,
+    unaddressed,
 )
 from agents.mesh.peers import EngineError, MessageEngine, Peer, PeerBook
 from chain.base.clean_text import clean_text
@@ -436,7 +437,7 @@ class MeshEndpoint:
                 self._hand_over(link, welcome, self._introduced())
             if link.acks:
                 numbers, link.acks = tuple(link.acks), []
-                header = FrameHeader(FrameKind.ACK, link.peer.key, self._boot, 0, acks=numbers)
+                header = replace(unaddressed(FrameKind.ACK, link.peer, ""), acks=numbers)
                 self._hand_over(link, self._addressed(link, header, wants_ack=False), b"")
 
     def _push(self, link: Link) -> None:

@@ -188,6 +188,13 @@ class FrameHeader(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     """With a request's terms: by role the key of the peer who plays it."""
 
 
+def unaddressed(
+    kind: FrameKind, to: Peer, request: str, routes: dict[str, str] | None = None
+) -> FrameHeader:
+    """Without process and number, which it gets when it is sent."""
+    return FrameHeader(kind, to.key, "", 0, request=request, routes=routes)
+
+
 class Frame(NamedTuple):
     sender: Peer
     header: FrameHeader

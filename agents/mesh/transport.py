@@ -25,9 +25,9 @@ from agents.mesh.frame import (
     DroppedError,
     FlowStamp,
     Frame,
-    FrameHeader,
     FrameKind,
     opened,
+    unaddressed,
 )
 from agents.mesh.peers import Peer
 
@@ -185,7 +185,7 @@ class DeskTransport:
             return await self._send_terms(peer, envelope)
         if envelope.kind == Kind.FLOW_OVER:
             self._close(envelope.request_id)
-        header = self._header(peer, envelope)
+        header = unaddressed(FrameKind.DATA, peer, envelope.request_id)
         attempts = THOUGHT_ATTEMPTS if droppable else STRUCTURAL_ATTEMPTS
         return await self._endpoint.send(
             peer, header, envelope.wire, attempts=attempts, droppable=droppable
@@ -210,9 +210,7 @@ class DeskTransport:
         if envelope.request_id not in self._requests:
             order = RequestOrder(self._routes)
             self._requests[envelope.request_id] = _OpenRequest(order, envelope)
-        header = FrameHeader(
-            FrameKind.DATA, peer.key, "", 0, request=envelope.request_id, routes=self._all_routes()
-        )
+        header = unaddressed(FrameKind.DATA, peer, envelope.request_id, self._all_routes())
         return await self._endpoint.send(
             peer, header, envelope.wire, attempts=STRUCTURAL_ATTEMPTS, droppable=False
         )
@@ -224,9 +222,6 @@ class DeskTransport:
             for role in self._registry.roles
             if role != CLI
         }
-
-    def _header(self, peer: Peer, envelope: Envelope) -> FrameHeader:
-        return FrameHeader(FrameKind.DATA, peer.key, "", 0, request=envelope.request_id)
 
     def _take(self, frame: Frame) -> None:
         """What a peer sent; whatever it has no right to say here is dropped."""
@@ -371,7 +366,7 @@ class AgentTransport:
             return False
         if len(envelope.wire) > LARGEST_PAYLOAD:
             raise TransportError(f"{envelope.kind} is too long for the mesh.")
-        header = FrameHeader(FrameKind.DATA, request.desk.key, "", 0, request=envelope.request_id)
+        header = unaddressed(FrameKind.DATA, request.desk, envelope.request_id)
         if not self._registry.is_recorded(envelope.kind):
             return self._endpoint.send_once(request.desk, header, envelope.wire)
         stamp = FlowStamp(request.said, request.structural + (not droppable), dict(request.after))
@@ -413,7 +408,7 @@ class AgentTransport:
             request.after[role] = max(count, request.after.get(role, 0))
         taken = TakenMessage(request.taken, envelope.sender, stamp.number)
         request.taken += 1
-        header = FrameHeader(FrameKind.TOOK, request.desk.key, "", 0, request=envelope.request_id)
+        header = unaddressed(FrameKind.TOOK, request.desk, envelope.request_id)
         await self._endpoint.send(
             request.desk,
             header,

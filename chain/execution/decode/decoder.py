@@ -201,12 +201,14 @@ def _read_plain(data: bytes) -> PlainCall:
         plan, deadline = values
         return ModifyLiquidities(_read_plan(plan), deadline)
     if function == _MULTICALL:
-        return Multicall(tuple(_read_inner(each) for each in values[0]))
+        (calls,) = values
+        return Multicall(tuple(_read_inner(each) for each in calls))
     if function == _EXECUTE:
         codes, inputs, deadline = values
         return Execute(tuple(_read_commands(codes, inputs)), deadline)
     if function == _CANCEL_ORDER:
-        return CancelOrder(DecodedDelegation(*values[0]))
+        (delegation,) = values
+        return CancelOrder(DecodedDelegation(*delegation))
     simple: dict[tuple[str, tuple[str, ...]], type[PlainCall]] = {
         _UNSUBSCRIBE: Unsubscribe,
         _APPROVE_TOKEN: TokenApproval,

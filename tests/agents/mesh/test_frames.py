@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from msgspec.structs import replace
 
 from agents.bus.envelope import CLI
@@ -91,6 +93,13 @@ def test_a_key_file_is_private_and_never_replaced(tmp_path) -> None:  # type: ig
     path.chmod(0o644)
     with pytest.raises(MeshKeyError):
         read_key(path)
+    other = tmp_path / "other.pem"
+    of_curve = ec.generate_private_key(ec.SECP256R1())
+    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8)
+    other.write_bytes(of_curve.private_bytes(*form, serialization.NoEncryption()))
+    other.chmod(0o600)
+    with pytest.raises(MeshKeyError, match="Ed25519"):
+        read_key(other)
     (tmp_path / "broken.pem").write_text("nothing")
     (tmp_path / "broken.pem").chmod(0o600)
     with pytest.raises(MeshKeyError):

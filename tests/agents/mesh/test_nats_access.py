@@ -21,12 +21,15 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.x509.oid import NameOID
 
+from agents.mesh.frame import MOST_FRAME
 from agents.mesh.nats_engine import (
     NatsEngine,
     NatsIdentity,
     NatsIdentityError,
+    kept_subject,
     read_credentials,
     read_nkey,
+    stream_name,
 )
 from agents.mesh.peers import MEMBER_FILE, Engine, EngineError, Member, Peer, PeerBook, read_member
 from tests.agents.mesh.processes import free_ports, nats_program
@@ -181,6 +184,28 @@ async def carries(member: Member) -> bool:
     finally:
         await engine.close()
     return True
+
+
+async def test_a_server_keeps_messages_for_ten_minutes_and_no_more_than_it_must(
+    folder: Path,
+) -> None:
+    with server(folder, "") as port:
+        member = member_of(folder, f"nats://127.0.0.1:{port}")
+        engine = NatsEngine(member, BOOK, PEER, patience=30.0)
+        await engine.open()
+        try:
+            assert engine._stream is not None
+            name = stream_name(BOOK.mesh)
+            config = (await engine._stream.stream_info(name)).config
+            [consumer] = await engine._stream.consumers_info(name)
+        finally:
+            await engine.close()
+    assert config.subjects == ["zuno.test.kept.>"]
+    assert (config.max_age, config.max_msgs, config.max_msg_size) == (600, 20_000, MOST_FRAME)
+    assert consumer.config.filter_subject == kept_subject(BOOK.mesh, PEER)
+    assert (consumer.config.ack_wait, consumer.config.max_ack_pending) == (5, 1_000)
+    # What a process left behind on the server goes two minutes after it.
+    assert consumer.config.inactive_threshold == 120
 
 
 OWN = {"authority": "authority.pem", "certificate": "member.pem", "certificate_key": "member.key"}

@@ -35,10 +35,15 @@ async def test_what_ends_is_started_again_and_all_ends_with_the_supervisor(tmp_p
         if sum(words.startswith("ends runs") for words in told) == 2:
             stop.set()
 
+    # A session of its own: what a terminal sends to the supervisor does not reach it.
+    alone = "import os, time; print(os.getsid(0) == os.getpid(), flush=True); time.sleep(60)"
+    session = Program("session", (sys.executable, "-c", alone), tmp_path, "session.log", {})
+
     async with asyncio.timeout(20):
-        await supervise((ends, stays, missing), stop, tell)
+        await supervise((ends, stays, missing, session), stop, tell)
 
     assert "ends ended with 3; it is started again in 1 s." in told
     assert sum(words.startswith("stays runs") for words in told) == 1
     assert "missing ended with No such file or directory; it is started again in 1 s." in told
+    assert (tmp_path / "session.log").read_text() == "True\n"
     assert (tmp_path / "stays.log").stat().st_mode & 0o777 == 0o600

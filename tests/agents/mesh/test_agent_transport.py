@@ -1,0 +1,329 @@
+"""One role's transport against frames written by hand: whom it hears, and how it counts."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import cast
+
+import msgspec
+import pytest
+
+from agents.bus.envelope import (
+    CLI,
+    AgentWorking,
+    Envelope,
+    FlowFailed,
+    FlowOver,
+    FlowTerms,
+    Kind,
+    Payload,
+    Role,
+    Thought,
+)
+from agents.bus.transport import TransportError
+from agents.mesh.endpoint import STRUCTURAL_ATTEMPTS, THOUGHT_ATTEMPTS, MeshEndpoint
+from agents.mesh.frame import (
+    LARGEST_PAYLOAD,
+    DropCause,
+    DroppedError,
+    FlowStamp,
+    Frame,
+    FrameHeader,
+    FrameKind,
+)
+from agents.mesh.peers import Peer, PeerBook
+from agents.mesh.transport import AgentTransport, TakenMessage, _read_taken
+from tests.fakes.mesh_wire import VERSIONS, new_members
+from tests.fakes.small_debate import ARBITER, CRITIC, REGISTRY, SCOUT, STRATEGIST, SmallKind, Turn
+
+ROLES = (SCOUT, STRATEGIST, CRITIC, ARBITER)
+MEMBERS = new_members(ROLES)
+DESK = MEMBERS.peer("desk")
+TURN = Turn(position=7, rounds=1, round=0)
+TERMS = FlowTerms(flow="small", seconds=60, quiet_seconds=5, tokens=None)
+ROUTES = {str(role): MEMBERS.peer(role).key for role in ROLES}
+
+
+@dataclass
+class Sent:
+    peer: Peer
+    header: FrameHeader
+    payload: bytes
+    attempts: int
+    droppable: bool
+
+
+@dataclass
+class Endpoint:
+    """What an `AgentTransport` needs of one: it writes down what is sent."""
+
+    me: str = MEMBERS.keys[CRITIC].name
+    book: PeerBook = MEMBERS.book
+    versions: dict[str, str] = field(default_factory=lambda: dict(VERSIONS))
+    theirs: dict[str, str] = field(default_factory=dict)
+    sent: list[Sent] = field(default_factory=list)
+    once: list[tuple[Peer, FrameHeader]] = field(default_factory=list)
+    forgotten: list[str] = field(default_factory=list)
+    has_room: bool = True
+
+    async def send(
+        self, peer: Peer, header: FrameHeader, payload: bytes, *, attempts: int, droppable: bool
+    ) -> bool:
+        self.sent.append(Sent(peer, header, payload, attempts, droppable))
+        return self.has_room
+
+    def send_once(self, peer: Peer, header: FrameHeader, payload: bytes) -> bool:
+        self.once.append((peer, header))
+        return True
+
+    def versions_of(self, _: Peer) -> dict[str, str]:
+        return self.theirs
+
+    def forget(self, request_id: str) -> None:
+        self.forgotten.append(request_id)
+
+
+@dataclass
+class Agent:
+    endpoint: Endpoint
+    transport: AgentTransport
+    heard: list[tuple[str, str]]
+
+    def take(
+        self,
+        sender: str,
+        kind: str,
+        payload: Payload,
+        *,
+        said_by: Role | None = None,
+        to: Role = CRITIC,
+        frame: FrameKind = FrameKind.DATA,
+        request: str = "req_1",
+        header_request: str | None = None,
+        **header: object,
+    ) -> None:
+        peer = MEMBERS.peer(sender)
+        envelope = sealed(said_by or peer.as_role, to, kind, payload, request)
+        given = FrameHeader(frame, self.endpoint.me, "1", 0, **header)  # type: ignore[arg-type]
+        given = msgspec.structs.replace(given, request=header_request or request)
+        self.transport._take(Frame(peer, given, envelope.wire))
+
+    def begin(self, request: str = "req_1", **header: object) -> None:
+        self.take("desk", Kind.FLOW_TERMS, TERMS, request=request, **{"routes": ROUTES, **header})  # type: ignore[arg-type]
+
+    def propose(self, sender: str = STRATEGIST, **header: object) -> None:
+        given = {"stamp": FlowStamp(0, 1), **header}
+        self.take(sender, SmallKind.PROPOSAL, TURN, **given)  # type: ignore[arg-type]
+
+    async def next(self) -> Envelope:
+        async with asyncio.timeout(5):
+            return await self.transport.receive(CRITIC)
+
+
+def sealed(sender: Role, to: Role, kind: str, payload: Payload, request: str = "req_1") -> Envelope:
+    return REGISTRY.seal(request, sender=sender, recipient=to, kind=kind, payload=payload, ts=1)
+
+
+def thought(words: str = "so") -> Envelope:
+    return sealed(CRITIC, CLI, Kind.AGENT_THOUGHT, Thought(round=0, tag="", text=words))
+
+
+@pytest.fixture
+def agent() -> Agent:
+    endpoint = Endpoint()
+    heard: list[tuple[str, str]] = []
+    transport = AgentTransport(
+        cast("MeshEndpoint", endpoint),
+        REGISTRY,
+        CRITIC,
+        clock=lambda: 12.0,
+        log=lambda way, envelope, peer: heard.append((way, f"{envelope.kind} {peer.name}")),
+    )
+    return Agent(endpoint, transport, heard)
+
+
+def cause_of(taking: object) -> DropCause:
+    assert callable(taking)
+    with pytest.raises(DroppedError) as refused:
+        taking()
+    return refused.value.cause
+
+
+async def test_what_it_says_is_numbered_and_goes_to_whom_it_is_for_and_to_the_desk(
+    agent: Agent,
+) -> None:
+    agent.begin()
+    assert (await agent.next()).kind == Kind.FLOW_TERMS
+    assert await agent.transport.send(thought(), droppable=True)
+    critique = sealed(CRITIC, STRATEGIST, SmallKind.CRITIQUE, TURN)
+    assert await agent.transport.send(critique, droppable=False)
+    assert await agent.transport.send(thought(), droppable=True)
+
+    stamps = [(one.peer.name, one.header.stamp, one.attempts) for one in agent.endpoint.sent]
+    assert stamps == [
+        ("desk", FlowStamp(0, 0), THOUGHT_ATTEMPTS),
+        ("strategist", FlowStamp(1, 1), STRUCTURAL_ATTEMPTS),
+        ("desk", FlowStamp(1, 1), STRUCTURAL_ATTEMPTS),
+        ("desk", FlowStamp(2, 1), THOUGHT_ATTEMPTS),
+    ]
+    assert [one.droppable for one in agent.endpoint.sent] == [True, False, False, True]
+    assert all(one.header.to == one.peer.key for one in agent.endpoint.sent)
+    assert {one.header.request for one in agent.endpoint.sent} == {"req_1"}
+    assert agent.heard[0] == ("heard", "flow_terms desk")
+    assert agent.heard[2] == ("sent", "critique strategist")
+
+
+async def test_what_it_took_is_told_the_desk_and_built_on(agent: Agent) -> None:
+    agent.begin()
+    await agent.next()
+    agent.propose(stamp=FlowStamp(2, 1, {"scout": 3}))
+    await agent.next()
+    [took] = agent.endpoint.sent
+    assert (took.peer, took.header.kind) == (DESK, FrameKind.TOOK)
+    assert _read_taken(took.payload) == TakenMessage(0, "strategist", 2)
+    agent.propose(SCOUT, said_by=SCOUT, stamp=FlowStamp(0, 1))
+    await agent.next()
+    assert _read_taken(agent.endpoint.sent[-1].payload) == TakenMessage(1, "scout", 0)
+
+    await agent.transport.send(thought(), droppable=True)
+    # The scout's three are built on through the strategist; its own first is fewer.
+    assert agent.endpoint.sent[-1].header.stamp == FlowStamp(0, 0, {"scout": 3, "strategist": 3})
+
+
+async def test_nothing_is_said_in_a_request_that_nobody_began_or_that_is_over(
+    agent: Agent,
+) -> None:
+    assert not await agent.transport.send(thought(), droppable=False)
+    agent.begin()
+    await agent.next()
+    agent.take("desk", Kind.FLOW_OVER, FlowOver(), said_by=CLI)
+    assert (await agent.next()).kind == Kind.FLOW_OVER
+    assert agent.endpoint.forgotten == ["req_1"]
+    assert not await agent.transport.send(thought(), droppable=False)
+    assert agent.endpoint.sent == []
+    agent.propose()  # what comes after it is taken without effect
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.02):
+            await agent.transport.receive(CRITIC)
+
+
+async def test_signs_of_life_go_to_the_desk_once(agent: Agent) -> None:
+    agent.begin()
+    await agent.next()
+    working = sealed(CRITIC, CLI, Kind.AGENT_WORKING, AgentWorking())
+    assert await agent.transport.send(working, droppable=True)
+    assert agent.endpoint.sent == []
+    [(peer, header)] = agent.endpoint.once
+    assert (peer, header.stamp, header.request) == (DESK, None, "req_1")
+
+
+async def test_what_is_too_long_is_refused_and_what_finds_no_room_is_told(agent: Agent) -> None:
+    agent.begin()
+    await agent.next()
+    agent.endpoint.has_room = False
+    assert not await agent.transport.send(thought(), droppable=True)
+    long = msgspec.structs.replace(thought(), wire=b"x" * (LARGEST_PAYLOAD + 1))
+    with pytest.raises(TransportError, match="too long"):
+        await agent.transport.send(long, droppable=False)
+
+
+def test_only_a_desk_begins_a_request_and_for_this_role_alone(agent: Agent) -> None:
+    def begun_by(sender: str) -> None:
+        agent.take(sender, Kind.FLOW_TERMS, TERMS, routes=ROUTES)
+
+    assert cause_of(lambda: begun_by(SCOUT)) is DropCause.WRONG_ROLE
+    terms = (Kind.FLOW_TERMS, TERMS)
+    wrong = {
+        DropCause.WRONG_REQUEST: lambda: agent.begin(header_request="req_2"),
+        DropCause.WRONG_RECIPIENT: lambda: agent.take("desk", *terms, to=SCOUT, routes=ROUTES),
+    }
+    for cause, taking in wrong.items():
+        assert cause_of(taking) is cause
+    another = {**ROUTES, "critic": DESK.key}
+    assert cause_of(lambda: agent.begin(routes=another)) is DropCause.WRONG_RECIPIENT
+    stranger = {**ROUTES, "scout": "ab" * 32}
+    assert cause_of(lambda: agent.begin(routes=stranger)) is DropCause.WRONG_ROLE
+    swapped = {**ROUTES, "scout": MEMBERS.peer(ARBITER).key}
+    assert cause_of(lambda: agent.begin(routes=swapped)) is DropCause.WRONG_ROLE
+    lacking = {name: key for name, key in ROUTES.items() if name != "scout"}
+    assert cause_of(lambda: agent.begin(routes=lacking)) is DropCause.WRONG_ROLE
+    assert agent.heard == []
+
+
+async def test_the_same_beginning_twice_is_one_request(agent: Agent) -> None:
+    agent.begin()
+    agent.begin()
+    assert [way for way, _ in agent.heard] == ["heard"]
+
+
+async def test_a_desk_of_another_version_is_told_so(agent: Agent) -> None:
+    agent.endpoint.theirs = {**VERSIONS, "rules": "others"}
+    agent.begin()
+    await asyncio.sleep(0)
+    [refusal] = agent.endpoint.sent
+    said = REGISTRY.open(refusal.payload)
+    assert isinstance(said.payload, FlowFailed)
+    assert (said.payload.stage, said.payload.cause.value) == (CRITIC, "refused")
+    assert said.ts == 12_000
+    # Known and the same, or not known yet, it is begun.
+    for theirs in (dict(VERSIONS), {}):
+        agent.endpoint.theirs = theirs
+        agent.begin(request=f"req_{len(theirs)}")
+    assert len(agent.endpoint.sent) == 1
+
+
+async def test_it_hears_those_alone_who_play_in_the_request(agent: Agent) -> None:
+    assert cause_of(agent.propose) is DropCause.EARLY
+    agent.begin(routes={**ROUTES, "arbiter": DESK.key})
+    refused = {
+        "no data": (DropCause.EARLY, lambda: agent.propose(frame=FrameKind.TOOK)),
+        "not of this request": (DropCause.WRONG_REQUEST, lambda: agent.propose(ARBITER)),
+        "in another's name": (DropCause.WRONG_ROLE, lambda: agent.propose(said_by=SCOUT)),
+        "for another": (DropCause.WRONG_RECIPIENT, lambda: agent.propose(to=SCOUT)),
+        "without its place": (DropCause.MALFORMED, lambda: agent.propose(stamp=None)),
+        "before the first": (DropCause.MALFORMED, lambda: agent.propose(stamp=FlowStamp(-1, 0))),
+        "in no such request": (DropCause.EARLY, lambda: agent.propose(header_request="req_9")),
+        "the desk as the scout": (
+            DropCause.WRONG_ROLE,
+            lambda: agent.propose("desk", said_by=SCOUT, stamp=None),
+        ),
+        "terms in the middle": (
+            DropCause.WRONG_ROLE,
+            lambda: agent.take("desk", Kind.FLOW_TERMS, TERMS),
+        ),
+    }
+    for name, (cause, taking) in refused.items():
+        assert cause_of(taking) is cause, name
+    assert len(agent.heard) == 1
+    agent.propose("desk", said_by=ARBITER, stamp=None)
+    agent.propose(stamp=FlowStamp(0, 1))
+    assert [await agent.next() for _ in range(3)][1].sender == ARBITER
+
+
+async def test_who_builds_on_what_an_earlier_process_said_ends_the_request(agent: Agent) -> None:
+    agent.begin()
+    agent.propose(stamp=FlowStamp(1, 1, {"critic": 1}))
+    await asyncio.sleep(0)
+    [refusal] = agent.endpoint.sent
+    said = REGISTRY.open(refusal.payload).payload
+    assert isinstance(said, FlowFailed)
+    assert "started anew" in said.reason
+    # What it did say may be built on.
+    agent.begin(request="req_2")
+    second = sealed(CRITIC, CLI, Kind.AGENT_THOUGHT, Thought(round=0, tag="", text=""), "req_2")
+    await agent.transport.send(second, droppable=True)
+    agent.propose(request="req_2", stamp=FlowStamp(1, 1, {"critic": 1}))
+    assert agent.heard[-1] == ("heard", "proposal strategist")
+
+
+async def test_a_thousand_requests_are_remembered_and_the_oldest_goes(agent: Agent) -> None:
+    for number in range(1_025):
+        agent.begin(request=f"req_{number}")
+    assert cause_of(lambda: agent.propose(request="req_0")) is DropCause.EARLY
+    agent.propose(request="req_1")
+
+
+@pytest.mark.parametrize("payload", [b"", b"\xff", b"[]", b'{"place": "x"}', b'{"place": 1}'])
+def test_a_word_of_what_was_taken_that_cannot_be_read_is_refused(payload: bytes) -> None:
+    assert cause_of(lambda: _read_taken(payload)) is DropCause.MALFORMED
