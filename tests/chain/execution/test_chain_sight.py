@@ -182,6 +182,9 @@ async def test_a_rewritten_embedded_chain_ends_what_is_signed_and_missing(bench:
 
     assert await looked(bench) == [StepSituation.OVER]
 
+    ended = bench.outbox.dispatch("hash").ended
+    assert ended is not None
+    assert ended.code is EndCode.CHAIN_RESTARTED
     assert bench.outbox.dispatch("unused").ended is not None
     with pytest.raises(PlanOverError):
         await replace(bench.sender(), evidence=EMBEDDED).resume("hash", 0)

@@ -217,6 +217,7 @@ def test_after_the_first_signature_a_failed_write_never_says_that_nothing_was_se
             lambda: outbox.mark_unclear(step, Doubt.NONCE_TAKEN, now=3),
             lambda: outbox.record_signed(plan.hash, 1, signed[1], now=4),
             lambda: outbox.end(plan.hash, EndCode.NONCE_SPENT, now=5),
+            lambda: outbox.lift_end(plan.hash),
         )
         for write in later:
             told = failing(write)

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.journal import OutboxError, applying
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import Inclusion, StepState, VersionKind
+from chain.execution.outbox.records import EndCode, Inclusion, StepState, VersionKind
+from chain.execution.outbox.rules import PlanOverError
 from chain.execution.transaction import SignedTransaction
 from tests.chain.execution.outbox_kit import dearer, planned, signed_by, transfer
 
@@ -262,6 +263,16 @@ def test_a_plan_left_half_done_is_shown_until_it_is_resolved(outbox: Outbox) -> 
     assert outbox.unresolved() == (dispatch,)
     outbox.resolve("hash", now=7)
     assert outbox.unresolved() == ()
+
+
+def test_the_approval_of_a_plan_that_is_over_cannot_be_spent(outbox: Outbox) -> None:
+    outbox.plan(planned(transfer(0)), now=0)
+    outbox.approve("hash", now=0)
+    outbox.end("hash", EndCode.CHAIN_RESTARTED, now=1)
+    with pytest.raises(PlanOverError) as refused:
+        outbox.consume("hash", now=2)
+    assert refused.value.code is EndCode.CHAIN_RESTARTED
+    assert outbox.dispatch("hash").consumed_at is None
 
 
 def test_what_was_discarded_is_never_signed(outbox: Outbox) -> None:

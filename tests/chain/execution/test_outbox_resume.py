@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
+from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence
 from chain.execution.outbox.records import Anchor, Doubt, EndCode, Inclusion, StepState
-from chain.execution.outbox.resume import ResumeChoice, StepFinding, StepSituation, look
+from chain.execution.outbox.resume import ResumeChoice, StepFinding, StepSituation, _over, look
 from chain.execution.outbox.sender import Fees, cancellation
 from chain.rpc.client import RpcClient
 from chain.rpc.reader import Reader
@@ -240,6 +241,19 @@ async def test_a_plan_of_another_chain_is_over(bench: Bench) -> None:
     assert finding.dispatch.ended.code is EndCode.CHAIN_RESTARTED
     assert finding.dispatch.finished
     assert bench.received() == 0
+
+
+def test_the_end_of_a_plan_without_a_step_that_stopped_is_told_at_its_last(bench: Bench) -> None:
+    first = bench.nonce()
+    plan = bench.plan(transfer(first, step="exit"), transfer(first + 1, step="enter"))
+    bench.approved(plan)
+    bench.outbox.end("hash", EndCode.OTHER_CHAIN, now=bench.waits.now)
+    dispatch = bench.outbox.dispatch("hash")
+    stopped = dispatch.stopped_at
+    finding = _over(dispatch, EndCode.OTHER_CHAIN)
+    assert finding.step == (stopped or dispatch.steps[1])
+    waiting = tuple(replace(step, state=StepState.INCLUDED) for step in dispatch.steps)
+    assert _over(replace(dispatch, steps=waiting), EndCode.OTHER_CHAIN).step == waiting[1]
 
 
 async def test_a_refused_resend_says_why(bench: Bench) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from chain.contracts import abi
 from chain.contracts.networks import NATIVE, network_named
 from chain.execution.outbox.receipts import (
     NativeChange,
@@ -16,6 +17,7 @@ from chain.execution.outbox.receipts import (
     gas_cost,
     read_held_changes,
     read_realised,
+    realised,
 )
 from chain.rpc.errors import BlockMissing, Malformed, RpcError, StatePruned, TimedOut
 from chain.rpc.records import Block, Log, Receipt
@@ -30,6 +32,7 @@ BLOCK = Block(7, HERE, PARENT, 0, 1, 0, 1)
 RECEIPT = Receipt("0xab", 0, 7, HERE, WALLET, ONE, None, True, 100, 100, 3, None, ())
 LOG = Log(ONE, (), b"", 7, HERE, "0xab", 0, 0, removed=False)
 BASE = network_named("base")
+TRANSFER = "Transfer(address,address,uint256)"
 NOTHING = Realised({}, NativeChange(0), 100, 300, (), ())
 
 
@@ -55,6 +58,33 @@ def test_success_moves_what_its_events_tell(
     told: dict[str, int], held: dict[str, int], contradicted: bool
 ) -> None:
     assert contradicts(RECEIPT, replace(NOTHING, tokens=told), held) is contradicted
+
+
+def _log(token: str, event: str, amount: int, *parties: str) -> Log:
+    topics = (abi.topic(event), *("0x" + party[2:].rjust(64, "0") for party in parties))
+    return replace(LOG, address=token, topics=topics, data=amount.to_bytes(32, "big"))
+
+
+@pytest.mark.parametrize(
+    ("logs", "changes"),
+    [
+        ([("Deposit(address,uint256)", 5, WALLET)], 5),
+        ([("Withdrawal(address,uint256)", 5, WALLET)], -5),
+        ([("Deposit(address,uint256)", 5, ONE)], None),
+        # Later forms of wrapped ether log a Transfer as well: it is counted once.
+        ([("Deposit(address,uint256)", 5, WALLET), (TRANSFER, 5, NATIVE, WALLET)], 5),
+    ],
+)
+def test_wrapping_is_counted_once_whatever_else_is_minted(
+    logs: list[tuple[str, int, str]], changes: int | None
+) -> None:
+    wrapped = BASE.wrapped_native
+    assert wrapped is not None
+    told = tuple(_log(wrapped, event, amount, *parties) for event, amount, *parties in logs)
+    minted = _log(TWO, TRANSFER, 7, NATIVE, WALLET)
+    receipt = replace(RECEIPT, logs=(*told, minted))
+    expected = {TWO: 7} if changes is None else {wrapped: changes, TWO: 7}
+    assert realised(receipt, WALLET, BASE, NativeChange(0)).tokens == expected
 
 
 @pytest.mark.parametrize("succeeded", [True, False])

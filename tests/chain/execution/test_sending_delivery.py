@@ -19,9 +19,9 @@ from chain.execution.outbox.delivery import (
     observe,
 )
 from chain.execution.outbox.journal import OutboxError
-from chain.execution.outbox.lookup import EMBEDDED, Evidence
+from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import Doubt, EndCode, StepState
+from chain.execution.outbox.records import Doubt, EndCode, Inclusion, StepState
 from chain.execution.outbox.same_chain import require_same_chain
 from chain.execution.outbox.sender import Patience
 from chain.rpc.errors import (
@@ -37,11 +37,19 @@ from chain.rpc.errors import (
 )
 from chain.rpc.records import Transaction
 from tests.chain.execution.outbox_kit import planned, signed_by, transfer
-from tests.chain.execution.told_node import ANCHOR, DEADLINE, HEAD, NONCE, Node, block
+from tests.chain.execution.told_node import (
+    ANCHOR,
+    DEADLINE,
+    HEAD,
+    NONCE,
+    Node,
+    block,
+    receipt_in,
+)
 from tests.fakes.told_reader import ToldReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from chain.execution.outbox.records import PlanStep
     from chain.rpc.records import Json
@@ -309,6 +317,36 @@ async def test_a_loss_is_believed_once_it_was_seen_for_long_however_old_the_step
     await looked(outbox, patient, now=1_010.0)
 
     assert outbox.dispatch("hash").ended is not None
+
+
+@pytest.mark.parametrize("code", list(EndCode))
+async def test_an_end_that_a_block_disproves_is_lifted_and_no_other(
+    outbox: Outbox, code: EndCode
+) -> None:
+    step = signed(outbox, sent=True)
+    outbox.end(step.dispatch, code, now=4)
+    included = Node(receipt=receipt_in(HEAD - 1, step=step))
+    await looked(outbox, ONE_ENDPOINT, now=9, node=included)
+
+    concluded_from_absence = code in (EndCode.NONCE_SPENT, EndCode.STEP_GONE)
+    assert (outbox.dispatch("hash").ended is None) is concluded_from_absence
+
+
+async def test_what_waits_again_says_that_its_block_is_gone(outbox: Outbox) -> None:
+    step = signed(outbox, sent=True)
+    assert await looked(outbox, EMBEDDED, now=4, node=Node(pooled=pooled())) is StepState.SENT
+    assert outbox.dispatch("hash").steps[0].reason == ""
+    receipt = receipt_in(HEAD - 1, step=step)
+    inclusion = Inclusion(receipt.transaction_hash, receipt.block_number, receipt.block_hash)
+    taken_back: tuple[Callable[[], object], ...] = (
+        lambda: outbox.mark_included(step, inclusion, succeeded=True, now=5),
+        lambda: outbox.mark_replaced(step, now=5, reason="another took its nonce"),
+    )
+    for before in taken_back:
+        before()
+        waiting = Node(pooled=pooled())
+        assert await looked(outbox, EMBEDDED, now=6, node=waiting) is StepState.SENT
+        assert outbox.dispatch("hash").steps[0].reason == "its block was reorganised away"
 
 
 @pytest.mark.parametrize(

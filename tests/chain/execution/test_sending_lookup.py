@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.outbox.lookup import FINAL_DEPTH, NonceState, Sighting, look_up, standing
+from chain.execution.outbox.lookup import NonceState, Sighting, look_up, standing
 from chain.rpc.errors import Malformed, RpcError, RpcRefused, StatePruned
 from chain.rpc.records import Block, Transaction
 from tests.chain.execution.told_node import DEADLINE, HEAD, NONCE, Node, block, receipt_in, sent
@@ -88,7 +88,7 @@ async def test_an_answer_that_is_missing_is_no_sighting(node: Node, error: RpcEr
 @pytest.mark.parametrize(
     "finalized", [None, RpcRefused(-32602, "no such tag", endpoint="x"), StatePruned("gone")]
 )
-@pytest.mark.parametrize(("head", "final"), [(HEAD, HEAD - FINAL_DEPTH), (10, 0), (64, 0)])
+@pytest.mark.parametrize(("head", "final"), [(HEAD, HEAD - 64), (10, 0), (64, 0)])
 async def test_without_a_word_for_it_depth_is_final(
     finalized: object, head: int, final: int
 ) -> None:
@@ -166,8 +166,8 @@ async def test_what_a_node_has_waits_and_is_mined_once_it_is_in_a_block() -> Non
         (100, None, True, False),
         (99, None, True, True),
         (99, None, False, False),
-        (100 - FINAL_DEPTH, None, True, True),
-        (99 - FINAL_DEPTH, None, True, False),
+        (36, None, True, True),
+        (35, None, True, False),
     ],
 )
 async def test_a_head_a_little_short_may_lag(
