@@ -78,7 +78,7 @@ class ChainSight(Struct, frozen=True):
     highest: Head | None
     """What was the highest block before this sight."""
     state: ChainState
-    embedded: bool = False
+    embedded: bool
 
     @property
     def lagging_words(self) -> str:

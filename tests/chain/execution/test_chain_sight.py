@@ -15,6 +15,7 @@ from chain.execution.outbox.same_chain import (
     ChainState,
     Genesis,
     Head,
+    _embedded_state,
     keep_sight,
     sight_chain,
 )
@@ -23,6 +24,7 @@ from chain.rpc.errors import REORG_DEPTH, NoEndpoint, Unreachable
 from tests import node_rpc
 from tests.chain.execution.outbox_kit import transfer
 from tests.chain.execution.sending_kit import QUICK, Bench, bench_on
+from tests.chain.execution.told_node import block
 from tests.fakes.proxy import Proxy
 from tests.fakes.told_reader import ToldReader
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     from chain.contracts.networks import Network
     from chain.execution.outbox.lookup import Evidence
+    from chain.rpc.records import Block
     from tests.chain.moves import Moves
 
 
@@ -191,6 +194,23 @@ async def test_a_rewritten_embedded_chain_ends_what_is_signed_and_missing(bench:
     assert bench.nonce("pending") == first
 
 
+@pytest.mark.parametrize(
+    ("head", "there", "state"),
+    [
+        (8, block(9), ChainState.RESTARTED),
+        (9, block(9), ChainState.KNOWN),
+        (9, block(9, fork="bb"), ChainState.REWRITTEN),
+        (12, None, ChainState.REWRITTEN),
+    ],
+)
+async def test_the_embedded_chain_is_known_by_its_highest_block(
+    head: int, there: Block | None, state: ChainState
+) -> None:
+    reads = ToldReader(lambda _method, _params: there)
+    highest = Head(9, block(9).hash)
+    assert await _embedded_state(reads, block(head), highest) is state
+
+
 async def test_a_live_network_that_is_lower_and_old_lags_and_ends_nothing(bench: Bench) -> None:
     bench.mine(REORG_DEPTH + 2)
     fresh = bench.head_time() + 5.0
@@ -207,6 +227,16 @@ async def test_a_live_network_that_is_lower_and_old_lags_and_ends_nothing(bench:
     lowered = bench.outbox.highest_head(chain_of(bench))
     assert lowered is not None
     assert lowered.number == height(bench)
+
+
+async def test_a_live_network_that_is_a_little_lower_is_not_late_however_old(bench: Bench) -> None:
+    bench.mine(REORG_DEPTH + 2)
+    fresh = bench.head_time() + 5.0
+    assert await state_of(bench, ONE_ENDPOINT, fresh) is ChainState.KNOWN
+    bench.moves.rpc("anvil_rollback", REORG_DEPTH)
+    assert await state_of(bench, ONE_ENDPOINT, bench.head_time() + 61.0) is ChainState.KNOWN
+    bench.moves.rpc("anvil_rollback", 1)
+    assert await state_of(bench, ONE_ENDPOINT, bench.head_time() + 61.0) is ChainState.LAGGING
 
 
 async def test_one_of_three_that_boasts_or_lags_moves_nothing(bench: Bench) -> None:
