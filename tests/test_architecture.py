@@ -70,7 +70,8 @@ def test_one_module_signs_for_people_and_the_embedded_chain_for_itself() -> None
     [
         ("fcntl.flock(", "chain/base/locks.py"),
         ("sqlite3.connect(", "chain/base/sqlite.py"),
-        ("AsyncHTTPTransport(", "chain/base/http.py"),
+        ("AsyncConnectionPool(", "chain/base/http.py"),
+        ("AsyncHTTPTransport(", "agents/model/connection.py"),
     ],
 )
 def test_locks_databases_and_connections_are_opened_in_one_place(done: str, place: str) -> None:

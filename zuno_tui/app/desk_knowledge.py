@@ -3,21 +3,52 @@
 from collections.abc import Iterator
 
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanStore
-from agents.lp.facts import AdviceRecord, DeskMemory, EarlierAdvice
+from agents.lp.facts import AdviceRecord, DeskMemory, EarlierAdvice, KeepGoal
 from agents.lp.payloads import FlowCreateStart, FlowStart
 from agents.lp.plan_document import plan_in
 from agents.scorecard.score import AdviceKind, ScoreStore
 from agents.scorecard.track_record import record_of
+from chain.contracts.networks import NATIVE
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.receipts import minted_positions
 from chain.positions.overview import Sources
 from chain.rpc import requests
 from chain.rpc.records import Block, Receipt
-from zuno_tui.app.goal import keep_goal_of
+from chain.tokens.pair import Pair
+from chain.tokens.token import Token
 from zuno_tui.app.plans import signed_plans
-from zuno_tui.app.range import own_range_of
+from zuno_tui.app.range import own_range_of, pair_of_position
 from zuno_tui.app.session import Session
 from zuno_tui.gate.limits import gate_limits
+from zuno_tui.prompt.dates import read_day
+from zuno_tui.settings import SettingsError
+
+LONG = "long"
+"""Stands for the token whose price the pair tells."""
+
+
+async def keep_goal_of(sources: Sources, token_id: int, words: tuple[str, str]) -> KeepGoal:
+    pair, block = await pair_of_position(sources, token_id)
+    named, day = words
+    until = read_day(day, block.timestamp) if day else None
+    if day and (until is None or until <= block.timestamp):
+        raise SettingsError(f"{day!r} is no day to come. Like: --until 2027-03-01 or --until March")
+    return KeepGoal(token=_token(sources, pair, named).address, until=until)
+
+
+def _token(sources: Sources, pair: Pair, named: str) -> Token:
+    if named.lower() == LONG:
+        return pair.base
+    ether = (NATIVE, sources.network.wrapped_native)
+    for token in (pair.base, pair.quote):
+        also = sources.network.native_symbol.lower() if token.address in ether else ""
+        if named.lower() in (token.label.lower(), token.address.lower(), also):
+            return token
+    raise SettingsError(
+        f"The position holds {pair.base.label} and {pair.quote.label}. Keep one of them: "
+        f"--keep {pair.base.label}"
+    )
+
 
 _RECENT = 24
 """How many of the newest transactions are looked at: a day between actions leaves few."""
