@@ -12,7 +12,8 @@ from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.delivery import Route
 from chain.execution.outbox.lookup import EMBEDDED, Evidence, NamedReader
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import Doubt, EndCode, StepState
+from chain.execution.outbox.records import Doubt, EndCode, Inclusion, StepState
+from chain.execution.outbox.same_chain import Genesis
 from chain.execution.outbox.sender import Sender
 from chain.rpc.errors import SendRefusal, SendRefused
 from tests.chain.execution.outbox_kit import planned, signed_by, transfer
@@ -162,6 +163,42 @@ async def test_what_no_node_has_is_sent_again_now_and_then_until_one_refused_it(
     ).resume("hash", 0)
 
     assert len(asked.asked) == sends
+
+
+async def test_a_node_that_refuses_what_it_took_before_is_reported_once(outbox: Outbox) -> None:
+    sent_step(outbox)
+    answers = [takes, takes, refuses]
+
+    def next_answer(method: str, params: tuple[Json, ...]) -> object:
+        answer = answers.pop(0)
+        return answer(method, params)
+
+    changing = ToldReader(next_answer)
+    states: list[StepState] = []
+    sender = sender_of(outbox, Waits(), ToldReader(node()), Evidence())
+    patience = replace(sender.patience, resend_seconds=5)
+    noting = replace(sender, changed=lambda step: states.append(step.state))
+
+    await replace(noting, route=Route(changing), patience=patience).resume("hash", 0)
+
+    # Sent again and taken is no change; refused by the node, and no other has it, is one.
+    assert answers == []
+    assert states == [StepState.SENT, StepState.DROPPED]
+
+
+async def test_an_included_step_that_endpoints_differ_about_is_waited_for(outbox: Outbox) -> None:
+    step = sent_step(outbox)
+    receipt = receipt_in(HEAD - 1)
+    inclusion = Inclusion(receipt.transaction_hash, receipt.block_number, receipt.block_hash)
+    outbox.mark_included(step, inclusion, succeeded=True, now=4)
+    waits, differing = Waits(), two(node(included=True), node())
+    sender = sender_of(outbox, waits, ToldReader(node(included=True)), differing)
+
+    chain = Genesis(outbox.dispatch("hash").chain_id, block(0).hash)
+    assert not await sender._included("hash", 0, chain)
+
+    assert _unclear_for(outbox.dispatch("hash")) == Doubt.NO_SECOND_WITNESS
+    assert waits.now == 1000 + WITNESS_SECONDS
 
 
 def _unclear_for(dispatch: Dispatch) -> str | None:
