@@ -200,7 +200,6 @@ class MeshEndpoint:
         *,
         versions: Mapping[str, str],
         asks: str = "",
-        boot: str = "",
     ) -> None:
         self.dropped: Counter[DropCause] = Counter()
         self.trouble = ""
@@ -213,7 +212,7 @@ class MeshEndpoint:
         self.book = book
         self._key = key
         self._engine = engine
-        self._boot = boot or new_boot()
+        self._boot = new_boot()
         self._links = {peer.key: Link(peer) for peer in book.peers if peer.key != key.name}
         self._tasks: set[asyncio.Task[None]] = set()
         # Of its own for each peer: dialling one that is gone holds nobody else up.

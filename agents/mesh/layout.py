@@ -20,7 +20,7 @@ from agents.mesh.peers import (
     PeerBook,
     checked_book,
 )
-from chain.base.home import FOLDER_MODE, write_atomically
+from chain.base.home import write_atomically
 
 DESK = "desk"
 NODE_KEY_FILE = "node.pem"
@@ -63,7 +63,7 @@ class MeshPlan(Struct, frozen=True):
 
 
 def planned_members(
-    roles: Iterable[Role], hosts: Mapping[str, str], *, critics: int = 1, critic: Role | None = None
+    roles: Iterable[Role], hosts: Mapping[str, str], *, critics: int, critic: Role
 ) -> tuple[PlannedMember, ...]:
     """The desk and an agent for each role; of one of them several, each as of its own owner."""
     members = [PlannedMember(DESK, CLI, hosts.get(DESK, LOOPBACK))]
@@ -108,7 +108,6 @@ def lay_out(plan: MeshPlan, folders: Mapping[str, Path]) -> PeerBook:
     )
     for index, member in enumerate(plan.members):
         folder = folders[member.name]
-        folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         write_key(folder / KEY_FILE, keys[member.name])
         url = f"http://{LOOPBACK}:{plan.port + index}" if is_axl else plan.server
         _write(folder / MEMBER_FILE, Member(member.name, plan.engine, url))

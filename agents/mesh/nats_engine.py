@@ -29,7 +29,7 @@ _SEED_PREFIX = 18 << 3
 _USER_PREFIX = 20 << 3
 _SEED_BYTES = 2 + 32 + 2
 _JWT = re.compile(rb"-+BEGIN NATS USER JWT-+\s*(\S+)\s*-+END NATS USER JWT-+")
-_SEED = re.compile(rb"\b(SU[A-Z2-7]{56})\b")
+_SEED = re.compile(rb"\bSU[A-Z2-7]{56}\b")
 _MOST_BYTES = 1 << 16
 
 
@@ -78,7 +78,7 @@ def _seed_in(content: bytes, path: Path) -> Ed25519PrivateKey:
     found = _SEED.search(content)
     if found is None:
         raise NatsIdentityError(f"{path} holds no seed of a NATS user's key, which begins with SU.")
-    text = found.group(1)
+    text = found.group()
     raw = base64.b32decode(text + b"=" * (-len(text) % 8))
     if len(raw) != _SEED_BYTES or raw[0] & 0xF8 != _SEED_PREFIX or _checksum(raw[:-2]) != raw[-2:]:
         raise NatsIdentityError(f"The seed in {path} was mistyped: its checksum does not hold.")

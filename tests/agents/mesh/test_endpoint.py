@@ -136,8 +136,11 @@ def test_what_is_remembered_of_numbers_stays_small_and_forgets_the_oldest() -> N
     assert seen.missing == WINDOW // 2
     highest = 6 * WINDOW - 2
     assert seen.is_new(highest - WINDOW + 1)
-    assert not seen.is_new(highest - WINDOW - 1)
     assert not seen.is_new(highest)
+    seen.add(highest + 1)
+    # Of those that never came, the first that is no longer taken.
+    assert seen.is_new(highest - WINDOW + 3)
+    assert not seen.is_new(highest - WINDOW + 1)
 
 
 def test_an_introduction_is_bounded_and_cleaned() -> None:
@@ -163,6 +166,7 @@ async def test_a_greeting_is_answered_once_and_measured(played: Played) -> None:
     played.desk.greet(played.peer())
     await settle()
     [hello] = played.sent(FrameKind.HELLO)
+    assert hello.header.seq == 0
     assert read_introduction(hello.payload).versions == VERSIONS
     before = played.desk.sight(played.peer())
     assert (before.visible, before.lost, before.round_trip) == (False, 1.0, None)
@@ -171,14 +175,25 @@ async def test_a_greeting_is_answered_once_and_measured(played: Played) -> None:
     await played.tell(FrameKind.WELCOME, told, acks=(hello.header.seq,))
 
     [ready] = played.sent(FrameKind.READY)
-    assert ready.header.to_boot == OURS
+    assert (ready.header.to_boot, ready.header.seq) == (OURS, 1)
     assert played.desk.versions_of(played.peer()) == {"zuno": "other"}
     assert played.desk.asks(played.peer()) == "a model"
     sight = played.desk.sight(played.peer())
     assert (sight.visible, sight.lost, sight.missing) == (True, 0.0, 0)
     assert sight.round_trip is not None
     assert 0 < sight.round_trip < 5
-    await played.desk.answered((played.peer(),), 1)
+    async with asyncio.timeout(5):
+        await played.desk.answered((played.peer(),), 60)
+    played.desk.greet(played.peer(CRITIC))
+    both = asyncio.create_task(
+        played.desk.answered((played.peer(), played.peer(CRITIC)), 60), name="both"
+    )
+    await settle()
+    assert not both.done()
+    [other] = played.sent(FrameKind.HELLO, CRITIC)
+    await played.tell(FrameKind.WELCOME, told, name=CRITIC, acks=(other.header.seq,))
+    async with asyncio.timeout(5):
+        await both
 
 
 async def test_the_greetings_of_others_are_welcomed_together(played: Played) -> None:

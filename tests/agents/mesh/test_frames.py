@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -67,6 +68,11 @@ def test_what_is_not_right_is_named() -> None:
     # A header that is too long is refused for that, before anybody reads it.
     long = replace(HEADER, request="x" * 20_000)
     assert cause(seal_frame(scout, long)) is DropCause.OVERSIZE
+    rest = len(msgspec.json.encode(replace(HEADER, request="x"))) - 1
+    widest = replace(HEADER, request="x" * (16_384 - rest))
+    assert open_frame(seal_frame(scout, widest), MEMBERS.book, DESK.name).header == widest
+    wider = replace(HEADER, request="x" * (16_385 - rest))
+    assert cause(seal_frame(scout, wider)) is DropCause.OVERSIZE
     body = b'{"kind": "data", "unknown": 1}\n'
     signed = MAGIC + scout.public + scout.sign(MAGIC + body) + body
     assert cause(signed) is DropCause.MALFORMED

@@ -105,4 +105,4 @@ def test_a_machine_that_is_none_is_refused(pair: str) -> None:
 def test_machines_are_those_of_members() -> None:
     assert checked_hosts(["scout=10.0.0.2", "desk=Host"]) == {"scout": "10.0.0.2", "desk": "Host"}
     with pytest.raises(MeshFileError, match="no member 'nobody'; there are desk, scout"):
-        planned_members((SCOUT,), {"nobody": "10.0.0.2"})
+        planned_members((SCOUT,), {"nobody": "10.0.0.2"}, critics=1, critic=CRITIC)

@@ -71,6 +71,25 @@ def test_a_pool_opened_at_a_price_of_its_own_is_not(bench: Bench, percent: int) 
     assert "price of the pool it enters" in reasons([step], context)
 
 
+def _leaving(context: PolicyContext, times: int) -> PolicyContext:
+    """The swap leaves its pool at so many times the price."""
+    (quote,) = context.quotes
+    return replace(
+        context, quotes=(replace(quote, sqrt_price_after=quote.sqrt_price_after * times),)
+    )
+
+
+def test_amounts_are_judged_at_the_price_that_a_swap_leaves_in_the_pool_entered(
+    bench: Bench,
+) -> None:
+    step, context = bench.alone("swap")
+    assert isinstance(check([step], _leaving(context, 1)), Allowed)
+    assert "the maximums" in reasons([step], _leaving(context, 4))
+    # What a swap elsewhere leaves behind there moves nothing here.
+    step, context = _through(bench, 98)
+    assert isinstance(check([step], _leaving(context, 4)), Allowed)
+
+
 @pytest.mark.parametrize("name", ["close", "decrease"])
 def test_minimums_may_be_as_old_as_the_drift_that_is_allowed(bench: Bench, name: str) -> None:
     step, context = bench.alone(name)
