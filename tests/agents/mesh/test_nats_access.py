@@ -198,6 +198,12 @@ async def test_a_server_keeps_messages_for_ten_minutes_and_no_more_than_it_must(
             name = stream_name(BOOK.mesh)
             config = (await engine._stream.stream_info(name)).config
             [consumer] = await engine._stream.consumers_info(name)
+            await engine.send(PEER, b"kept", keep=True)
+            async with asyncio.timeout(30):
+                assert await engine.receive() == (b"kept",)
+                # It is acknowledged, so that the server does not deliver it again.
+                while (await engine._stream.consumers_info(name))[0].num_ack_pending:
+                    await asyncio.sleep(0.02)
         finally:
             await engine.close()
     assert config.subjects == ["zuno.test.kept.>"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chain.wallet import keystore_file
 from chain.wallet.errors import KeystoreError, WalletError, WrongPassphraseError
 from chain.wallet.keystore_file import (
     SMALL_MACHINE_COST,
@@ -236,6 +237,32 @@ def test_parameters_that_pass_one_by_one_may_be_too_much_together(fields: dict[s
 def test_other_derivations_are_bounded_or_refused(name: object, fields: dict[str, object]) -> None:
     with pytest.raises(KeystoreError):
         check_derivation(name, fields, None)
+
+
+@pytest.mark.parametrize(
+    ("limit", "machine", "available"),
+    [
+        ("max\n", "MemTotal: 9 kB\nMemAvailable:   1000 kB\nCached: 5 kB\n", 1_024_000),
+        ("4096\n", "MemAvailable: 1000 kB\n", 4_096),
+        ("9000000000\n", "MemAvailable: 1000 kB\n", 1_024_000),
+        (None, "MemTotal: 9 kB\n", None),
+        ("7", None, 7),
+        (None, None, None),
+    ],
+)
+def test_the_tightest_limit_on_memory_counts(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str | None,
+    machine: str | None,
+    available: int | None,
+) -> None:
+    sources = tmp_path / "memory.max", tmp_path / "meminfo"
+    for path, text in zip(sources, (limit, machine), strict=True):
+        if text is not None:
+            path.write_text(text)
+    monkeypatch.setattr(keystore_file, "_MEMORY_SOURCES", sources)
+    assert keystore_file.available_memory() == available
 
 
 def test_memory_that_is_not_there_is_said_and_not_taken() -> None:
