@@ -239,6 +239,17 @@ def test_other_derivations_are_bounded_or_refused(name: object, fields: dict[str
         check_derivation(name, fields, None)
 
 
+def test_a_new_file_is_salted_by_32_bytes_of_its_own(path: Path, tmp_path: Path) -> None:
+    write_keystore(tmp_path / "other.json", PrivateKey(KEY), passphrase(), cost=LIGHT)
+    derivations = [
+        json.loads(file.read_text())["crypto"]["kdfparams"]
+        for file in (path, tmp_path / "other.json")
+    ]
+    assert [len(bytes.fromhex(each["salt"])) for each in derivations] == [32, 32]
+    assert derivations[0]["salt"] != derivations[1]["salt"]
+    assert {(each["n"], each["dklen"]) for each in derivations} == {(LIGHT, 32)}
+
+
 @pytest.mark.parametrize(
     ("limit", "machine", "available"),
     [
