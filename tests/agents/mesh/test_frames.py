@@ -124,6 +124,17 @@ def test_a_broken_peer_file_is_refused_in_words(tmp_path, text: str) -> None:  #
         read_book(tmp_path / "nowhere")
 
 
+def test_a_peer_file_has_at_most_a_megabyte(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    written = msgspec.json.encode(MEMBERS.book)
+    for size, fits in ((1 << 20, True), ((1 << 20) + 1, False)):
+        (tmp_path / "peers.json").write_bytes(written + b" " * (size - len(written)))
+        if fits:
+            assert read_book(tmp_path) == MEMBERS.book
+            continue
+        with pytest.raises(MeshFileError, match="more than 1,048,576 bytes"):
+            read_book(tmp_path)
+
+
 def test_a_key_stands_for_one_peer_alone() -> None:
     key = new_key().name
     twice = PeerBook("zuno", (Peer("desk", CLI, key), Peer("scout", SCOUT, key)))

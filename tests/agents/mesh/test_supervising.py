@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from itertools import accumulate, repeat
 from typing import TYPE_CHECKING
 
+import pytest
+
+from agents.mesh import supervising
 from agents.mesh.supervising import Program, next_wait, supervise
 
 if TYPE_CHECKING:
@@ -47,3 +51,27 @@ async def test_what_ends_is_started_again_and_all_ends_with_the_supervisor(tmp_p
     assert "missing ended with No such file or directory; it is started again in 1 s." in told
     assert (tmp_path / "session.log").read_text() == "True\n"
     assert (tmp_path / "stays.log").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_program_that_does_not_end_when_asked_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert supervising._ENDING_SECONDS == 5.0
+    monkeypatch.setattr(supervising, "_ENDING_SECONDS", 0.2)
+    deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); print(1, flush=True)\n"
+    program = Program(
+        "deaf", (sys.executable, "-c", f"{deaf}time.sleep(60)"), tmp_path, "deaf.log", {}
+    )
+    stop, told = asyncio.Event(), []
+
+    async with asyncio.timeout(20):
+        running = asyncio.create_task(supervise((program,), stop, told.append))
+        log = tmp_path / "deaf.log"
+        while not log.exists() or not log.read_text():  # noqa: ASYNC110 - of another process
+            await asyncio.sleep(0.02)
+        stop.set()
+        await running
+
+    pid = int(told[0].rpartition(" ")[2].rstrip("."))
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
