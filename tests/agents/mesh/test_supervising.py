@@ -62,7 +62,8 @@ async def test_a_program_that_does_not_end_when_asked_is_killed(
     program = Program(
         "deaf", (sys.executable, "-c", f"{deaf}time.sleep(60)"), tmp_path, "deaf.log", {}
     )
-    stop, told = asyncio.Event(), []
+    stop = asyncio.Event()
+    told: list[str] = []
 
     async with asyncio.timeout(20):
         running = asyncio.create_task(supervise((program,), stop, told.append))
