@@ -31,6 +31,8 @@ def test_accounts_are_those_of_other_wallets(typed: bytes) -> None:
         (b"\xff " * 12, (0,)),
         (PHRASE, (-1,)),
         (PHRASE, (100,)),
+        (PHRASE, (0, 100)),
+        (PHRASE, (-1, 0)),
     ],
 )
 def test_what_is_no_phrase_is_refused_and_not_repeated(

@@ -344,3 +344,26 @@ def test_an_account_is_taken_back_from_anybody() -> None:
     nobody = Authorization(DEVNET.chain_id, "0x" + "00" * 20, 4)
 
     assert sender_of(signer().sign(replace(LENDING, authorization=nobody)).raw) == ADDRESS
+
+
+_GUARDED = """
+import ctypes, resource
+from chain.wallet.secrets import PrivateKey
+from chain.wallet.signer import Signer
+
+def state():
+    return resource.getrlimit(resource.RLIMIT_CORE)[0], ctypes.CDLL(None).prctl(3, 0, 0, 0, 0)
+
+resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
+before = state()
+Signer(PrivateKey(bytes([7]) * 32), 8453)
+print(before[1], *state())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whether it may be dumped")
+def test_a_process_with_a_key_leaves_no_core_and_cannot_be_traced() -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", _GUARDED], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert told.stdout.split() == ["1", "0", "0"]

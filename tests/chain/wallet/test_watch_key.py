@@ -1,0 +1,69 @@
+"""What a watch key signs, and what opens the file it is kept in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from chain.contracts.delegation import DELEGATION_MANAGER
+from chain.contracts.networks import network_named
+from chain.execution.transaction import Authorization
+from chain.wallet.errors import KeystoreError, WalletError, WalletRefusedError
+from chain.wallet.secrets import PrivateKey
+from chain.wallet.signer import Signer
+from chain.wallet.watch_key import PASSPHRASE_FILE, WatchSigner, _kept_passphrase
+from tests.chain.wallet.canary import ADDRESS, KEY
+from tests.chain.wallet.test_signer import TRANSACTION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+DEVNET = network_named("devnet")
+HOME, STRANGER = "0x" + "33" * 20, "0x" + "44" * 20
+LENT = Authorization(DEVNET.chain_id, STRANGER, 4)
+
+
+@pytest.fixture
+def watch() -> Iterator[WatchSigner]:
+    signer = WatchSigner(Signer(PrivateKey(KEY), DEVNET.chain_id))
+    yield signer
+    signer.close()
+
+
+@pytest.mark.parametrize("lent", [None, LENT])
+@pytest.mark.parametrize("data", [b"", b"\1\2"])
+@pytest.mark.parametrize("value", [0, 7])
+@pytest.mark.parametrize("to", [DELEGATION_MANAGER, ADDRESS, HOME, STRANGER])
+@pytest.mark.parametrize("sweeps", [False, True])
+def test_it_signs_calls_to_the_manager_nothing_to_itself_and_its_coins_way_back(
+    sweeps: bool, to: str, value: int, data: bytes, lent: Authorization | None
+) -> None:
+    watch = WatchSigner(Signer(PrivateKey(KEY), DEVNET.chain_id), HOME if sweeps else None)
+    asked = replace(TRANSACTION, to=to, value=value, data=data, authorization=lent)
+    redeems = to == DELEGATION_MANAGER and not value
+    withdraws = to == ADDRESS and not value and not data
+    comes_back = sweeps and to == HOME and not data
+    if lent is None and (redeems or withdraws or comes_back):
+        assert watch.sign(asked).unsigned == asked
+    else:
+        with pytest.raises(WalletRefusedError, match="delegation manager alone"):
+            watch.sign(asked)
+    watch.close()
+
+
+def test_its_passphrase_comes_from_a_private_file_that_is_named(tmp_path: Path) -> None:
+    named, credential = tmp_path / "named", tmp_path / "zuno-watch-key"
+    for path, text in ((named, "one two\n"), (credential, "three four")):
+        path.write_text(text)
+        path.chmod(0o600)
+    both = {PASSPHRASE_FILE: str(named), "CREDENTIALS_DIRECTORY": str(tmp_path)}
+    assert _kept_passphrase(both).reveal() == b"one two"
+    assert _kept_passphrase({"CREDENTIALS_DIRECTORY": str(tmp_path)}).reveal() == b"three four"
+    with pytest.raises(KeystoreError, match=PASSPHRASE_FILE):
+        _kept_passphrase({})
+    named.chmod(0o644)
+    with pytest.raises(WalletError, match="read by others"):
+        _kept_passphrase(both)
