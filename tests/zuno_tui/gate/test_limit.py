@@ -1,0 +1,93 @@
+"""A limit order: its words, the step of ticks it stands on, and what is refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import PoolKey
+from chain.execution.build.facts import Span
+from chain.math.fees import ProtocolFee
+from chain.math.ticks import sqrt_price_at_tick
+from chain.pools.state import PoolState
+from tests.zuno_tui.gate.desk import REFUSED
+from zuno_tui.gate.actions.limit import _beside, limit_words
+from zuno_tui.gate.refusal import GateRefusedError
+
+if TYPE_CHECKING:
+    from tests.zuno_tui.gate.desk import Desk
+
+USDC = "0x" + "22" * 20
+KEY = PoolKey(NATIVE, USDC, 500, 10, NATIVE)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "sold", "bought", "price"),
+    [
+        ("1 ETH sell at 3500", "ETH", None, 3_500),
+        ("1 ETH sell at $3,500.", "ETH", None, 3_500),
+        ("1 ETH sold at 3500 for DAI", "ETH", "DAI", 3_500),
+        ("2,800 USDC buy ETH at 2800", "USDC", "ETH", 2_800),
+        ("2,800 usdc BUY eth at 2800 with usdc", "usdc", "eth", 2_800),
+    ],
+)
+def test_a_limit_is_said_in_these_ways(
+    phrase: str, sold: str, bought: str | None, price: int
+) -> None:
+    words = limit_words(phrase)
+    assert words is not None
+    assert (words.sold, words.bought, words.price) == (sold, bought, Fraction(price))
+
+
+@pytest.mark.parametrize(
+    "phrase", ["0.5 WETH/USDC conservative", "one ETH sell at 3500", "1 ETH sell at noon", ""]
+)
+def test_other_words_are_no_limit(phrase: str) -> None:
+    assert limit_words(phrase) is None
+
+
+@pytest.mark.parametrize(
+    ("level", "rises", "span"),
+    [
+        (20, True, (20, 30)),
+        (14, True, (10, 20)),
+        (10, True, (10, 20)),
+        (0, True, None),
+        (-20, False, (-30, -20)),
+        (0, False, (-10, 0)),
+        (10, False, None),
+        (-30, True, None),
+    ],
+)
+def test_it_stands_on_one_step_of_ticks_wholly_beyond_the_price(
+    level: int, rises: bool, span: tuple[int, int] | None
+) -> None:
+    state = PoolState(
+        KEY, KEY.pool_id, sqrt_price_at_tick(5), 5, 500, ProtocolFee(0, 0), liquidity=1
+    )
+    at = sqrt_price_at_tick(level)
+    if span is None:
+        with pytest.raises(GateRefusedError, match="there already"):
+            _beside(state, at, rises=rises)
+        return
+    assert _beside(state, at, rises=rises) == Span(*span)
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        (("0.5", "WETH", "sell", "at", "5"), "The price is there already"),
+        ((str(2**127), "USDC", "buy", "WETH", "at", "5"), "Name an amount"),
+        (("0", "WETH", "sell", "at", "9000"), "Name an amount"),
+        (("1", "USDC", "sell", "at", "9000"), "Name an amount"),
+    ],
+)
+def test_what_cannot_be_a_limit_is_refused_in_words(
+    desk: Desk, words: tuple[str, ...], refusal: str
+) -> None:
+    told = desk.here("create", *words, "--json")
+    assert told.code == REFUSED
+    assert refusal in told.words
