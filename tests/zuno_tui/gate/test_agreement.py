@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from chain.execution.build.facts import FeeCaps
+from chain.execution.outbox.delivery import Route
 from chain.rpc.records import Block, FeeHistory
-from zuno_tui.gate.agreement import Agreement, Silent, Witness, compared
+from zuno_tui.gate.agreement import Agreement, Connections, Silent, Witness, compared
 from zuno_tui.gate.basis import WHOLE_TRIAL, Gas, contradicts
 from zuno_tui.gate.prepare import agreed_fees
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
@@ -32,6 +33,13 @@ def _refused(*answers: dict[str, object] | Silent, alone: bool = False) -> GateR
 
 def _agreed(*answers: dict[str, object] | Silent, alone: bool = False) -> Agreement:
     return compared(OURS, dict(zip("abc", answers, strict=False)), alone=alone)
+
+
+def test_one_may_vouch_alone_only_where_somebody_says_so() -> None:
+    connections = Connections(Route(cast("RpcClient", None)))
+    assert not connections.alone
+    assert _refused(OURS, SILENCE, SILENCE, alone=connections.alone)
+    assert _agreed(OURS, SILENCE, SILENCE, alone=True).alone
 
 
 def test_two_that_tell_the_same_are_enough() -> None:

@@ -25,6 +25,7 @@ def named(key: PoolKey) -> str:
 
 
 def test_a_range_is_named_by_its_lower_and_its_upper_price() -> None:
+    assert named(WETH_USDC.key) == "988,072,305,666 – 1,024,289,088,825"
     low, high = (float(price.replace(",", "")) for price in named(WETH_USDC.key).split(" – "))
     assert 0 < low < high
     assert abs(high / low - 1.0001**360) < 0.001
