@@ -38,7 +38,8 @@ def _agreed(*answers: dict[str, object] | Silent, alone: bool = False) -> Agreem
 def test_one_may_vouch_alone_only_where_somebody_says_so() -> None:
     connections = Connections(Route(cast("RpcClient", None)))
     assert not connections.alone
-    assert _refused(OURS, SILENCE, SILENCE, alone=connections.alone)
+    refused = _refused(OURS, SILENCE, SILENCE, alone=connections.alone)
+    assert refused.code is not None
     assert _agreed(OURS, SILENCE, SILENCE, alone=True).alone
 
 
