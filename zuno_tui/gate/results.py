@@ -296,11 +296,17 @@ async def _effect(
         )
         for reads in sound or (sources.client,)
     ]
-    alike = [sum(did == other for _, _, other in told) for _, _, did in told]
-    reads, receipt, did = told[alike.index(max(alike))]
+    place, alike = most_told([did for _, _, did in told])
+    reads, receipt, did = told[place]
     held = await read_held_changes(reads, receipt, wallet, tokens)
-    enough = bool(sound) and max(alike) >= evidence.needed
+    enough = bool(sound) and alike >= evidence.needed
     return _Effect(step, did, held, enough and not contradicts(receipt, did, held))
+
+
+def most_told(told: Sequence[Realised]) -> tuple[int, int]:
+    """The first place of what most of them tell, and how many do."""
+    alike = [sum(did == other for other in told) for did in told]
+    return alike.index(max(alike)), max(alike)
 
 
 async def _tells_so(reads: Reader, step: PlanStep, inclusion: Inclusion) -> bool:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
+from eth_account import Account
+from eth_utils.address import to_checksum_address
 from msgspec.structs import replace
 
+from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import DEMO_WALLET, STRANGER
 from chain.execution.outbox.delivery import ChangedBytesError, check_signed_bytes
+from chain.execution.transaction import Authorization, SignedTransaction
 from tests.chain.execution.outbox_kit import GWEI, RECIPIENT, signed_by, transfer
-
-if TYPE_CHECKING:
-    from chain.execution.transaction import SignedTransaction
 
 SIGNED = signed_by(DEMO_WALLET, transfer(3))
 
@@ -52,3 +51,42 @@ def test_what_was_signed_passes() -> None:
 def test_anything_else_does_not(kept: SignedTransaction) -> None:
     with pytest.raises(ChangedBytesError):
         check_signed_bytes(kept)
+
+
+def lending(key: bytes, **others: object) -> SignedTransaction:
+    """The wallet's transaction that lends its account, with leave that is signed by this key."""
+    delegate = network_named("devnet").contracts.delegate
+    assert delegate is not None
+    given = Authorization(31_337, delegate, 4)
+    unsigned = replace(transfer(3, to=DEMO_WALLET.address, value=0), authorization=given)
+    leave = {"chainId": 31_337, "address": to_checksum_address(delegate), "nonce": 4, **others}
+    made = Account.sign_transaction(
+        {
+            "type": 4,
+            "chainId": 31_337,
+            "nonce": 3,
+            "to": to_checksum_address(unsigned.to),
+            "value": 0,
+            "data": b"",
+            "gas": unsigned.gas,
+            "maxFeePerGas": unsigned.max_fee_per_gas,
+            "maxPriorityFeePerGas": unsigned.max_priority_fee_per_gas,
+            "authorizationList": [Account.sign_authorization(leave, key)],
+        },
+        DEMO_WALLET.key,
+    )
+    raw = bytes(made.raw_transaction)
+    return SignedTransaction(unsigned, raw, "0x" + bytes(made.hash).hex())
+
+
+def test_an_account_is_lent_by_its_own_key_and_as_the_journal_says() -> None:
+    check_signed_bytes(lending(DEMO_WALLET.key))
+    changed = [
+        lending(STRANGER.key),
+        lending(DEMO_WALLET.key, nonce=5),
+        lending(DEMO_WALLET.key, chainId=0),
+        lending(DEMO_WALLET.key, address="0x" + "22" * 20),
+    ]
+    for kept in changed:
+        with pytest.raises(ChangedBytesError):
+            check_signed_bytes(kept)

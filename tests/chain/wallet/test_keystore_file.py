@@ -325,3 +325,15 @@ def test_a_pipe_in_a_files_place_does_not_hang(tmp_path: Path) -> None:
 
     with pytest.raises(WalletError, match="is not a file"):
         read_keystore(pipe, passphrase())
+
+
+def test_a_file_that_could_not_be_written_whole_is_taken_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fails)
+    with pytest.raises(OSError, match="No space left"):
+        write_keystore(tmp_path / "wallet.json", PrivateKey(KEY), passphrase(), cost=LIGHT)
+    assert list(tmp_path.iterdir()) == []

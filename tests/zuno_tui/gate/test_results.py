@@ -15,7 +15,14 @@ from chain.rpc.errors import Malformed
 from chain.rpc.records import Receipt
 from tests.chain.execution.made_up_dispatches import dispatch
 from tests.fakes.told_reader import ToldReader
-from zuno_tui.gate.results import ApplyResult, StepResult, _contradicted, _Effect, _tells_so
+from zuno_tui.gate.results import (
+    ApplyResult,
+    StepResult,
+    _contradicted,
+    _Effect,
+    _tells_so,
+    most_told,
+)
 
 if TYPE_CHECKING:
     from zuno_tui.gate.approvals import Approval
@@ -50,6 +57,15 @@ async def test_an_endpoint_is_believed_that_tells_what_was_written_down(
     reader = ToldReader(lambda _method, _params: answer)
 
     assert await _tells_so(reader, dispatch(state).steps[0], INCLUSION) is believed
+
+
+def test_what_most_endpoints_tell_counts_whoever_is_first() -> None:
+    lie = replace(NOTHING, tokens={ONE: 5})
+    other = replace(NOTHING, tokens={ONE: 6})
+    assert most_told([NOTHING]) == (0, 1)
+    assert most_told([lie, NOTHING, NOTHING]) == (1, 2)
+    assert most_told([NOTHING, lie, NOTHING]) == (0, 2)
+    assert most_told([lie, NOTHING, other]) == (0, 1)
 
 
 def approved(quoted: dict[str, int] | None, *untold: str) -> Approval:
