@@ -15,6 +15,7 @@ from chain.execution.outbox.delivery import (
     NotThisWayError,
     Route,
     deliver,
+    hand_over,
     hand_over_to,
     observe,
 )
@@ -126,6 +127,29 @@ async def test_what_an_answer_means(
     assert (found.handing, found.step.state) == (handing, state)
     assert found.error is (answer if isinstance(answer, RpcError) else None)
     assert outbox.dispatch("hash").steps[0].state is state
+
+
+@pytest.mark.parametrize("reason", list(SendRefusal))
+async def test_what_a_refusal_means_by_its_reason(reason: SendRefusal) -> None:
+    known = (SendRefusal.ALREADY_KNOWN, SendRefusal.NONCE_TOO_LOW)
+    expected = Handing.UNCLEAR if reason in known else Handing.REFUSED
+    if reason is SendRefusal.IN_FLIGHT:  # of a delegated account, one at a time
+        expected = Handing.NOT_SENT
+    handing, error = await hand_over(taking(refused(reason)), b"\1")
+    assert handing is expected
+    assert isinstance(error, SendRefused)
+
+
+@pytest.mark.parametrize("final", [NONCE, NONCE + 1])
+async def test_a_nonce_that_went_elsewhere_ends_the_plan_for_that(
+    outbox: Outbox, final: int
+) -> None:
+    signed(outbox, sent=True)
+    spent = Node(nonce=NONCE + 1, final_nonce=final)
+    await looked(outbox, Evidence(doubt_seconds=0.0), now=9, node=spent)
+    ended = outbox.dispatch("hash").ended
+    assert ended is not None
+    assert ended.code is EndCode.NONCE_SPENT
 
 
 def pooled() -> Transaction:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.outbox.lookup import NonceState, Sighting, look_up, standing
+from chain.execution.outbox.lookup import (
+    NonceState,
+    Sighting,
+    find_spender,
+    look_up,
+    standing,
+)
 from chain.rpc.errors import Malformed, RpcError, RpcRefused, StatePruned
-from chain.rpc.records import Block, Transaction
+from chain.rpc.records import Block, SpentNonce, Transaction
 from tests.chain.execution.told_node import DEADLINE, HEAD, NONCE, Node, block, receipt_in, sent
 from tests.fakes.told_reader import ToldReader
 
@@ -176,3 +183,52 @@ async def test_a_head_a_little_short_may_lag(
     seen = await looked(Node(head=block(head), blocks={100: anchor}), lags=lags)
 
     assert seen.same_chain is same
+
+
+@dataclass
+class Spending:
+    """Whose wallet's count passes the step's nonce in one block, by a transaction of it."""
+
+    block: int
+    spent: object
+    asked: list[int] = field(default_factory=list)
+
+    def __call__(self, method: str, params: tuple[Json, ...]) -> object:
+        if method == "eth_getTransactionCount":
+            self.asked.append(int(str(params[1]), 16))
+            return NONCE + (self.asked[-1] >= self.block)
+        assert (method, params[0]) == ("eth_getBlockByNumber", hex(self.block))
+        return self.spent
+
+
+@pytest.mark.parametrize("at", [101, 102, 150, 199, 200])
+async def test_whose_nonce_it_was_is_found_in_the_block_that_passed_it(at: int) -> None:
+    _, step = sent()
+    wallet = step.transaction.sender
+    other, mine = SpentNonce("0x1", wallet, NONCE - 1), SpentNonce("0x2", wallet, NONCE)
+    chain = Spending(at, (other, mine))
+    assert await find_spender(ToldReader(chain), step, after=101, head=200) == mine
+    assert len(chain.asked) <= 8
+    unknown: tuple[object, ...] = (None, (), (other,), StatePruned("gone"))
+    for spent in unknown:
+        reader = ToldReader(Spending(at, spent))
+        assert await find_spender(reader, step, after=101, head=200) is None
+
+
+async def test_one_version_that_waits_is_enough() -> None:
+    dispatch, step = sent()
+    assert step.newest is not None
+    other = replace(
+        step.newest, transaction=replace(step.newest.transaction, hash="0x" + "cd" * 32)
+    )
+    two = replace(step, versions=(*step.versions, other))
+    wallet = step.transaction.sender
+    waits = Transaction("0x1", NONCE, wallet, wallet, 0, b"", 1, None, 1, 1, None, None, None)
+
+    def first_alone(method: str, params: tuple[Json, ...]) -> object:
+        if method == "eth_getTransactionByHash":
+            return waits if params[0] == two.versions[0].transaction.hash else None
+        return Node()(method, params)
+
+    seen = await look_up(ToldReader(first_alone), dispatch, two)
+    assert (seen.waiting, seen.mined) == (True, False)
