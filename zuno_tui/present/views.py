@@ -191,6 +191,8 @@ class StepView(Struct, frozen=True):
     """The same in a line, out of the same bytes."""
     part: Literal["approve", "execute", "revoke"] = "execute"
     """Steps of one part stand together."""
+    ends: tuple[str, str] | None = None
+    """Who may move which token no more, where that is all it does."""
 
 
 class ReceiptLine(Struct, frozen=True):

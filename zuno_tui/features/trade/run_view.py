@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from math import ceil, log10
 from typing import Literal
 
 from msgspec import Struct
@@ -140,6 +141,8 @@ class FigureTable(Struct, frozen=True):
     first: str
     second: str
     rows: tuple[FigureRow, ...]
+    beside: bool = False
+    """Whether it stands right of the others, where there is room."""
 
 
 class TradeVerdict(Struct, frozen=True):
@@ -152,6 +155,8 @@ class TradeVerdict(Struct, frozen=True):
     """Odds and account of a trade, what a hedge leaves out."""
     orders: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
+    dissent: str = ""
+    """That the experts would do less than was asked for, and why; empty where they would not."""
 
 
 class TradeRunView(Struct, frozen=True):
@@ -233,7 +238,9 @@ def message_lines(view: TradeRunView) -> Iterator[str]:
     else:
         yield view.verdict.headline
         yield view.verdict.reason
-        yield from _rests_on(replace(view.verdict, tables=view.verdict.tables[:1]))
+        yield from filter(None, (view.verdict.dissent,))
+        held = tuple(table for table in view.verdict.tables if not table.beside)
+        yield from _rests_on(replace(view.verdict, tables=held[:2]))
         yield from view.progress
     if view.regime is not None:
         found = (
@@ -292,6 +299,7 @@ def _decided(view: TradeRunView) -> Iterator[str]:
     if told is None:
         return
     yield f"decision: {told.headline}: {told.reason}"
+    yield from filter(None, (told.dissent,))
     yield from _rests_on(told)
     if view.mark:
         yield f"mark price: {view.mark}"
@@ -512,6 +520,7 @@ def verdict(plan: TradePlan) -> TradeVerdict:
         (*_left_out(plan), *_odds_lines(plan.odds, plan), *_account_line(plan)),
         tuple(order_words(order, plan.coin) for order in plan.orders),
         tuple(_against(plan)),
+        _dissent(plan),
     )
 
 
@@ -548,25 +557,43 @@ def _title(plan: TradePlan) -> str:
 
 def _hedge_tables(plan: TradePlan) -> Iterator[FigureTable]:
     if plan.hedge is not None:
-        yield FigureTable("EXPOSURE", "now", "after", tuple(_exposure(plan, plan.hedge)))
+        yield FigureTable("EXPOSURE", "now", "after", tuple(_exposure(plan.hedge)))
         if plan.hedge.position.delta:
             title = f"IF {plan.hedge.position.coin} MOVES"
-            yield FigureTable(title, "not hedged", "hedged", tuple(_moved(plan, plan.hedge)))
+            moved = tuple(_moved(plan, plan.hedge))
+            yield FigureTable(title, "not hedged", "hedged", moved, beside=True)
+        if account := tuple(_account_rows(plan, plan.hedge)):
+            yield FigureTable("ACCOUNT", "now", "after", account)
         if plan.hedge.outlook is not None:
             rows = tuple(_usual_week(plan.hedge.outlook, plan.hedge.position.band))
             yield FigureTable("A USUAL WEEK", "swings", "costs", rows)
 
 
-def _exposure(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
+def _exposure(hedge: HedgePlan) -> Iterator[FigureRow]:
+    """In coins, all of them with as many decimals."""
     position, coin = hedge.position, hedge.position.coin
+    places = _places(max(position.delta, hedge.held, hedge.reached))
+
+    def row(name: str, before: float, after: float, beside: str = "") -> FigureRow:
+        first, second = (f"{value:,.{places}f}".replace("-", "−") for value in (before, after))
+        return FigureRow(name, first, second, beside)
+
     if position.delta:
-        yield FigureRow(f"{coin} held", f"{position.delta:.4g}", f"{position.delta:.4g}")
+        yield row(f"{coin} held", position.delta, position.delta)
     target = f"target {hedge.ratio:.0%}" if position.delta else ""
-    yield FigureRow(f"{coin} short", f"{hedge.held:.4g}", f"{hedge.reached:.4g}", target)
+    yield row(f"{coin} short", hedge.held, hedge.reached, target)
     if position.delta:
         moves = f"{position.gamma * 100:+.3g} {coin} for each $100 up".replace("-", "−")
-        before = f"{position.delta - hedge.held:.3g}"
-        yield FigureRow("net", before, f"{hedge.net_delta:.3g}", moves)
+        yield row("net", position.delta - hedge.held, hedge.net_delta, moves)
+
+
+def _places(largest: float) -> int:
+    """Decimals that leave the largest figure four digits, and none of them over six."""
+    whole = len(f"{largest:.0f}") if largest >= 1 else 0 if largest <= 0 else ceil(log10(largest))
+    return min(6, max(0, 4 - whole))
+
+
+def _account_rows(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
     if plan.leverage_before is not None and plan.leverage_after is not None:
         yield FigureRow(
             "leverage",
@@ -628,14 +655,21 @@ def _left_out(plan: TradePlan) -> Iterator[str]:
 def _against(plan: TradePlan) -> Iterator[str]:
     if plan.reasoning is not None and plan.reasoning.counter_scenario:
         yield clean_text(plan.reasoning.counter_scenario)
+
+
+def _dissent(plan: TradePlan) -> str:
+    """The size is what the person asked for; what the experts would do is told with their why."""
     hedge = plan.hedge
-    if hedge is not None and hedge.argued is not None:
-        left = hedge.position.delta * (hedge.ratio - hedge.argued)
-        what = f"{hedge.argued:.0%} only" if hedge.argued else "nothing"
-        yield (
-            f"The experts would hedge {what}: {left:.3g} {hedge.position.coin} would go on moving "
-            "with the price."
-        )
+    if hedge is None or hedge.argued is None or not plan.decision.opens:
+        return ""
+    less = f"only {hedge.argued:.0%}" if hedge.argued else "nothing"
+    reasons = []
+    if plan.regime is not None:
+        reasons.append(f"the market shows {plan.regime.regime.value.replace('_', ' ').lower()}")
+    if plan.conflicts is not None:
+        reasons.append(f"they are {plan.conflicts.dominant_signal.value.lower()}")
+    why = f": {' and '.join(reasons)}" if reasons else ""
+    return f"You asked for {hedge.ratio:.0%}; the experts would hedge {less}{why}."
 
 
 def _odds_lines(odds: TradeOdds | None, plan: TradePlan) -> Iterator[str]:
