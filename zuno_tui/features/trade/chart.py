@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from agents.model.interface import PromptImage
 from agents.trade.indicators import largest_pools
 from chain.base.home import write_atomically
+from zuno_tui.features.trade.run_view import entry_price
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -218,7 +219,7 @@ class PngArtist:
     async def finish(self, plan: TradePlan) -> None:
         """The file with what the plan would trade at; what a model was shown stays as it was."""
         if self._facts is not None:
-            planned = PlannedPrices(plan.entry, plan.stop, plan.take_profit)
+            planned = PlannedPrices(entry_price(plan), plan.stop, plan.take_profit)
             png = await asyncio.to_thread(trade_chart, self._facts, planned)
             await asyncio.to_thread(write_atomically, self._path, png)
 

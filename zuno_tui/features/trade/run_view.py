@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-from math import ceil, log10
+from math import ceil, inf, log10
 from typing import Literal
 
 from msgspec import Struct
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from agents.bus.envelope import Payload
 from agents.bus.plan_store import PlanDocument
-from agents.trade.facts import ContextSection
+from agents.trade.facts import ContextSection, MarketSnapshot
 from agents.trade.findings import AnyFinding, ConflictMap, KeyLevels, RegimeCall
 from agents.trade.opinions import RangeExposure
 from agents.trade.payloads import (
@@ -41,6 +41,7 @@ from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import plain
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.transcript import line_width
+from zuno_tui.present.views import ChartView, Tone
 from zuno_tui.present.words import dollar_gain
 
 LampState = Literal["waiting", "fresh", "stale", "missing"]
@@ -188,6 +189,8 @@ class TradeRunView(Struct, frozen=True):
     """What became of its approval and its orders."""
     chart: str = ""
     """The file of its picture; empty where none was drawn."""
+    prices: ChartView | None = None
+    """Its market's last week, with what the plan would trade at."""
 
 
 class TradeApprovalView(Struct, frozen=True):
@@ -202,6 +205,7 @@ class TradeApprovalView(Struct, frozen=True):
     seconds_left: float
 
 
+_CHART_HOURS = 168
 _WIDTH = 110
 """Of lines that nobody sees in a terminal."""
 
@@ -397,6 +401,31 @@ def run_of_plan(plan: TradePlan, request_id: str) -> TradeRunView:
         plan_id=plan.plan_id,
         made_at=float(plan.made_at),
         next_phrase=f"approve {plan.plan_id}" if plan.orders else "",
+    )
+
+
+def entry_price(plan: TradePlan) -> float | None:
+    """What it would trade at; a hedge's by its own order."""
+    resting = (order.price for order in plan.trading_orders if order.price is not None)
+    return next(resting, None) if plan.entry is None else plan.entry
+
+
+def plan_chart(market: MarketSnapshot | None, plan: TradePlan) -> ChartView | None:
+    """The week before the plan, the range of the position that is hedged, and its prices."""
+    candles = () if market is None else market.hours.candles[-_CHART_HOURS:]
+    if len(candles) < 2:
+        return None
+    planned: tuple[tuple[str, float | None, Tone], ...] = (
+        ("entry", entry_price(plan), "plain"),
+        ("stop", plan.stop, "bad"),
+        ("profit", plan.take_profit, "good"),
+    )
+    earning = None if plan.hedge is None else plan.hedge.position.price_range
+    return ChartView(
+        tuple(float(candle.time) for candle in candles),
+        tuple(candle.close for candle in candles),
+        *(earning or (0.0, inf)),
+        marks=tuple((price, name, tone) for name, price, tone in planned if price is not None),
     )
 
 
@@ -667,7 +696,8 @@ def _dissent(plan: TradePlan) -> str:
     if plan.regime is not None:
         reasons.append(f"the market shows {plan.regime.regime.value.replace('_', ' ').lower()}")
     if plan.conflicts is not None:
-        reasons.append(f"they are {plan.conflicts.dominant_signal.value.lower()}")
+        leaning = plan.conflicts.dominant_signal.value.lower()
+        reasons.append("they see no direction" if leaning == "neutral" else f"they lean {leaning}")
     why = f": {' and '.join(reasons)}" if reasons else ""
     return f"You asked for {hedge.ratio:.0%}; the experts would hedge {less}{why}."
 

@@ -71,7 +71,7 @@ def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) ->
         yield from _ledger([ReceiptLine("bound", " · ".join(_in_dollars(receipt)))], room, column)
     elif bounds:
         yield Content("")
-        yield from _titled("GUARANTEED", "whatever the price does until then", width)
+        yield from _titled("GUARANTEED", "whatever the price does meanwhile", width)
         yield from _ledger(bounds, room, column, labelled=False)
 
 
