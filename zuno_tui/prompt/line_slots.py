@@ -55,8 +55,9 @@ def _held_symbol(amount: Amount, token_id: int | None, context: PhraseContext) -
 
 
 def swap_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
-    example = "How much of which token, for which? Like: swap 0.5 WETH USDC"
     symbols = list(sentence.symbols)
+    pair = " ".join(symbols) if len(symbols) == 2 else "WETH USDC"
+    example = f"How much of which token, for which? Like: swap 0.5 {pair}"
     if len(sentence.amounts) == 1:
         number, sold = sentence.amounts[0]
     elif len(sentence.numbers) == 1 and symbols and not sentence.amounts:
@@ -460,6 +461,6 @@ FILLERS: dict[str, Filler] = {
     "unit": lambda _verb, sentence, _context: (unit_of(sentence) or "",),
     "verb": _help_verb,
     "whole": lambda _verb, sentence, _context: (
-        next((token.text for token in sentence.tokens if token.is_whole), ""),
+        next((token.text for token in sentence.numbers if token.is_whole), ""),
     ),
 }

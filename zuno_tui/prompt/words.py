@@ -32,7 +32,9 @@ _PIECE = re.compile(
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
 _HALF_OF_ONE = re.compile(r"\bhalf an? (?=w?eth|w?btc|ether|bitcoin)")
-_ANY_POOL = re.compile(r"\b(?<=into )an? (?=\S+(?: ?/ ?\S+)? (?:pool|position|lp|pair)\b)")
+_ANY_POOL = re.compile(
+    r"\b(into|in) an? (?=\S+(?: ?/ ?\S+)?(?: [\d.]+ ?%)? (?:pool|position|lp)\b)"
+)
 _SMALL = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
 sixteen seventeen eighteen nineteen
@@ -133,7 +135,7 @@ def tokens_of(text: str) -> tuple[SentenceToken, ...]:
     """The pieces of a text in lower case; numbers in words and scales are made digits."""
     shown = clean_text(text, limit=LONGEST_PHRASE).lower().replace("’", "'").replace("–", "-")
     shown = re.sub(r"(?<=[0-9])'?s\b", "", shown).replace("'", "").replace("..", " - ")
-    shown = _ANY_POOL.sub("new ", _HALF_OF_ONE.sub("0.5 ", shown))
+    shown = _ANY_POOL.sub(r"\1 new ", _HALF_OF_ONE.sub("0.5 ", shown))
     raw = [_token(match) for match in _PIECE.finditer(shown)]
     known = _with_verb_mended(list(_without_dropped(raw)))
     return _with_shared_scale(tuple(_with_number_words(known)))
@@ -149,14 +151,11 @@ def _with_verb_mended(tokens: list[SentenceToken]) -> list[SentenceToken]:
     if known or any(idea.is_verb for idea in find_ideas(words)):
         return tokens
     near = {verb for verb in _verb_words() if one_slip_apart(word, verb)}
-    near = near or {verb for verb in _verb_words() if _nearly_spells(word, verb)}
+    # Two slips only in words so long that no other is meant.
+    long = (verb for verb in _verb_words() if len(verb) >= _LONG_VERB and verb[0] == word[0])
+    near = near or {verb for verb in long if slips(word, verb) <= 2}
     mended = [*tokens[:place], *map(SentenceToken, near), *tokens[place + 1 :]]
     return mended if len(near) == 1 else tokens
-
-
-def _nearly_spells(word: str, verb: str) -> bool:
-    """Two slips, in words so long that no other is meant."""
-    return word[0] == verb[0] and len(verb) >= _LONG_VERB and slips(word, verb) <= 2
 
 
 @cache
