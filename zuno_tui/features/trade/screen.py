@@ -185,7 +185,10 @@ class TradeConfirmScreen(TypedConfirmScreen):
         return [*wrapped(self._trade.venue, width, f"{'venue':<{LABEL}}", "bold")]
 
     def sheet_lines(self, width: int, _room: int) -> Sequence[Content]:
-        lines = [Content(""), heading("ORDERS", "each is sent once, by the name below it")]
+        lines = [Content("")]
+        if dissent := self._trade.verdict.dissent:
+            lines += [*wrapped(dissent, width, "▲ ", "$warning", head="$warning"), Content("")]
+        lines.append(heading("ORDERS", "each is sent once, by the name below it"))
         for place, order in enumerate(self._trade.orders, 1):
             words, _, name = order.rpartition(" · ")
             lines += [*wrapped(words, width, f"{place} "), literal(f"  {name}", "$quiet")]
