@@ -152,6 +152,12 @@ class RecordedArtist:
         return PromptImage(sha256)
 
 
+def recorded_market(record: Record) -> MarketSnapshot | None:
+    """What was seen of the market; None where it could not be read."""
+    seen = record.fact(DESK, _OBSERVATION)
+    return None if seen is None else DeskObservation.model_validate(seen, strict=False).market
+
+
 class RecordedDesk:
     """Sees what was seen when the record was written."""
 

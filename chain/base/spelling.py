@@ -26,3 +26,14 @@ def one_slip_apart(typed: str, meant: str) -> bool:
         or left[1:] == right[1:]
         or (left[:2] == right[1::-1] and left[2:] == right[2:])
     )
+
+
+def slips(typed: str, meant: str) -> int:
+    """How many letters must be dropped, added or changed to make the one of the other."""
+    row = list(range(len(meant) + 1))
+    for place, letter in enumerate(typed, 1):
+        before, row[0] = row[0], place
+        for at, other in enumerate(meant, 1):
+            changed = before + (letter != other)
+            before, row[at] = row[at], min(changed, row[at] + 1, row[at - 1] + 1)
+    return row[-1]

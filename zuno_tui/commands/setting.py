@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group
+from zuno_tui.catalog.command import Command, Group, Verb
 from zuno_tui.catalog.intents import ChangeSetting
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
+    from zuno_tui.prompt.remaining import Remaining
 
 
 async def _answer(session: Session, intent: ChangeSetting) -> CommandAnswer:
     from zuno_tui.app.setting import settings_answer
 
     return settings_answer(session, intent.name, intent.value)
+
+
+_SHOWN = ("unit", "screen.theme", "screen.bell", "screen.reading_pace")
+"""What the prompt changes: how things are shown. The rest is changed on the settings' page."""
+
+
+def _read(said: Remaining) -> ChangeSetting:
+    name, _, value = said.text.partition(" ")
+    if name not in _SHOWN or not value:
+        said.refuse(f"which setting. The prompt changes {', '.join(_SHOWN)}.", "settings")
+    return ChangeSetting(name, value)
 
 
 COMMAND = Command(
@@ -28,4 +40,5 @@ COMMAND = Command(
     intent=ChangeSetting,
     reaches_network=False,
     answer=_answer,
+    verbs=(Verb("setting", _read, "setting unit eth"),),
 )

@@ -21,7 +21,7 @@ from zuno_tui.gate.replace import Replacement
 from zuno_tui.gate.worth import ActionWorth
 from zuno_tui.present import signing
 from zuno_tui.present.approval_card import outcome_lines
-from zuno_tui.present.receipt import ReceiptFacts, receipt_of, step_brief, step_part
+from zuno_tui.present.receipt import ReceiptFacts, lost_right, receipt_of, step_brief, step_part
 from zuno_tui.present.views import ApprovalView, StepView
 
 
@@ -187,6 +187,6 @@ def _steps(
     words: Sequence[tuple[str, tuple[str, ...]]], facts: ReceiptFacts
 ) -> tuple[StepView, ...]:
     return tuple(
-        StepView(name, sentences, step_brief(step, facts), step_part(step))
+        StepView(name, sentences, step_brief(step, facts), step_part(step), lost_right(step, facts))
         for (name, sentences), step in zip(words, facts.steps, strict=True)
     )

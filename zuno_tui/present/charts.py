@@ -6,11 +6,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, groupby, pairwise, zip_longest
+from time import gmtime, strftime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from chain.base.units import HOUR
+from chain.base.units import DAY, HOUR
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 from zuno_tui.present.output import cell_width
 from zuno_tui.present.views import ChartView, Tone
@@ -188,7 +189,8 @@ def price_chart(
     gutter = max(gutter, _FEES_GUTTER if _earns(view) else 0)
     columns = max(_SHORTEST, width - gutter)
     cells = _cells(view.times, view.prices, scale, columns)
-    edges = {scale.row(view.low), scale.row(view.high)} - {None}
+    across = (view.low, view.high, *(price for price, _, _ in view.marks))
+    edges = {scale.row(price) for price in across} - {None}
     inside = _between(scale, view)
     below = _below(view, columns)
     lines = [
@@ -200,7 +202,8 @@ def price_chart(
         )
         for row in range(rows)
     ]
-    return [*lines, *below, (StyledText(_time_axis(view.times, columns), "dim"),)]
+    axis = _dates if view.marks else _time_axis
+    return [*lines, *below, (StyledText(axis(view.times, columns), "dim"),)]
 
 
 def windowed(view: ChartView, seconds: float | None) -> ChartView:
@@ -294,6 +297,7 @@ def _scale(view: ChartView, rows: int) -> _Scale:
     spread = (highest - lowest) or abs(highest) * 0.01 or 1.0
     far = _FARTHEST * spread
     near = [edge for edge in (view.low, view.high) if lowest - far <= edge <= highest + far]
+    near += [price for price, _, _ in view.marks]
     low, high = min([lowest, *near]), max([highest, *near])
     margin = _MARGIN * ((high - low) or spread)
     return _Scale(low - margin, high + margin, rows)
@@ -374,10 +378,27 @@ def _labels(view: ChartView, scale: _Scale) -> dict[int, tuple[str, Tone]]:
         row = scale.row(price)
         if row is not None:
             labels[row] = (f"{figure(price)} {word}", "plain")
+    marked: set[int] = set()
+    for price, word, tone in view.marks:
+        row = scale.dot(price) // _HIGH
+        beside = f"{labels[row][0]}, " if row in marked else ""
+        labels[row] = (f"{beside}{figure(price)} {word}", tone)
+        marked.add(row)
     now = scale.row(view.prices[-1])
     if now is not None:
-        labels[now] = (f"{figure(view.prices[-1])} now", "warn")
+        words = f"{labels[now][0]}, now" if now in marked else f"{figure(view.prices[-1])} now"
+        labels[now] = (words, "warn")
     return labels
+
+
+def _dates(times: Sequence[float], columns: int) -> str:
+    """Each day's date under its midnight in UTC, as many as stand apart."""
+    axis, begin, span = "", times[0], (times[-1] - times[0]) or 1.0
+    for day in range(int(begin // DAY + 1) * DAY, int(times[-1]) + 1, DAY):
+        place, date = int((day - begin) / span * columns), strftime("%d %b", gmtime(day))
+        if len(axis) + bool(axis) <= place <= columns - len(date):
+            axis = axis.ljust(place) + date
+    return axis.ljust(columns)
 
 
 def _time_axis(times: Sequence[float], columns: int) -> str:

@@ -34,13 +34,14 @@ from chain.execution.decode.records import (
 )
 from chain.execution.decode.words import Names
 from chain.math.price import format_amount
+from chain.math.sqrt_price import Q96
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.gate.allowances import GivenAllowance
 from zuno_tui.present.output import Json
 from zuno_tui.present.views import RangeView, ReceiptLine, ReceiptView
-from zuno_tui.present.words import amount_of, fee_text, round_usd
+from zuno_tui.present.words import amount_of, cent_sum, fee_text, round_usd
 
 _LIMITLESS = 2**159
 """Beyond any supply: what wallets write who mean "everything"."""
@@ -139,12 +140,18 @@ class ReceiptFacts(Struct, frozen=True):
 
 
 def receipt_of(facts: ReceiptFacts) -> ReceiptView:
-    """What is expected first, then what is guaranteed."""
+    """What is expected first, its result before all, then what is guaranteed."""
     cost = total_cost(facts)
-    pools, sums = tuple(_pool_lines(facts)), (*_wallet(facts), _costs(cost))
     parts = (*_expected(facts), *_wrapping(facts))
+    got = tuple(line for line in parts if line.part == "get")
+    given = tuple(line for line in parts if line.part != "get")
+    wallet, paid, pools = tuple(_wallet(facts)), _costs(cost), tuple(_pool_lines(facts))
     # Of several positions first what they come to together.
-    lines = (*sums, *pools, *parts) if len(facts.positions) > 1 else (*pools, *parts, *sums)
+    lines = (
+        (*wallet, paid, *pools, *parts)
+        if len(facts.positions) > 1
+        else (*got, *wallet, *given, paid, *pools)
+    )
     return ReceiptView((*lines, *_bounds(facts)), _range(facts), *cost)
 
 
@@ -157,7 +164,8 @@ class TotalCost(NamedTuple):
 
     @property
     def total(self) -> float | None:
-        return None if self.swap is None or self.network is None else self.swap + self.network
+        unknown = self.swap is None or self.network is None
+        return None if unknown else cent_sum(self.swap or 0.0, self.network or 0.0)
 
 
 def total_cost(facts: ReceiptFacts) -> TotalCost:
@@ -228,10 +236,26 @@ def _lending(facts: ReceiptFacts, delegate: Address) -> str:
     return f"let the {known} run as this account: several calls in one transaction, all or nothing"
 
 
+def lost_right(step: DecodedStep, facts: ReceiptFacts) -> tuple[str, str] | None:
+    """Who may move which token no more; None where a step takes nothing back."""
+    match step.call:
+        case TokenApproval(spender, 0):
+            token = step.transaction.to
+        case Permit2Approval(token, spender, 0):
+            pass
+        case _:
+            return None
+    return _spender(facts, spender), facts.names.token(token).label
+
+
+def _spender(facts: ReceiptFacts, spender: Address) -> str:
+    return facts.names.contracts.get(spender, "").removeprefix("the ") or checksummed(spender)
+
+
 def _leave(facts: ReceiptFacts, spender: Address, amount: int, token: Address) -> str:
-    known = facts.names.contracts.get(spender, "").removeprefix("the ") or checksummed(spender)
+    known = _spender(facts, spender)
     if not amount:
-        return f"let {known} move no more {facts.names.token(token).label}"
+        return f"take back {known}'s right to move {facts.names.token(token).label}"
     return f"let {known} move {_amount(facts, amount, token)}"
 
 
@@ -345,12 +369,15 @@ def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
             case DecodedDecrease(token_id, liquidity, least0, least1) if liquidity:
                 least = _with(facts.pair(token_id), least0, least1)
                 yield _line(facts, "bound", f"#{token_id} pays at least", least, _LEAST)
-            case DecodedIncrease(token_id, _, most0, most1):
-                most = _with(facts.pair(token_id), most0, most1)
-                yield _line(facts, "bound", f"#{token_id} takes at most", most, _MOST)
-            case DecodedMint(pool, _, _, _, most0, most1):
-                most = _with((pool.currency0, pool.currency1), most0, most1)
-                yield _line(facts, "bound", "the position takes at most", most, _MOST)
+            case DecodedIncrease(token_id, liquidity, most0, most1):
+                held, most = facts.positions.get(token_id), (most0, most1)
+                ends = () if held is None else _ends_within(held.span, liquidity, most)
+                words = f"#{token_id} takes at most"
+                yield _most_line(facts, words, facts.pair(token_id), most, ends)
+            case DecodedMint(pool, lower, upper, liquidity, most0, most1):
+                most, pair = (most0, most1), (pool.currency0, pool.currency1)
+                ends = _ends_within(Span(lower, upper), liquidity, most)
+                yield _most_line(facts, "the position takes at most", pair, most, ends)
             # On the way into a position its step says the same.
             case DecodedSwapExactIn() if not facts.changes_positions:
                 yield ReceiptLine("bound", _doing(action, facts))
@@ -361,6 +388,38 @@ def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     coin = facts.network.native_symbol
     words = f"network cost at most {format_amount(facts.gas, 18, 4)} {coin}"
     yield ReceiptLine("bound", words, dollars)
+
+
+def _most_line(
+    facts: ReceiptFacts,
+    words: str,
+    pair: tuple[Address, Address] | None,
+    most: tuple[int, int],
+    ends: Iterable[tuple[int, int]],
+) -> ReceiptLine:
+    """The bounds of both tokens are never reached at once: more of one is less of the other."""
+    amounts, taken = _with(pair, *most), [_with(pair, *end) for end in ends]
+    if len(amounts) < 2 or not all(most) or not taken:
+        return _line(facts, "bound", words, amounts, _MOST)
+    worths = [_worth(facts, end) for end in taken]
+    known = [worth for worth in worths if worth is not None]
+    told = " or ".join(_amount(facts, amount, token) for amount, token in amounts)
+    dollars = f"{_MOST}{round_usd(max(known))}" if len(known) == len(taken) else ""
+    return ReceiptLine("bound", f"{words} {told}, never both", dollars)
+
+
+def _ends_within(span: Span, liquidity: int, most: tuple[int, int]) -> Iterator[tuple[int, int]]:
+    """What the liquidity takes at the two prices beyond which a bound stops it.
+
+    Between them the worth at one price is convex: at an end it is most.
+    """
+    low, high = span.sqrt_prices
+    scaled = liquidity * Q96
+    at_lowest = scaled * high // (most[0] * high + scaled)
+    at_highest = low + most[1] * Q96 // max(1, liquidity)
+    for price in (at_lowest, at_highest):
+        taken = span.holds(price, liquidity, round_up=True)
+        yield min(taken[0], most[0]), min(taken[1], most[1])
 
 
 def _wrapping(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
@@ -389,10 +448,8 @@ def _wallet(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
 
 def _sum(facts: ReceiptFacts, changed: Sequence[tuple[int, Address]]) -> str:
     """What came less what left, in dollars; nothing where the worth of any is unknown."""
-    if not changed or any(token not in facts.usd_per_unit for _, token in changed):
-        return ""
-    total = sum(amount * facts.usd_per_unit[token] for amount, token in changed)
-    return f"{'+' if total > 0 else ''}{round_usd(total)}"
+    total = _worth(facts, changed)
+    return "" if total is None else f"{'+' if total > 0 else ''}{round_usd(total)}"
 
 
 def _costs(cost: TotalCost) -> ReceiptLine:
@@ -400,7 +457,7 @@ def _costs(cost: TotalCost) -> ReceiptLine:
     network = "network cost unknown" if cost.network is None else f"network {usd(cost.network)}"
     if cost.swap is None:
         return ReceiptLine("pay", f"swap and price impact unknown, {network}")
-    swap = f"swap and price impact {usd(cost.swap)}, " if cost.swap >= _CENT else ""
+    swap = f"swap and price impact {usd(cost.swap)} + " if cost.swap >= _CENT else ""
     total = "" if cost.total is None else f"≈ {usd(cost.total)}"
     return ReceiptLine("pay", f"{swap}{network}", total)
 
@@ -438,13 +495,16 @@ def _amount(facts: ReceiptFacts, amount: int, address: Address) -> str:
 
 def _dollars(facts: ReceiptFacts, amounts: Iterable[tuple[int, Address]]) -> str:
     """The sum; nothing where the worth of any of them is unknown."""
-    worths = [
-        amount * facts.usd_per_unit[token] if token in facts.usd_per_unit else None
-        for amount, token in amounts
-        if amount
-    ]
-    known = [worth for worth in worths if worth is not None]
-    return round_usd(sum(known)) if known and len(known) == len(worths) else ""
+    worth = _worth(facts, amounts)
+    return "" if worth is None else round_usd(worth)
+
+
+def _worth(facts: ReceiptFacts, amounts: Iterable[tuple[int, Address]]) -> float | None:
+    """In dollars; None of nothing, and where the worth of any of them is unknown."""
+    moved = [(amount, token) for amount, token in amounts if amount]
+    if not moved or any(token not in facts.usd_per_unit for _, token in moved):
+        return None
+    return sum(amount * facts.usd_per_unit[token] for amount, token in moved)
 
 
 def _swapped(swap: DecodedSwapExactIn) -> tuple[tuple[int, Address], tuple[int, Address]]:

@@ -15,7 +15,7 @@ from chain.tokens import Token
 from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table
 from zuno_tui.present.receipt import allowance_document, leftover_lines
 from zuno_tui.present.views import ReceiptView, SentTransaction
-from zuno_tui.present.words import UNKNOWN, round_usd, signed_amount
+from zuno_tui.present.words import UNKNOWN, cent_sum, round_usd, signed_amount
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
@@ -162,7 +162,7 @@ def _total_cost(result: ApplyResult, expected: ExpectedOutcome) -> str | None:
         less += (shown - came) * prices.get(token, 0.0)
     paid = sum(step.gas_cost for step in result.steps) * rate
     swapped = max(0.0, swap + less)
-    total = f"Total cost {usd(swapped + paid)}, expected {usd(swap + network)}"
+    total = f"Total cost {usd(cent_sum(swapped, paid))}, expected {usd(cent_sum(swap, network))}"
     if max(swap, swapped) < _CENT:
         return f"{total}."
     return (

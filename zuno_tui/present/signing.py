@@ -14,7 +14,7 @@ from chain.execution.decode.parties import Parties
 from chain.execution.decode.words import Names, names_on
 from chain.execution.simulate import Simulation
 from chain.tokens import Token
-from zuno_tui.present.views import UNDOING
+from zuno_tui.present.views import SENT_AS, UNDOING
 from zuno_tui.present.words import signed_amount
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ def could_be_one(network: Network, parties: Parties, account_code: str | None) -
 
 def _sent_as(network: Network, parties: Parties, account_code: str | None) -> Iterator[Term]:
     if parties.batched:
-        yield Term("sent as", f"1 transaction, {parties.batched} steps, all or nothing")
+        yield Term(SENT_AS, f"1 transaction, {parties.batched} steps, all or nothing")
     elif parties.transactions > 1:
         could = could_be_one(network, parties, account_code)
         once = "; as one, all or nothing, after: wallet delegate" if could else ""
-        yield Term("sent as", f"{parties.transactions} transactions, one after the other{once}")
+        yield Term(SENT_AS, f"{parties.transactions} transactions, one after the other{once}")
 
 
 def _terms(names: Names, network: Network, parties: Parties, gas: GasBill) -> Iterator[Term]:

@@ -29,6 +29,9 @@ class ChartView(Struct, frozen=True):
     """When an hour began and what it earned, in the unit the desk counts in."""
     changes: tuple[tuple[float, int], ...] = ()
     """When liquidity came (1) or went (−1)."""
+    marks: tuple[tuple[float, str, Tone], ...] = ()
+    """Other prices that are drawn across it, with their names; where there are any, the axis has
+    dates."""
 
 
 class PositionRow(Struct, frozen=True):
@@ -191,6 +194,8 @@ class StepView(Struct, frozen=True):
     """The same in a line, out of the same bytes."""
     part: Literal["approve", "execute", "revoke"] = "execute"
     """Steps of one part stand together."""
+    ends: tuple[str, str] | None = None
+    """Who may move which token no more, where that is all it does."""
 
 
 class ReceiptLine(Struct, frozen=True):
@@ -238,6 +243,8 @@ class SentTransaction(Struct, frozen=True):
     block: int | None = None
 
 
+SENT_AS = "sent as"
+"""The term's label that says in how many transactions."""
 UNDOING = "to undo"
 """The term's label that says how a permission over the whole account is taken back."""
 

@@ -64,6 +64,11 @@ def round_usd(value: float) -> str:
     return f"{sign}${size:,.0f}" if size >= 10 else f"{sign}${size:,.2f}"
 
 
+def cent_sum(*parts: float) -> float:
+    """In dollars, of parts as they are shown, in cents: readers add up what they see."""
+    return sum(round(part, 2) for part in parts) or sum(parts)
+
+
 def signed_amount(units: int, token: Token) -> str:
     """What came or left, as `+1.25` or `−1.25`."""
     sign = "−" if units < 0 else "+" if units else ""

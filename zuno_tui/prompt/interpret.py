@@ -171,11 +171,12 @@ def _of_meaning(
 
 def may_look(intent: Typed, commands: TypedCommands[Typed]) -> bool:
     """Whether a sentence may run it: it only reads."""
-    acts = getattr(intent, "action", None) or getattr(intent, "token", None)
-    changes = acts is not None or getattr(intent, "everything", False)
-    name = commands.name_of(intent)
-    listing = name in ("alert", "outbox", "revoke")
-    return is_look(name) and not (listing and changes)
+    name, path = commands.name_of(intent), getattr(intent, "command", ())
+    acts = (getattr(intent, part, None) for part in ("action", "token", "what"))
+    changes = any(acts) or getattr(intent, "everything", False)
+    listing = name in ("alert", "orders", "outbox", "revoke")
+    # `order cancel` is no `cancel`: of a command below another both must only look.
+    return is_look(name) and all(map(is_look, path[:1])) and not (listing and changes)
 
 
 def _interpreted(

@@ -23,10 +23,20 @@ def amount_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Seque
     meant = positions_meant(sentence, context)
     token_id = meant.ids[0] if meant.sure and meant.ids else None
     example = f"increase {token_id or 7} 0.5 WETH"
+    if not sentence.amounts and (lines := _in_stables(token_id, sentence, context)):
+        raise UnclearSlotError("Of the other token, the range takes what it needs besides.", lines)
     if len(sentence.amounts) != 1:
         raise UnclearSlotError(f"How much of which token? Like: {example}")
     amount = sentence.amounts[0]
     return (f"{amount.number} {_held_symbol(amount, token_id, context)}",)
+
+
+def _in_stables(token_id: int | None, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    """`$300 more`: as much of a token that follows the dollar, to be read before it is sent."""
+    position = None if token_id is None else position_of(token_id, context)
+    stables = [symbol for symbol in (position.symbols if position else ()) if symbol in STABLE]
+    dollars = sentence.dollars if len(sentence.dollars) == 1 else ()
+    return [f"increase {token_id} {amount} {symbol}" for amount in dollars for symbol in stables]
 
 
 def _held_symbol(amount: Amount, token_id: int | None, context: PhraseContext) -> str:
@@ -45,8 +55,9 @@ def _held_symbol(amount: Amount, token_id: int | None, context: PhraseContext) -
 
 
 def swap_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
-    example = "How much of which token, for which? Like: swap 0.5 WETH USDC"
     symbols = list(sentence.symbols)
+    pair = " ".join(symbols) if len(symbols) == 2 else "WETH USDC"
+    example = f"How much of which token, for which? Like: swap 0.5 {pair}"
     if len(sentence.amounts) == 1:
         number, sold = sentence.amounts[0]
     elif len(sentence.numbers) == 1 and symbols and not sentence.amounts:
@@ -102,7 +113,7 @@ def token_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequen
 def create_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
     """The words of `create`: amounts, the other token, profile, fee, and prices."""
     if not sentence.amounts:
-        raise UnclearSlotError(f"How much of what? {_EXAMPLE_CREATE}")
+        raise UnclearSlotError(f"How much of what? {_example_create(sentence, context)}")
     parts = [f"{number} {called(symbol, context)}" for number, symbol in sentence.amounts]
     held = [called(symbol, context) for _, symbol in sentence.amounts]
     named = [called(symbol, context) for symbol in sentence.symbols]
@@ -121,6 +132,15 @@ def create_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Seque
         parts.append("aggressive" if {"tight", "narrow"} & set(sentence.words) else "conservative")
     network = f"on {sentence.network}" if sentence.network else ""
     return (" ".join((*parts, network)),)
+
+
+def _example_create(sentence: Sentence, context: PhraseContext) -> str:
+    """With the pair and the fee that were named."""
+    if len(sentence.symbols) < 2:
+        return _EXAMPLE_CREATE
+    pair = "/".join(called(symbol, context) for symbol in sentence.symbols[:2])
+    fee = "" if sentence.fee is None else f" {plain(sentence.fee)}%"
+    return f"Like: create 0.5 {pair}{fee}"
 
 
 def _create_prices(
@@ -208,7 +228,8 @@ def _which(verb: str, ids: Sequence[int], context: PhraseContext) -> UnclearSlot
     names = [position.words for position in held if position is not None]
     known = f" You hold {listed(names)}." if names else ""
     whole = verb not in ("decrease", "increase", "move")
-    choices = [f"{verb} {position_name(token_id)}" for token_id in ids if whole]
+    every = [f"{verb} all"] * (verb in ("collect", "compound") and tuple(ids) == context.positions)
+    choices = [*every, *(f"{verb} {position_name(token_id)}" for token_id in ids if whole)]
     return UnclearSlotError(f"Which position?{known}", choices)
 
 
@@ -392,6 +413,20 @@ def _help_verb(_verb: str, sentence: Sentence, _context: PhraseContext) -> Seque
     return (next((verb or idea for idea, _, verb in pairs if sentence.has(idea)), ""),)
 
 
+_THEMES = {"light": "zuno-light", "dark": "zuno-dark", "contrast": "zuno-high-contrast"}
+
+
+def theme_of(words: Sequence[str]) -> str | None:
+    return next((theme for word, theme in _THEMES.items() if word in words), None)
+
+
+def unit_of(sentence: Sentence) -> str | None:
+    """What worth is counted in: ether or dollars."""
+    if DOLLARS & set(sentence.words):
+        return "usd"
+    return "eth" if sentence.symbols == ("ETH",) else None
+
+
 FILLERS: dict[str, Filler] = {
     "alert": _alert,
     "amount": amount_slot,
@@ -420,7 +455,12 @@ FILLERS: dict[str, Filler] = {
     "term": lambda _verb, sentence, _context: (
         term.name if (term := named_term(sentence)) else "",
     ),
+    "theme": lambda _verb, sentence, _context: (theme_of(sentence.words) or "",),
     "time": _time,
     "token": token_slot,
+    "unit": lambda _verb, sentence, _context: (unit_of(sentence) or "",),
     "verb": _help_verb,
+    "whole": lambda _verb, sentence, _context: (
+        next((token.text for token in sentence.numbers if token.is_whole), ""),
+    ),
 }

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.figures import is_turned, is_wrapping, named_term, two_prices, width
-from zuno_tui.prompt.line_slots import FILLERS
+from zuno_tui.prompt.line_slots import FILLERS, theme_of, unit_of
 from zuno_tui.prompt.phrase_error import NotReadYetError, UnclearSlotError
 from zuno_tui.prompt.positions import PositionsMeant, positions_meant
 from zuno_tui.prompt.slots import Sentence, is_look, read_sentence, sentence_of
@@ -191,6 +191,8 @@ def _ideas(sentence: Sentence, context: PhraseContext, *, asked: bool) -> frozen
         "#profile": sentence.profile is not None,
         "#network": sentence.network is not None,
         "#term": named_term(sentence) is not None,
+        "#theme": theme_of(sentence.words) is not None,
+        "#unit": unit_of(sentence) is not None,
         "#into_weth": is_wrapping(sentence) == "WETH",
         "#into_eth": is_wrapping(sentence) == "ETH",
     }

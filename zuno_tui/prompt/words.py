@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec import Struct, convert
 
 from chain.base.clean_text import clean_text
-from chain.base.spelling import one_slip_apart
+from chain.base.spelling import one_slip_apart, slips
 from chain.base.units import NumeralError, read_numeral, spelled_out
 from chain.positions.reference import read_position_number
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
@@ -32,6 +32,9 @@ _PIECE = re.compile(
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
 _HALF_OF_ONE = re.compile(r"\bhalf an? (?=w?eth|w?btc|ether|bitcoin)")
+_ANY_POOL = re.compile(
+    r"\b(into|in) an? (?=\S+(?: ?/ ?\S+)?(?: [\d.]+ ?%)? (?:pool|position|lp)\b)"
+)
 _SMALL = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
 sixteen seventeen eighteen nineteen
@@ -42,7 +45,7 @@ _TENS = {
     for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)  # noqa: SIM905
 }
 _SCALES = {"hundred": 2, "thousand": 3, "grand": 3, "k": 3, "million": 6, "mil": 6, "mln": 6}
-_SHORTEST_MENDED = 5
+_SHORTEST_MENDED, _LONG_VERB = 5, 8
 _SMALLEST_WORDED = 10
 """Below ten a word is seldom a number by itself: `the one`, `the two of them`."""
 
@@ -132,18 +135,27 @@ def tokens_of(text: str) -> tuple[SentenceToken, ...]:
     """The pieces of a text in lower case; numbers in words and scales are made digits."""
     shown = clean_text(text, limit=LONGEST_PHRASE).lower().replace("’", "'").replace("–", "-")
     shown = re.sub(r"(?<=[0-9])'?s\b", "", shown).replace("'", "").replace("..", " - ")
-    shown = _HALF_OF_ONE.sub("0.5 ", shown)
+    shown = _ANY_POOL.sub(r"\1 new ", _HALF_OF_ONE.sub("0.5 ", shown))
     raw = [_token(match) for match in _PIECE.finditer(shown)]
-    known = _with_first_mended(list(_without_dropped(raw)))
+    known = _with_verb_mended(list(_without_dropped(raw)))
     return _with_shared_scale(tuple(_with_number_words(known)))
 
 
-def _with_first_mended(tokens: list[SentenceToken]) -> list[SentenceToken]:
-    """`colect 33` as `collect 33`: one letter of the first word, where only one verb is near."""
-    if not tokens or len(tokens[0].text) < _SHORTEST_MENDED or tokens[0].text in _single_words():
+def _with_verb_mended(tokens: list[SentenceToken]) -> list[SentenceToken]:
+    """`colect 33`, `can you reccomend 26`: where no verb is named, the only one it nearly is."""
+    words = [token.text for token in tokens]
+    polite = {*grammar().words["polite"].replace(",", " ").split()}
+    place = next((place for place, word in enumerate(words) if word not in polite), 0)
+    word = "".join(words[place : place + 1])
+    known = len(word) < _SHORTEST_MENDED or word in _single_words() or word in _UNITS
+    if known or any(idea.is_verb for idea in find_ideas(words)):
         return tokens
-    near = {word for word in _verb_words() if one_slip_apart(tokens[0].text, word)}
-    return [SentenceToken(near.pop()), *tokens[1:]] if len(near) == 1 else tokens
+    near = {verb for verb in _verb_words() if one_slip_apart(word, verb)}
+    # Two slips only in words so long that no other is meant.
+    long = (verb for verb in _verb_words() if len(verb) >= _LONG_VERB and verb[0] == word[0])
+    near = near or {verb for verb in long if slips(word, verb) <= 2}
+    mended = [*tokens[:place], *map(SentenceToken, near), *tokens[place + 1 :]]
+    return mended if len(near) == 1 else tokens
 
 
 @cache

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from rich.console import Console
+from textual.app import App
 from textual.theme import Theme
 
 COLOURLESS = "colourless"
@@ -160,3 +161,9 @@ def fitting_theme(chosen: str | None, environment: Mapping[str, str]) -> str:
         return chosen
     terminal = Console(force_terminal=True, _environ=environment)
     return SIXTEEN if terminal.color_system == "standard" else DEFAULT
+
+
+def choose_theme(app: App[None], theme: str) -> None:
+    """Drawn at once, where there are colours at all."""
+    if theme in THEME_NAMES and COLOURLESS not in (theme, app.theme):
+        app.theme = theme

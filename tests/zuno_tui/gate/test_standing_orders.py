@@ -125,6 +125,23 @@ def test_a_stop_is_carried_out_below_its_price_and_not_above(delegated: Desk) ->
     assert shown["recipient"] == desk.devnet.wallet
 
 
+_EXPECTED = re.compile(r"About ([\d.,]+) WETH \+ ([\d.,]+) USDC, worth \$([\d,]+) then")
+
+
+def test_an_order_says_how_far_the_price_is_and_what_it_brings_there(delegated: Desk) -> None:
+    desk, price = delegated, level(delegated, 0.99)
+    shown = " ".join(
+        desk.here("order", "close", str(desk.token_id(STATE)), "below", price).out.split()
+    )
+    found = _EXPECTED.search(shown)
+
+    assert found is not None, shown
+    base, quote, dollars = (float(figure.replace(",", "")) for figure in found.groups())
+    assert dollars == pytest.approx(base * float(price) + quote, rel=1e-3)
+    assert "1.01% above that" in shown
+    assert f"at least {found[1]} WETH, or" in shown
+
+
 ATTACKER = "0x00000000000000000000000000000000000bad01"
 
 

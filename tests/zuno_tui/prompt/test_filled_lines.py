@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tools.phrase_report import DESK, desk_of, list_names, recorded
+from zuno_tui.catalog.intents import ChangeSetting, Show
 from zuno_tui.catalog.registry import registry
 from zuno_tui.cli.parser import build_parser
-from zuno_tui.features.orders.intents import CancelOrders
+from zuno_tui.features.orders.intents import CancelOrders, ListOrders
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.interpret import FilledLine, interpret, may_look, understand
 from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError
 from zuno_tui.prompt.sentences import filling_verbs
-from zuno_tui.prompt.words import grammar
+from zuno_tui.prompt.words import grammar, tokens_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -78,6 +79,17 @@ def _filled(phrase: str, context: PhraseContext = DESK) -> tuple[str, ...]:
             ("create 10000 USDT with USDC conservative",),
         ),
         ("colect 33 plz", ("collect 33",)),
+        ("can you wihtdraw half of 27", ("decrease 27 50",)),
+        ("unwind 50% of the short on 35", ("unhedge 35 50%",)),
+        ("lift half of the hedge on 27", ("unhedge 27 50%",)),
+        ("stick 1 weth in a weth/usdc 0.05% pool", ("create 1 WETH with USDC 0.05%",)),
+        ("cover a quarter of my short on 27", ("unhedge 27 25%",)),
+        ("deploy 2 weth into a weth/usdc position", ("create 2 WETH with USDC",)),
+        ("wake me up if eth crashes below 1900", ("alert ETH below 1900",)),
+        ("sell 27 if eth falls under 2500", ("order close 27 below 2500",)),
+        ("stop all my orders", ("cancel orders",)),
+        ("use the dark theme", ("setting screen.theme zuno-dark",)),
+        ("show amounts in dollars", ("setting unit usd",)),
         ("get my fees from 36 and 30", ("collect 36 30",)),
         ("collect 27, close 36", ("collect 27", "close 36")),
         (
@@ -305,3 +317,56 @@ def test_an_order_is_cancelled_by_its_number(said: str, number: object) -> None:
 def test_which_order_is_meant_is_never_guessed(said: str) -> None:
     intents = interpret(said, DESK, registry()).intents
     assert not any(isinstance(intent, CancelOrders) for intent in intents)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "runs"),
+    [
+        ("reccomend 26", "zuno recommend 26"),
+        ("could you recomend something for 30", "zuno recommend 30"),
+        ("show standing orders", "zuno orders"),
+        ("cancel my standing order", "zuno orders"),
+        ("kill the stop on 27", "zuno orders"),
+        ("list open orders", "zuno orders"),
+        ("show my hedges", "zuno trade status"),
+        ("list my wallets", "zuno portfolio"),
+        ("which wallet am i using", "zuno setting"),
+        ("what did i make today", "zuno earned today"),
+        ("should i go short on btc", "zuno trade WBTC"),
+    ],
+)
+def test_a_look_runs_at_once(phrase: str, runs: str) -> None:
+    meant = understand(phrase, DESK, registry())
+
+    assert not isinstance(meant, FilledLine | Misunderstood)
+    assert meant.twin == runs
+    assert may_look(meant, registry())
+
+
+def test_a_token_for_another_closes_no_position() -> None:
+    for phrase in ("dump all my usdt for usdc", "unload everything usdt into usdc"):
+        assert _filled(phrase) == ()
+
+
+def test_dollars_for_a_position_are_offered_in_what_follows_the_dollar() -> None:
+    found = interpret("throw $300 more at 27", DESK, registry())
+
+    assert found.intents == ()
+    assert found.lines == ("increase 27 300 USDC",)
+
+
+def test_a_misspelt_verb_is_mended_only_where_no_other_is_named_or_near() -> None:
+    assert tokens_of("reccomend 26")[0].text == "recommend"
+    assert tokens_of("show reccomend")[1].text == "reccomend"
+    assert tokens_of("stxck 26")[0].text == "stxck"
+
+
+def test_a_command_below_another_is_no_look_for_its_last_word() -> None:
+    assert not may_look(CancelOrders("all"), registry())
+    assert may_look(ListOrders(), registry())
+    assert not may_look(ListOrders("go"), registry())
+
+
+def test_the_prompt_changes_only_how_things_are_shown() -> None:
+    assert understand("setting unit eth", DESK, registry()) == ChangeSetting("unit", "eth")
+    assert understand("setting limits.daily_usd 5000", DESK, registry()) == Show("settings")

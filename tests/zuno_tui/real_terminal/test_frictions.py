@@ -89,7 +89,7 @@ _DESK = (
     Look(
         "confirmation",
         ":apply\r",
-        (r"Sign and send", r"you give|You give|position", r"STEPS"),
+        (r"Sign and send", r"you give|You give|position", r"TRANSACTIONS|STEPS"),
         never=rf"{_POETRY}|\d\.\d{{12}}|ticks? −?\d",
     ),
 )

@@ -336,14 +336,16 @@ APPROVAL = ApprovalView(
     ),
     receipt=ReceiptView(
         (
-            ReceiptLine("pool", "WETH/USDC 0.05% · no hook · #7 → new position"),
-            ReceiptLine("give", "position #7: 2.42331 WETH + 4,424.9 USDC", "$8,816"),
             ReceiptLine("get", "a position of 2.0031 WETH + 5,145.2 USDC", "$8,775"),
             ReceiptLine("wallet", "+0.0119822 WETH  +3.20114 USDC", "+$25"),
-            ReceiptLine("pay", "swap and price impact $15.91, network $1.90", "≈ $17.81"),
+            ReceiptLine("give", "position #7: 2.42331 WETH + 4,424.9 USDC", "$8,816"),
+            ReceiptLine("pay", "swap and price impact $15.91 + network $1.90", "≈ $17.81"),
+            ReceiptLine("pool", "WETH/USDC 0.05% · no hook · #7 → new position"),
             ReceiptLine("bound", "#7 pays at least 2.41112 WETH + 4,402.1 USDC", "≥ $8,771"),
             ReceiptLine(
-                "bound", "the position takes at most 2.0031 WETH + 5,145.2 USDC", "≤ $8,776"
+                "bound",
+                "the position takes at most 2.0131 WETH or 5,165.2 USDC, never both",
+                "≤ $8,776",
             ),
             ReceiptLine("bound", "network cost at most 0.0021 ETH", "≤ $3.80"),
         ),

@@ -70,25 +70,35 @@ ORDER_PAGE = OrderApprovalView(
     540.0,
     "Close #28 when the price is below 2,800 USDC per WETH",
     (
-        ("what", "close #28, once, and send everything to you"),
-        ("when", "the price is below 2,800 USDC per WETH, for 2 min"),
-        ("at least", "4.9711 WETH and 0 USDC, and the fees besides"),
-        ("until", "2026-12-17 05:00 UTC, then it is void"),
+        ("what", "Close #28 once, and send everything to your wallet."),
+        (
+            "when",
+            "When the price is below 2,800 USDC per WETH for 2 min. It is 3,091.6 now, 10.4% above "
+            "that.",
+        ),
+        ("expected", "About 4.9711 WETH + 12.07 USDC, worth $13,931 then, plus fees."),
+        ("at least", "4.9711 WETH, or the chain refuses it."),
+        ("until", "It ends on 2026-12-17 05:00 UTC."),
     ),
     "0x70997970C51812dc3A010C7d01b50e0d17dc79C8 (you)",
     (
         (
-            "by",
-            "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC, the watch key: for orders alone, owns "
-            "nothing",
+            "key",
+            "The watch key 0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC sends it; it owns nothing.",
         ),
-        ("chain", "lets that key make this one call and nothing else, and refuses it above 2,800"),
-        ("monitor", "judges when, by two of 3 endpoints that must agree"),
         (
-            "needs",
-            "this desk or zuno monitor running, with that key: nothing happens while both are off",
+            "chain",
+            "The chain lets it make this one call and nothing else, and refuses it above 2,800.",
         ),
-        ("cancel", "order cancel, on chain. Deleting files or stopping zuno ends no order"),
+        (
+            "monitor",
+            "This desk or zuno monitor judges when, by two of 3 endpoints that must agree.",
+        ),
+        ("needs", "One of them must run with that key, or nothing happens."),
+        (
+            "cancel",
+            "Type order cancel: it ends on chain. Deleting files or stopping zuno ends no order.",
+        ),
     ),
     needs_passphrase=False,
 )

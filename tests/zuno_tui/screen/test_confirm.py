@@ -181,7 +181,7 @@ async def test_every_step_is_in_sight_and_counted_before_the_word_is_typed(
         screen = await open_confirmation(pilot, APPROVAL)
         drawn = drawn_text(screen)
 
-        assert "4 STEPS" in drawn
+        assert "4 TRANSACTIONS" in drawn
         assert all(f"○ {place} " in drawn for place in range(1, 5))
         assert "lines more" not in drawn
         for words in ("you give", "you get", "wallet", "it costs", "now 1,812.09", "9:00 left"):
@@ -194,7 +194,7 @@ async def test_steps_out_of_sight_are_counted() -> None:
         screen = await open_confirmation(pilot, replace(KEYLESS, steps=many))
         await pilot.pause()
 
-        assert "40 STEPS" in drawn_text(screen)
+        assert "40 TRANSACTIONS" in drawn_text(screen)
         assert "lines more: pgdn" in drawn_text(screen)
 
 
@@ -352,7 +352,7 @@ async def test_no_text_from_outside_draws_over_the_recipient(size: tuple[int, in
         lines = drawn_text(screen).splitlines()
         authority = screen.query_one("#confirm-authority").region
 
-        assert lines[authority.y].strip() == f"recipient  {KEYLESS.wallet}"
+        assert lines[authority.y].strip() == f"recipient  {KEYLESS.wallet} (you)"
         framed = [line for line in lines if "0xEVIL" in line and "┃" not in line]
         assert all(line.strip().startswith(("┏━", "key")) for line in framed)
         assert all(line.isprintable() for line in lines)

@@ -8,7 +8,15 @@ import pytest
 from textual.events import Key, Paste
 
 from tests.zuno_tui.screen.scenes import APPROVED, POSITIONS, ScriptedLink, desk_app, play
-from zuno_tui.catalog.intents import Apply, Approve, Help, Inspect, Recommend, SayPhrase
+from zuno_tui.catalog.intents import (
+    Apply,
+    Approve,
+    ChangeSetting,
+    Help,
+    Inspect,
+    Recommend,
+    SayPhrase,
+)
 from zuno_tui.commands.position_actions import DecreasePosition
 from zuno_tui.desk.events import PhraseProposed, PlanChanged, PositionsChanged
 from zuno_tui.screen.panes.prompt import Offers, PromptPane
@@ -290,6 +298,20 @@ async def test_a_sentence_that_changes_a_setting_fills_the_line_too() -> None:
 
         assert link.intents == []
         assert _prompt(pilot).value == "switch to arbitrum"
+
+
+async def test_a_theme_that_is_asked_for_is_drawn_after_enter_and_not_before() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        before = pilot.app.theme
+        await pilot.press("colon", *"light", "space", *"theme", "enter")
+        await pilot.pause()
+        assert (pilot.app.theme, link.intents) == (before, [])
+        await pilot.press("enter")
+        await pilot.pause()
+
+        assert pilot.app.theme == "zuno-light" != before
+        assert link.intents == [ChangeSetting("screen.theme", "zuno-light")]
 
 
 async def test_of_several_commands_the_first_fills_the_line_and_the_others_are_named() -> None:

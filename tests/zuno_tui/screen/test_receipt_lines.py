@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.zuno_tui.screen.scenes import APPLIED, APPROVAL
-from zuno_tui.present.views import StepProgress
+from zuno_tui.present.views import StepProgress, StepView
 from zuno_tui.screen.panes.receipt import receipt_lines, receipt_width, step_lines
 from zuno_tui.screen.panes.result import applied_lines, copied_hashes
 
@@ -77,6 +77,27 @@ def test_steps_of_one_transaction_share_what_becomes_of_it() -> None:
     heading, *_ = (line.plain for line in step_lines(together, (), 75))
     done, *rows = (line.plain for line in step_lines(together, PROGRESS[:1], 75))
 
-    assert heading == f"1 TRANSACTION, {count} STEPS, ALL OR NOTHING"
+    assert heading == f"1 TRANSACTION, {count} STEPS  all or nothing: it cannot stop half-way"
     assert done == f"{count} OF {count} DONE"
     assert sum("block 31,204,118" in row for row in rows) == count
+
+
+def test_permissions_that_end_in_one_transaction_are_one_row_and_else_a_row_each() -> None:
+    ending = tuple(
+        StepView(name, (), f"take back {name}", "revoke", (spender, token))
+        for name, spender, token in (
+            ("a", "UniversalRouter", "WETH"),
+            ("b", "Permit2", "WETH"),
+            ("c", "UniversalRouter", "USDC"),
+        )
+    )
+    steps = (*APPROVAL.steps, *ending)
+    together = replace(APPROVAL, steps=steps, as_one=True)
+
+    folded = [line.plain for line in step_lines(together, (), 120)]
+    apart = [line.plain for line in step_lines(replace(APPROVAL, steps=steps), (), 120)]
+
+    words = "take back the right of UniversalRouter and Permit2 to move WETH and USDC"
+    assert folded[-1].endswith(f"○ 5–7 {words}")
+    assert [line[-11:] for line in apart[-3:]] == ["take back a", "take back b", "take back c"]
+    assert "it can stop after any" in apart[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,10 +17,11 @@ from zuno_tui.desk.events import ConfirmationEnded
 from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
 from zuno_tui.features.trade.intents import Trade
 from zuno_tui.features.trade.screen import TradeConfirmScreen, TradeScreen
+from zuno_tui.present.views import ChartView, Tone
 from zuno_tui.screen.graphics.picture import FORGET, kitty_picture
 from zuno_tui.screen.panes.fields import READING_SECONDS
 from zuno_tui.screen.panes.prompt import PromptPane
-from zuno_tui.screen.screens.chart import ChartScreen
+from zuno_tui.screen.screens.chart import ChartScreen, Picture
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,6 +116,34 @@ async def test_the_chart_is_drawn_in_blocks_where_the_terminal_knows_no_pictures
         assert isinstance(pilot.app.screen, TradeScreen)
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 50)])
+async def test_without_pictures_the_chart_is_in_characters_with_prices_and_dates(
+    size: tuple[int, int],
+) -> None:
+    hours = range(1_768_000_000, 1_768_000_000 + 168 * 3_600, 3_600)
+    closes = tuple(3_000.0 + hour % 90_000 / 900 for hour in hours)
+    marks: tuple[tuple[float, str, Tone], ...]
+    marks = ((3_094.5, "entry", "plain"), (3_150.0, "stop", "bad"), (2_950.0, "profit", "good"))
+    prices = ChartView(tuple(map(float, hours)), closes, 2_827.1, 3_350.9, marks=marks)
+    async with desk_app().run_test(size=size) as pilot:
+        await play(pilot, TradeOpened(replace(HEDGING, prices=prices)))
+        await pilot.press("c")
+        await pilot.pause()
+        lines = lines_of(pilot)
+
+        for words in (
+            "3,094.5 entry",
+            "3,150.0 stop",
+            "2,950.0 profit",
+            "2,827.1 low",
+            "3,350.9 high",
+        ):
+            assert sum(words in line for line in lines) == 1, words
+        (axis,) = [line for line in lines if "11 Jan" in line]
+        assert {"10 Jan", "16 Jan"} <= {" ".join(pair) for pair in pairwise(axis.split())}
+        assert max(map(len, lines)) <= size[0]
+
+
 async def test_a_terminal_that_knows_pictures_is_given_one_and_relieved_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -122,7 +152,7 @@ async def test_a_terminal_that_knows_pictures_is_given_one_and_relieved_of_it(
         driver = pilot.app._driver
         assert driver is not None
         monkeypatch.setattr(driver, "write", written.append)
-        await pilot.app.push_screen(ChartScreen(ScriptedLink(), "ETHUSDT", png(), "kitty"))
+        await pilot.app.push_screen(ChartScreen(ScriptedLink(), "ETHUSDT", Picture(png(), "kitty")))
         await pilot.pause()
         assert any(kitty_picture(png(), 76, 21) in text for text in written)
         await pilot.press("escape")

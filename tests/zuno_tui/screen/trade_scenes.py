@@ -93,8 +93,15 @@ VERDICT = TradeVerdict(
             "after",
             (
                 FigureRow("ETH held", "3.515", "3.515"),
-                FigureRow("ETH short", "0", "3.514", "target 100%"),
-                FigureRow("net", "3.51", "0.0008", "−1.45 ETH for each $100 up"),
+                FigureRow("ETH short", "0.000", "3.514", "target 100%"),
+                FigureRow("net", "3.515", "0.001", "−1.45 ETH for each $100 up"),
+            ),
+        ),
+        FigureTable(
+            "ACCOUNT",
+            "now",
+            "after",
+            (
                 FigureRow("leverage", "0.00×", "1.09×", "of an account of $10,000"),
                 FigureRow("funding", "", "+$3.46", "a day"),
             ),
@@ -109,6 +116,7 @@ VERDICT = TradeVerdict(
                 FigureRow("+10%", "+$442", "−$645"),
                 FigureRow("+20%", "+$442", "−$1,733"),
             ),
+            beside=True,
         ),
         FigureTable(
             "A USUAL WEEK",
@@ -126,10 +134,8 @@ VERDICT = TradeVerdict(
         "entry: sell 3.514 ETH at 3,094.38 or better, resting, for 30 seconds",
         "then: sell at once what is left of it, at most 3.514 ETH",
     ),
-    (
-        "If ETH rises by 10%, the short loses $1,088 and the position gains $442.",
-        "The experts would hedge nothing: 3.51 ETH would go on moving with the price.",
-    ),
+    ("If ETH rises by 10%, the short loses $1,088 and the position gains $442.",),
+    "You asked for 100%; the experts would hedge nothing: the market shows bear momentum.",
 )
 HEDGING = replace(
     HEARD,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from chain.base.units import DAY, HOUR, time_text
+from chain.base.units import DAY, HOUR, MICRO, minute_text, time_text, usd
 from chain.contracts.addresses import checksummed, shortened
 from chain.contracts.networks import Network
 from chain.standing_orders.book import KeptOrder
@@ -22,7 +22,7 @@ from chain.standing_orders.order import (
 )
 from zuno_tui.present.output import Json
 from zuno_tui.present.transcript import wrapped
-from zuno_tui.present.words import amount_of
+from zuno_tui.present.words import amount_of, percent, round_usd
 
 if TYPE_CHECKING:
     from zuno_tui.features.orders.signing import OrderDraft
@@ -73,15 +73,51 @@ def headline(order: StandingOrder, call: OrderCall) -> str:
 
 
 def draft_terms(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
-    """What is signed, read out of its bytes."""
-    order, call = draft.order, draft.call
-    once = "once" if call.times == 1 else f"{call.times} times"
+    """What is signed, read out of its bytes, beside what the market says now."""
+    call = draft.call
+    once = "once" if call.times == 1 else f"up to {call.times} times"
+    doing = f"{_DOING[call.kind]} #{call.token_id} {once}"
     return (
-        ("what", f"{_DOING[call.kind]} #{call.token_id}, {once}, and send everything to you"),
-        ("when", f"{condition_words(order.condition)}, for {length_text(order.hold_seconds)}"),
+        ("what", f"{doing[0].upper()}{doing[1:]}, and send everything to your wallet."),
+        ("when", _when(draft)),
+        ("expected", _expected(draft)),
         ("at least", _least(draft)),
-        ("until", f"{time_text(call.until)}, then it is void"),
+        ("until", f"It ends on {minute_text(call.until)}."),
     )
+
+
+def _when(draft: OrderDraft) -> str:
+    condition, outlook = draft.order.condition, draft.outlook
+    stays = length_text(draft.order.hold_seconds)
+    if not isinstance(condition, PricePast):
+        return f"When {condition_words(condition)}, and that is seen for {stays}."
+    waits = f"When {condition_words(condition)} for {stays}."
+    if outlook is None or outlook.distance is None:
+        return waits
+    side = "above" if outlook.distance >= 0 else "below"
+    return f"{waits} It is {outlook.price} now, {percent(abs(outlook.distance))} {side} that."
+
+
+def _expected(draft: OrderDraft) -> str:
+    condition, outlook = draft.order.condition, draft.outlook
+    if isinstance(condition, FeesOver):
+        return f"More than {usd(condition.micro_usd / MICRO)} of fees each time."
+    if outlook is None:
+        return "What is in it then, and its fees."
+    where = "then" if isinstance(condition, PricePast) else "now"
+    worth = "" if outlook.dollars is None else f", worth {round_usd(outlook.dollars)} {where}"
+    verb = "About" if where == "then" else "What is in it:"
+    return f"{verb} {_amounts(draft, outlook.amounts)}{worth}, plus fees."
+
+
+def _amounts(draft: OrderDraft, amounts: Sequence[int]) -> str:
+    """What there is something of."""
+    named = (
+        f"{amount_of(amount, draft.tokens[currency])} {draft.tokens[currency].label}"
+        for amount, currency in zip(amounts, draft.call.currencies, strict=True)
+        if amount
+    )
+    return " + ".join(named) or "nothing"
 
 
 def draft_recipient(draft: OrderDraft) -> str:
@@ -91,14 +127,14 @@ def draft_recipient(draft: OrderDraft) -> str:
 def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
     """What the chain holds it to, and what it cannot."""
     return (
-        ("by", _by(draft)),
-        ("chain", f"lets that key make this one call and nothing else{_reach(draft)}"),
+        ("key", _by(draft)),
+        ("chain", f"The chain lets it make this one call and nothing else{_reach(draft)}."),
         ("monitor", _monitor(draft)),
+        ("needs", "One of them must run with that key, or nothing happens."),
         (
-            "needs",
-            "this desk or zuno monitor running, with that key: nothing happens while both are off",
+            "cancel",
+            "Type order cancel: it ends on chain. Deleting files or stopping zuno ends no order.",
         ),
-        ("cancel", "order cancel, on chain. Deleting files or stopping zuno ends no order"),
     )
 
 
@@ -115,30 +151,27 @@ _DOING: dict[OrderKind, str] = {"close": "close", "collect": "collect the fees o
 
 
 def _least(draft: OrderDraft) -> str:
-    call = draft.call
-    if not any(call.least):
-        return "no minimum is signed: you get what is in it then"
-    amounts = [
-        f"{amount_of(amount, draft.tokens[currency])} {draft.tokens[currency].label}"
-        for amount, currency in zip(call.least, call.currencies, strict=True)
-    ]
-    return f"{amounts[0]} and {amounts[1]}, and the fees besides"
+    if not any(draft.call.least):
+        return "No minimum is signed: you get what is in it then."
+    return f"{_amounts(draft, draft.call.least)}, or the chain refuses it."
 
 
 def _by(draft: OrderDraft) -> str:
     key = checksummed(draft.order.signed.delegate)
     if draft.own_key:
-        return f"{key}, the watch key: for orders alone, owns nothing"
-    return f"{key}, a key made elsewhere: nothing is known of it here but its address"
+        return f"The watch key {key} sends it; it owns nothing."
+    return f"{key} sends it, a key made elsewhere: only its address is known here."
 
 
 def _reach(draft: OrderDraft) -> str:
     """Where the chain itself refuses, whoever has the watch key."""
     if not draft.reach:
         return ""
-    side = "above" if is_below(draft.order.condition) else "below"
-    past = ", where its range ends" if draft.falls_short else ""
-    return f", and refuses it {side} {draft.reach}{past}"
+    condition = draft.order.condition
+    side = "above" if is_below(condition) else "below"
+    if isinstance(condition, PricePast) and not draft.falls_short:
+        return f", and refuses it {side} {condition.words.split()[1]}"
+    return f", and refuses it {side} {draft.reach}, where its range ends"
 
 
 def _monitor(draft: OrderDraft) -> str:
@@ -147,13 +180,14 @@ def _monitor(draft: OrderDraft) -> str:
         side = "below" if is_below(draft.order.condition) else "above"
         past = f", once the price is {side} {draft.reach}" if draft.reach else ""
         early = f"; whoever steals the watch key can do it early{past}, and nothing else"
+    who = "This desk or zuno monitor judges when, by"
     if draft.endpoints == 0:
-        return f"judges when, by the embedded chain{early}"
+        return f"{who} the embedded chain{early}."
     if draft.endpoints == 1:
-        return f"judges when, by ONE endpoint, which could be wrong: set a second{early}"
+        return f"{who} ONE endpoint, which could be wrong: set a second{early}."
     from_one = isinstance(draft.order.condition, LossOver | FeesOver)
     beside = "; past and prices are read from one" if from_one else ""
-    return f"judges when, by two of {draft.endpoints} endpoints that must agree{beside}{early}"
+    return f"{who} two of {draft.endpoints} endpoints that must agree{beside}{early}."
 
 
 _STATES = {

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
 
+_FIRST = ("what", "when", "expected")
+"""What one signs for; the rest is how far it is held to that."""
+
+
 class OrderConfirmScreen(TypedConfirmScreen):
     ASKS = "Enter after the word signs it; it waits until its condition holds"
     END_STYLE = "bold"
@@ -61,7 +65,7 @@ class OrderConfirmScreen(TypedConfirmScreen):
         order = self._order
         lines = [Content("")]
         for label, words in order.terms:
-            lines += wrapped(words, width, f"{label:<{LABEL}}", "bold")
+            lines += wrapped(words, width, f"{label:<{LABEL}}", "bold" * (label in _FIRST))
         lines += [Content(""), heading("WHO CARRIES IT OUT")]
         for label, words in (*order.rows, ("hash", order.hash)):
             lines += wrapped(words, width, f"{label:<{LABEL}}", "$quiet" * (label == "hash"))

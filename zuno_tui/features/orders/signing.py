@@ -22,6 +22,8 @@ from chain.contracts.delegation import (
 from chain.contracts.hooks import hook_passport
 from chain.contracts.networks import Address, Network
 from chain.contracts.signed_delegation import SignedDelegation, ask_nonce
+from chain.execution.build.facts import Span
+from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Sources, tokens_at
 from chain.positions.snapshot import PositionSnapshot
@@ -52,6 +54,7 @@ from zuno_tui.gate.approval_tag import ApprovalTags
 from zuno_tui.gate.contract_code import read_code_hashes
 from zuno_tui.gate.drift import network_time
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
+from zuno_tui.gate.worth import ActionWorth, read_worth
 
 FLOW = "orders"
 _ENFORCED_BY = (DELEGATION_MANAGER, EXACT_EXECUTION, LIMITED_CALLS, TIMESTAMPS, NONCES)
@@ -59,6 +62,19 @@ _ENFORCED_BY = (DELEGATION_MANAGER, EXACT_EXECUTION, LIMITED_CALLS, TIMESTAMPS, 
 
 class NotDelegatedError(GateRefusedError):
     """The account was never prepared for orders."""
+
+
+class OrderOutlook(Struct, frozen=True):
+    """The market as it is, and what a close would bring where the order waits for it."""
+
+    price: str
+    """Now, in the pair's own terms."""
+    distance: float | None
+    """Of the price now from the one that is waited for, as a part of that; None without one."""
+    amounts: Amounts
+    """What is in the position at the price that is waited for, else now; fees besides."""
+    dollars: float | None
+    """Their worth at that price; None where the quote token's is unknown."""
 
 
 class OrderDraft(Struct, frozen=True):
@@ -79,6 +95,8 @@ class OrderDraft(Struct, frozen=True):
     between the range's edge and a level outside it."""
     own_key: bool
     """Whether the watch key is this home's; of another one nothing is known but its address."""
+    outlook: OrderOutlook | None = None
+    """None where the position is gone or its tokens' decimals are unknown."""
 
     @property
     def expires_at(self) -> float:
@@ -127,7 +145,8 @@ async def propose_order(session: Session, asked: OrderClose | OrderCollect) -> O
             pair=_symbols(position, tokens),
         )
         await _refuse_unfit(session, sources, connections, order, sight)
-        draft = _draft(session, order, tokens, connections, sight, approved_at=time.time())
+        worth = await read_worth(sources, tuple(tokens), sight.head)
+        draft = _draft(session, order, worth, connections, sight, approved_at=time.time())
     PlanStore(session.home.plans).keep(
         {
             "planId": draft.plan_id,
@@ -173,9 +192,9 @@ async def waiting_order(session: Session, plan_id: str | None) -> OrderDraft:
         raise DamagedPlanError("This order cannot be read. Ask for it again.") from None
     async with session.sources() as sources, session.connections(sources) as connections:
         call = read_call(order.signed, session.network)
-        tokens = await tokens_at(sources, call.currencies, "latest")
         sight = await read_sight(sources.client, session.network, call.token_id, order.signed)
-        draft = _draft(session, order, tokens, connections, sight, approved_at=approved_at)
+        worth = await read_worth(sources, call.currencies, sight.head)
+        draft = _draft(session, order, worth, connections, sight, approved_at=approved_at)
         if draft.hash != document.get("approvalHash") or draft.plan_id != document.get("planId"):
             raise GateRefusedError("The order was changed after it was shown. Nothing was signed.")
         _tags(session, lambda tags: tags.refuse_untagged(draft.hash, draft.plan_id))
@@ -209,12 +228,13 @@ def _are_a_pair(one: StandingOrder, other: StandingOrder) -> bool:
 def _draft(
     session: Session,
     order: StandingOrder,
-    tokens: dict[Address, Token],
+    worth: ActionWorth,
     connections: Connections,
     sight: OrderSight,
     *,
     approved_at: float,
 ) -> OrderDraft:
+    tokens = dict(worth.tokens)
     call = read_call(order.signed, session.network)
     if call.recipient != session.address or order.chain_id != session.network.chain_id:
         raise GateRefusedError("The order is of another wallet or network. Nothing was signed.")
@@ -241,7 +261,32 @@ def _draft(
         reach,
         falls_short=not isinstance(condition, PricePast) or level != int(condition.sqrt_price),
         own_key=own is not None and own.address == order.signed.delegate,
+        outlook=None
+        if sight.position is None
+        else _outlook(session.network, condition, sight.position, worth),
     )
+
+
+def _outlook(
+    network: Network, condition: OrderCondition, position: PositionSnapshot, worth: ActionWorth
+) -> OrderOutlook | None:
+    key, now = position.pool.key, position.pool.sqrt_price_x96
+    pair = pair_of(network, worth.tokens[key.currency0], worth.tokens[key.currency1], now)
+    level = int(condition.sqrt_price) if isinstance(condition, PricePast) else now
+    there, here = pair.price(level), pair.price(now)
+    if there is None or here is None:
+        return None
+    span = Span(position.identity.tick_lower, position.identity.tick_upper)
+    amounts = span.holds(level, position.liquidity, round_up=False)
+    base, quote = amounts[::-1] if pair.inverted else amounts
+    rate = worth.usd_per_unit.get(pair.quote.address)
+    dollars = None
+    if rate is not None and pair.base.decimals is not None and pair.quote.decimals is not None:
+        whole = base / 10**pair.base.decimals * there.value
+        dollars = (whole * 10**pair.quote.decimals + quote) * rate
+    waits = isinstance(condition, PricePast) and there.value > 0
+    distance = here.value / there.value - 1 if waits else None
+    return OrderOutlook(pair.price_text(now), distance, amounts, dollars)
 
 
 def _enforced_level(position: PositionSnapshot, order: StandingOrder) -> int | None:

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from agents.model.interface import PromptImage
 from agents.trade.indicators import largest_pools
 from chain.base.home import write_atomically
+from zuno_tui.features.trade.run_view import entry_price
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +30,13 @@ _BODY = 0.35
 _HOUR = 3600
 _DAY = 24 * _HOUR
 _EDGE = 0.02
+_FUNDING_HOURS = 4
+_NAME_HOURS = 24
+"""Left of the first candle and right of the last: names of prices stand there, over none."""
+_NAME_HEIGHT = 0.035
+"""Of the panel, with which two names stand apart."""
+_ON_PAPER = {"boxstyle": "square,pad=0.1", "facecolor": "white", "linewidth": 0}
+"""Under a name, so that no line strikes it through."""
 
 
 class PlannedPrices(NamedTuple):
@@ -65,6 +73,7 @@ def trade_chart(facts: ChartFacts, planned: PlannedPrices = _NOTHING_PLANNED) ->
     pools = figure.add_subplot(grid[0, 1], sharey=candles)
     _draw_candles(candles, facts)
     _draw_planned(candles, facts, planned)
+    _draw_levels(candles, facts)
     _draw_delta(delta, facts)
     _draw_funding(funding, facts)
     _draw_pools(pools, facts)
@@ -104,13 +113,12 @@ def _draw_candles(axes: Axes, facts: ChartFacts) -> None:
             PolyCollection(bodies, facecolors=colour, edgecolors=colour, linewidths=0.6)
         )
     axes.axhline(facts.mark, color="0.2", linewidth=0.8, linestyle="--")
-    _draw_levels(axes, facts, hours[0] if hours else 0.0)
     if facts.candles:
         low = min(candle.low for candle in facts.candles)
         high = max(candle.high for candle in facts.candles)
         edge = (high - low or high) * _EDGE
         axes.set_ylim(low - edge, high + edge)
-        axes.set_xlim(hours[0] - 1, 1)
+        axes.set_xlim(hours[0] - _NAME_HOURS, _NAME_HOURS)
     axes.set_title(f"{facts.symbol} · 1 h · mark {facts.mark:,.2f}")
 
 
@@ -138,7 +146,7 @@ def _draw_price(axes: Axes, name: str, price: float, colour: str) -> None:
     axes.axhline(price, color=colour, linewidth=1.2)
     axes.annotate(
         f"{name} {price:,.2f}", (0.995, price), xycoords=("axes fraction", "data"),
-        fontsize=8, color=colour, ha="right", va="bottom", fontweight="bold",
+        fontsize=8, color=colour, ha="right", va="center", fontweight="bold", bbox=_ON_PAPER,
     )  # fmt: skip
 
 
@@ -152,16 +160,19 @@ def _draw_days(axes: Axes, facts: ChartFacts) -> None:
     axes.set_xticklabels([strftime("%d %b", gmtime(day)) for day in days], fontsize=8)
 
 
-def _draw_levels(axes: Axes, facts: ChartFacts, left: float) -> None:
+def _draw_levels(axes: Axes, facts: ChartFacts) -> None:
     """A line each; of names that would lie on each other the lower one."""
     drawn = [level for level in facts.levels if not level.name.startswith(("swing", "liquidation"))]
-    apart = (drawn[-1].price - drawn[0].price) * _EDGE if drawn else 0.0
-    named = float("-inf")
-    for level in drawn:
+    low, high = axes.get_ylim()
+    named = low
+    for level in sorted(drawn, key=lambda level: level.price):
         axes.axhline(level.price, color="0.75", linewidth=0.6, zorder=0)
-        if level.price - named >= apart:
-            words = f"{level.name} {level.price:,.2f}"
-            axes.annotate(words, (left, level.price), fontsize=7, color="0.4")
+        if level.price - named >= (high - low) * _NAME_HEIGHT:
+            axes.annotate(
+                f"{level.name} {level.price:,.2f}", (0.005, level.price),
+                xycoords=("axes fraction", "data"), fontsize=7, color="0.4", va="center",
+                bbox=_ON_PAPER,
+            )  # fmt: skip
             named = level.price
 
 
@@ -175,7 +186,7 @@ def _draw_funding(axes: Axes, facts: ChartFacts) -> None:
     last = facts.candles[-1].time if facts.candles else 0
     for time, rate in facts.funding:
         colour = _RISES if rate >= 0 else _FALLS
-        axes.bar((time - last) / _HOUR, rate * 100, width=4, color=colour)
+        axes.bar((time - last) / _HOUR, rate * 100, width=_FUNDING_HOURS, color=colour)
     if not facts.funding:
         axes.text(0.5, 0.5, "no funding is known", transform=axes.transAxes, ha="center")
     axes.axhline(0, color="0.7", linewidth=0.6)
@@ -186,7 +197,8 @@ def _draw_funding(axes: Axes, facts: ChartFacts) -> None:
 def _draw_pools(axes: Axes, facts: ChartFacts) -> None:
     """Estimated from volume and usual leverage: nobody publishes where others are liquidated."""
     below, above = largest_pools(facts.pools, facts.mark)
-    for pool in facts.pools:
+    low, high = axes.get_ylim()
+    for pool in (pool for pool in facts.pools if low < pool.price < high):
         colour = _FALLS if pool.price < facts.mark else _RISES
         strong = pool in (below, above)
         height = facts.mark * 0.0025
@@ -207,7 +219,7 @@ class PngArtist:
     async def finish(self, plan: TradePlan) -> None:
         """The file with what the plan would trade at; what a model was shown stays as it was."""
         if self._facts is not None:
-            planned = PlannedPrices(plan.entry, plan.stop, plan.take_profit)
+            planned = PlannedPrices(entry_price(plan), plan.stop, plan.take_profit)
             png = await asyncio.to_thread(trade_chart, self._facts, planned)
             await asyncio.to_thread(write_atomically, self._path, png)
 

@@ -11,8 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agents.bus.envelope import Payload
+from agents.bus.replay import RecordBrokenError, read_record
 from agents.trade.payloads import TradePlanReady
 from agents.trade.plan import TradePlan
+from agents.trade.services import recorded_market
 from agents.trade.terms import DeskLimits, TradeMode
 from chain.exchange.orders.engine import OrderNotice
 from chain.exchange.orders.order import OrderProgress
@@ -38,6 +40,7 @@ from zuno_tui.features.trade.report import report_run
 from zuno_tui.features.trade.run_view import (
     TradeApprovalView,
     TradeRunView,
+    plan_chart,
     run_begun,
     run_failed,
     run_heard,
@@ -124,7 +127,7 @@ class Trades:
         view = self._view
         if view is None or plan_id not in (None, view.plan_id):
             plan, document = stored_trade(self._desk_context.session, plan_id)
-            view = self._pictured(run_of_plan(plan, str(document.get("requestId", ""))))
+            view = self._pictured(run_of_plan(plan, str(document.get("requestId", ""))), plan)
         self._opened(view)
 
     def approve(self, intent: Approve, plan_id: str) -> None:
@@ -220,7 +223,7 @@ class Trades:
             self._failed(hearing, at)
             desk_context.tell(Said(f"The trade desk came to no plan: {at}", "bad", about.twin))
             return
-        view = self._pictured(run_of_plan(plan, request_id))
+        view = self._pictured(run_of_plan(plan, request_id), plan)
         self._changed(view)
         if done.document is not None:
             await report_run(session, plan, done.document)
@@ -328,10 +331,15 @@ class Trades:
             "market", "The market goes on", lambda _: self._decided(), seconds=_READ_PATIENCE
         )
 
-    def _pictured(self, view: TradeRunView) -> TradeRunView:
-        """With the chart that was drawn beside its record."""
-        path = self._desk_context.session.home.records / f"{view.request_id}.png"
-        return replace(view, chart=str(path)) if view.request_id and path.exists() else view
+    def _pictured(self, view: TradeRunView, plan: TradePlan) -> TradeRunView:
+        """With its market's last week, and the picture that was drawn beside its record."""
+        record = self._desk_context.session.home.records / f"{view.request_id}.jsonl"
+        if not view.request_id or not record.exists():
+            return view
+        picture = record.with_suffix(".png")
+        with suppress(RecordBrokenError):
+            view = replace(view, prices=plan_chart(recorded_market(read_record(record)), plan))
+        return replace(view, chart=str(picture)) if picture.exists() else view
 
     def _follow(self, plan_id: str, next_phrase: str, progress: tuple[str, ...]) -> None:
         """What became of the plan, where it is the one that is shown."""

@@ -60,8 +60,11 @@ def verdict_lines(view: TradeRunView, width: int) -> list[Line]:
         return [(StyledText(f"… {view.working or 'waiting'}", "dim"),)]
     told = view.verdict
     glyph, tone = _VERDICTS[told.kind]
-    lines = _words(f"{glyph} {told.headline}", width, tone, indent=2)
+    # What is only asked for bears no star: a mark says the same as the words beside it.
+    lines = _words(f"{'▸' if told.dissent else glyph} {told.headline}", width, tone, indent=2)
     lines += _words(_reason(told), width, tone if told.kind == "failed" else "dim", indent=2)
+    if told.dissent:
+        lines += _words(f"▲ {told.dissent}", width, "warn", indent=2)
     lines += rest_lines(told, width)
     if told.orders:
         lines += [(), (StyledText("ORDERS", "title"),)]
@@ -80,18 +83,27 @@ def verdict_lines(view: TradeRunView, width: int) -> list[Line]:
 
 def rest_lines(told: TradeVerdict, width: int) -> list[Line]:
     """What it changes, in figures, and what is to be known of it."""
-    tables = [list(table_lines(table, width)) for table in told.tables]
-    if width >= _TABLES_BESIDE and len(tables) > 1:
-        right = [*table_lines(told.tables[1], width - _LEFT_TABLE - _CARD_GAP)]
-        tables = [side_by_side(tables[0], right, _LEFT_TABLE, _CARD_GAP), *tables[2:]]
+    blocks = [list(table_lines(table, width)) for table in told.tables]
+    right = [table for table in told.tables if table.beside]
+    if right and width >= _TABLES_BESIDE:
+        left = [table for table in told.tables if not table.beside and not _has_bars(table)]
+        beside, half = width - _LEFT_TABLE - _CARD_GAP, _LEFT_TABLE
+        first = _stacked(list(table_lines(table, half)) for table in left)
+        second = _stacked(list(table_lines(table, beside)) for table in right)
+        below = [list(table_lines(table, width)) for table in told.tables if _has_bars(table)]
+        blocks = [side_by_side(first, second, half, _CARD_GAP), *below]
     lines: list[Line] = []
-    for table in tables:
-        lines += [(), *table]
+    for block in blocks:
+        lines += [(), *block]
     if told.lines:
         lines.append(())
     for line in told.lines:
         lines += _words(f"  {line}", width, indent=4)
     return lines
+
+
+def _has_bars(table: FigureTable) -> bool:
+    return any(row.part is not None for row in table.rows)
 
 
 def table_lines(table: FigureTable, width: int) -> Iterator[Line]:
@@ -106,11 +118,16 @@ def table_lines(table: FigureTable, width: int) -> Iterator[Line]:
         drawn = thin_bar(row.part or 0.0, bar_cells)
         yield (
             StyledText(f"  {row.name:<14}", "dim"),
-            StyledText(f" {row.first:>10} "),
-            StyledText(f"{row.second:>10}", "strong"),
+            StyledText(f" {row.first:>10} ", _gain_tone(row.first, "plain")),
+            StyledText(f"{row.second:>10}", _gain_tone(row.second, "strong")),
             StyledText(f"  {drawn}" if bar_cells else "", "good" if row.second else "warn"),
             StyledText(f"  {row.beside}".rstrip(), "dim"),
         )
+
+
+def _gain_tone(figure: str, otherwise: DrawnTone) -> DrawnTone:
+    """Of dollars with a sign; what has none is neither gain nor loss."""
+    return "bad" if figure.startswith("−$") else "good" if figure.startswith("+$") else otherwise
 
 
 def _reason(told: TradeVerdict) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from math import ceil, inf, log10
 from typing import Literal
 
 from msgspec import Struct
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 
 from agents.bus.envelope import Payload
 from agents.bus.plan_store import PlanDocument
-from agents.trade.facts import ContextSection
+from agents.trade.facts import ContextSection, MarketSnapshot
 from agents.trade.findings import AnyFinding, ConflictMap, KeyLevels, RegimeCall
 from agents.trade.opinions import RangeExposure
 from agents.trade.payloads import (
@@ -40,6 +41,7 @@ from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import plain
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.transcript import line_width
+from zuno_tui.present.views import ChartView, Tone
 from zuno_tui.present.words import dollar_gain
 
 LampState = Literal["waiting", "fresh", "stale", "missing"]
@@ -140,6 +142,8 @@ class FigureTable(Struct, frozen=True):
     first: str
     second: str
     rows: tuple[FigureRow, ...]
+    beside: bool = False
+    """Whether it stands right of the others, where there is room."""
 
 
 class TradeVerdict(Struct, frozen=True):
@@ -152,6 +156,8 @@ class TradeVerdict(Struct, frozen=True):
     """Odds and account of a trade, what a hedge leaves out."""
     orders: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
+    dissent: str = ""
+    """That the experts would do less than was asked for, and why; empty where they would not."""
 
 
 class TradeRunView(Struct, frozen=True):
@@ -183,6 +189,8 @@ class TradeRunView(Struct, frozen=True):
     """What became of its approval and its orders."""
     chart: str = ""
     """The file of its picture; empty where none was drawn."""
+    prices: ChartView | None = None
+    """Its market's last week, with what the plan would trade at."""
 
 
 class TradeApprovalView(Struct, frozen=True):
@@ -197,6 +205,7 @@ class TradeApprovalView(Struct, frozen=True):
     seconds_left: float
 
 
+_CHART_HOURS = 168
 _WIDTH = 110
 """Of lines that nobody sees in a terminal."""
 
@@ -233,7 +242,9 @@ def message_lines(view: TradeRunView) -> Iterator[str]:
     else:
         yield view.verdict.headline
         yield view.verdict.reason
-        yield from _rests_on(replace(view.verdict, tables=view.verdict.tables[:1]))
+        yield from filter(None, (view.verdict.dissent,))
+        held = tuple(table for table in view.verdict.tables if not table.beside)
+        yield from _rests_on(replace(view.verdict, tables=held[:2]))
         yield from view.progress
     if view.regime is not None:
         found = (
@@ -292,6 +303,7 @@ def _decided(view: TradeRunView) -> Iterator[str]:
     if told is None:
         return
     yield f"decision: {told.headline}: {told.reason}"
+    yield from filter(None, (told.dissent,))
     yield from _rests_on(told)
     if view.mark:
         yield f"mark price: {view.mark}"
@@ -389,6 +401,31 @@ def run_of_plan(plan: TradePlan, request_id: str) -> TradeRunView:
         plan_id=plan.plan_id,
         made_at=float(plan.made_at),
         next_phrase=f"approve {plan.plan_id}" if plan.orders else "",
+    )
+
+
+def entry_price(plan: TradePlan) -> float | None:
+    """What it would trade at; a hedge's by its own order."""
+    resting = (order.price for order in plan.trading_orders if order.price is not None)
+    return next(resting, None) if plan.entry is None else plan.entry
+
+
+def plan_chart(market: MarketSnapshot | None, plan: TradePlan) -> ChartView | None:
+    """The week before the plan, the range of the position that is hedged, and its prices."""
+    candles = () if market is None else market.hours.candles[-_CHART_HOURS:]
+    if len(candles) < 2:
+        return None
+    planned: tuple[tuple[str, float | None, Tone], ...] = (
+        ("entry", entry_price(plan), "plain"),
+        ("stop", plan.stop, "bad"),
+        ("profit", plan.take_profit, "good"),
+    )
+    earning = None if plan.hedge is None else plan.hedge.position.price_range
+    return ChartView(
+        tuple(float(candle.time) for candle in candles),
+        tuple(candle.close for candle in candles),
+        *(earning or (0.0, inf)),
+        marks=tuple((price, name, tone) for name, price, tone in planned if price is not None),
     )
 
 
@@ -512,6 +549,7 @@ def verdict(plan: TradePlan) -> TradeVerdict:
         (*_left_out(plan), *_odds_lines(plan.odds, plan), *_account_line(plan)),
         tuple(order_words(order, plan.coin) for order in plan.orders),
         tuple(_against(plan)),
+        _dissent(plan),
     )
 
 
@@ -548,25 +586,43 @@ def _title(plan: TradePlan) -> str:
 
 def _hedge_tables(plan: TradePlan) -> Iterator[FigureTable]:
     if plan.hedge is not None:
-        yield FigureTable("EXPOSURE", "now", "after", tuple(_exposure(plan, plan.hedge)))
+        yield FigureTable("EXPOSURE", "now", "after", tuple(_exposure(plan.hedge)))
         if plan.hedge.position.delta:
             title = f"IF {plan.hedge.position.coin} MOVES"
-            yield FigureTable(title, "not hedged", "hedged", tuple(_moved(plan, plan.hedge)))
+            moved = tuple(_moved(plan, plan.hedge))
+            yield FigureTable(title, "not hedged", "hedged", moved, beside=True)
+        if account := tuple(_account_rows(plan, plan.hedge)):
+            yield FigureTable("ACCOUNT", "now", "after", account)
         if plan.hedge.outlook is not None:
             rows = tuple(_usual_week(plan.hedge.outlook, plan.hedge.position.band))
             yield FigureTable("A USUAL WEEK", "swings", "costs", rows)
 
 
-def _exposure(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
+def _exposure(hedge: HedgePlan) -> Iterator[FigureRow]:
+    """In coins, all of them with as many decimals."""
     position, coin = hedge.position, hedge.position.coin
+    places = _places(max(position.delta, hedge.held, hedge.reached))
+
+    def row(name: str, before: float, after: float, beside: str = "") -> FigureRow:
+        first, second = (f"{value:,.{places}f}".replace("-", "−") for value in (before, after))
+        return FigureRow(name, first, second, beside)
+
     if position.delta:
-        yield FigureRow(f"{coin} held", f"{position.delta:.4g}", f"{position.delta:.4g}")
+        yield row(f"{coin} held", position.delta, position.delta)
     target = f"target {hedge.ratio:.0%}" if position.delta else ""
-    yield FigureRow(f"{coin} short", f"{hedge.held:.4g}", f"{hedge.reached:.4g}", target)
+    yield row(f"{coin} short", hedge.held, hedge.reached, target)
     if position.delta:
         moves = f"{position.gamma * 100:+.3g} {coin} for each $100 up".replace("-", "−")
-        before = f"{position.delta - hedge.held:.3g}"
-        yield FigureRow("net", before, f"{hedge.net_delta:.3g}", moves)
+        yield row("net", position.delta - hedge.held, hedge.net_delta, moves)
+
+
+def _places(largest: float) -> int:
+    """Decimals that leave the largest figure four digits, and none of them over six."""
+    whole = len(f"{largest:.0f}") if largest >= 1 else 0 if largest <= 0 else ceil(log10(largest))
+    return min(6, max(0, 4 - whole))
+
+
+def _account_rows(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
     if plan.leverage_before is not None and plan.leverage_after is not None:
         yield FigureRow(
             "leverage",
@@ -628,14 +684,22 @@ def _left_out(plan: TradePlan) -> Iterator[str]:
 def _against(plan: TradePlan) -> Iterator[str]:
     if plan.reasoning is not None and plan.reasoning.counter_scenario:
         yield clean_text(plan.reasoning.counter_scenario)
+
+
+def _dissent(plan: TradePlan) -> str:
+    """The size is what the person asked for; what the experts would do is told with their why."""
     hedge = plan.hedge
-    if hedge is not None and hedge.argued is not None:
-        left = hedge.position.delta * (hedge.ratio - hedge.argued)
-        what = f"{hedge.argued:.0%} only" if hedge.argued else "nothing"
-        yield (
-            f"The experts would hedge {what}: {left:.3g} {hedge.position.coin} would go on moving "
-            "with the price."
-        )
+    if hedge is None or hedge.argued is None or not plan.decision.opens:
+        return ""
+    less = f"only {hedge.argued:.0%}" if hedge.argued else "nothing"
+    reasons = []
+    if plan.regime is not None:
+        reasons.append(f"the market shows {plan.regime.regime.value.replace('_', ' ').lower()}")
+    if plan.conflicts is not None:
+        leaning = plan.conflicts.dominant_signal.value.lower()
+        reasons.append("they see no direction" if leaning == "neutral" else f"they lean {leaning}")
+    why = f": {' and '.join(reasons)}" if reasons else ""
+    return f"You asked for {hedge.ratio:.0%}; the experts would hedge {less}{why}."
 
 
 def _odds_lines(odds: TradeOdds | None, plan: TradePlan) -> Iterator[str]:

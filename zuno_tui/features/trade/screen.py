@@ -88,16 +88,21 @@ class TradeScreen(SubScreen):
         self.link.ask(Trade(subject))
 
     def action_chart(self) -> None:
-        from zuno_tui.screen.screens.chart import ChartScreen
+        """As a picture where the terminal knows them, else in characters."""
+        from zuno_tui.screen.screens.chart import ChartScreen, Picture, PriceChart
 
+        view = self._view
         way = self.app.pictures if isinstance(self.app, Picturing) else "blocks"
+        if view.prices is not None and (way == "blocks" or not view.chart):
+            self.app.push_screen(ChartScreen(self.link, view.subject, PriceChart(view.prices)))
+            return
         try:
             require_chart_packages()
-            png = Path(self._view.chart).read_bytes()
+            png = Path(view.chart).read_bytes()
         except (ChartError, OSError):
             self._page.border_subtitle = literal("the picture is gone, or the extra charts is")
             return
-        self.app.push_screen(ChartScreen(self.link, self._view.subject, png, way))
+        self.app.push_screen(ChartScreen(self.link, view.subject, Picture(png, way)))
 
     def action_scroll_lines(self, step: int) -> None:
         self._page.scroll_relative(y=step, animate=False)
@@ -107,7 +112,7 @@ class TradeScreen(SubScreen):
             case "go_on":
                 return bool(self._view.next_phrase)
             case "chart":
-                return bool(self._view.chart)
+                return bool(self._view.chart) or self._view.prices is not None
             case "ask":
                 return bool(self._view.plan_id) or parameters in (("status",), ("memory",))
             case _:
@@ -180,7 +185,10 @@ class TradeConfirmScreen(TypedConfirmScreen):
         return [*wrapped(self._trade.venue, width, f"{'venue':<{LABEL}}", "bold")]
 
     def sheet_lines(self, width: int, _room: int) -> Sequence[Content]:
-        lines = [Content(""), heading("ORDERS", "each is sent once, by the name below it")]
+        lines = [Content("")]
+        if dissent := self._trade.verdict.dissent:
+            lines += [*wrapped(dissent, width, "▲ ", "$warning", head="$warning"), Content("")]
+        lines.append(heading("ORDERS", "each is sent once, by the name below it"))
         for place, order in enumerate(self._trade.orders, 1):
             words, _, name = order.rpartition(" · ")
             lines += [*wrapped(words, width, f"{place} "), literal(f"  {name}", "$quiet")]

@@ -16,6 +16,8 @@ _WORD = re.compile(r"[a-z][a-z-]{3,15}", re.ASCII)
 def authority_lines(approval: ApprovalView, width: int) -> Iterator[Content]:
     for recipient in approval.recipients or (None,):
         told = NOBODY if recipient is None else _address(recipient)
+        if recipient == approval.wallet and ADDRESS.fullmatch(recipient):
+            told = f"{told} (you)"
         yield from wrapped(told, width, f"{'recipient':<{LABEL}}", "bold")
     if not approval.recipients:
         yield from wrapped(_address(approval.wallet), width, f"{'wallet':<{LABEL}}")

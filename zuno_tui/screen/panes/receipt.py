@@ -3,7 +3,7 @@
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -45,9 +45,9 @@ class _StepRow(NamedTuple):
 
 
 def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) -> Iterator[Content]:
-    """In the order one asks: what leaves, what comes, what it costs; warnings before it all.
+    """In the order one asks: what comes, what leaves, what it costs; warnings before it all.
 
-    What is guaranteed is told in dollars alone where it has to be brief.
+    What is guaranteed stands apart; where it has to be brief, in dollars alone.
     """
     for line in approval.outcome:
         if line.startswith("!"):
@@ -57,22 +57,31 @@ def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) ->
         for line in approval.outcome:
             yield from wrapped(line, width, "")
         return
-    if brief:
-        receipt = replace(
-            receipt,
-            lines=(
-                *(line for line in receipt.lines if line.part != "bound"),
-                ReceiptLine("bound", " · ".join(_in_dollars(receipt))),
-            ),
-        )
-    room = min(width, receipt_width(approval))
-    yield from _ledger(receipt, room)
+    room, column = min(width, receipt_width(approval)), _dollar_column(receipt)
+    expected = [line for line in receipt.lines if line.part != "bound"]
+    bounds = [line for line in receipt.lines if line.part == "bound"]
+    yield from _ledger(expected, room, column)
     if receipt.range is not None:
         drawn, now = receipt.range, f"  now {receipt.range.price}".translate(DROP)
         gauge = wide_gauge(drawn.progress, drawn.low, drawn.high, room - LABEL - cell_len(now))
         yield Content.assemble(
             (f"{'range':<{LABEL}}", "$quiet"), (gauge.translate(DROP), "$success"), now
         )
+    if brief:
+        yield from _ledger([ReceiptLine("bound", " · ".join(_in_dollars(receipt)))], room, column)
+    elif bounds:
+        yield Content("")
+        yield from _titled("GUARANTEED", "whatever the price does meanwhile", width)
+        yield from _ledger(bounds, room, column, labelled=False)
+
+
+def _titled(title: str, beside: str, width: int) -> Iterator[Content]:
+    """A heading with what to know beside it, or under it where there is no room."""
+    if cell_len(title) + _GAP + cell_len(beside) <= width:
+        yield heading(title, beside)
+        return
+    yield heading(title)
+    yield from wrapped(beside, width, "", "$quiet")
 
 
 def _in_dollars(receipt: ReceiptView) -> Iterator[str]:
@@ -91,17 +100,21 @@ def step_lines(
         # What becomes of the one transaction becomes of every step in it.
         progress = [step for step in progress[:1] for _ in approval.steps]
     done = sum(step.state == "done" for step in progress)
-    yield heading(f"{done} OF {count} DONE" if progress else _steps_words(approval))
+    if progress:
+        yield heading(f"{done} OF {count} DONE")
+    else:
+        yield from _titled(*_steps_words(approval), width)
+    steps = _folded(approval)
     rows = [
         _step_row(place, step, came)
-        for place, (step, came) in enumerate(zip_longest(approval.steps, progress[:count]), 1)
+        for (place, step), came in zip_longest(steps, progress[: len(steps)])
     ]
     column = max((cell_len(row.beside) + _GAP for row in rows if row.beside), default=0)
     longest = max((cell_len(row.words) + 2 for row in rows), default=0)
     left = _part_cells(approval, width)
     room = min(width - column - left, longest)
     before = ""
-    for row, step in zip(rows, approval.steps, strict=False):
+    for row, (_, step) in zip(rows, steps, strict=False):
         label, before = "" if step.part == before else step.part, step.part
         first, *rest = wrapped(row.words, room, f"{row.mark} ", head=row.style, under=2)
         pad = room + column - first.cell_length - cell_len(row.beside)
@@ -109,8 +122,30 @@ def step_lines(
         yield Content.assemble((label.ljust(left)[:left], "$quiet"), first, (beside, "$quiet"))
         yield from (Content(" " * left) + line for line in rest)
     if approval.could_be_one and not progress:
-        once = "As one transaction, all or nothing: delegate first, at the prompt"
-        yield from wrapped(once, width, " " * (left + 2))
+        once = "To make it one transaction, all or nothing: go back and type delegate"
+        yield from wrapped(once, width, " " * (left + 2), "$quiet")
+
+
+def _folded(approval: ApprovalView) -> list[tuple[str, StepView]]:
+    """Every step with its number; those of one transaction that only end permissions as one."""
+    steps = list(enumerate(approval.steps, 1))
+    if not approval.as_one:
+        return [(str(place), step) for place, step in steps]
+    rows: list[tuple[str, StepView]] = []
+    for ends, run in groupby(steps, key=lambda numbered: numbered[1].ends is not None):
+        several = list(run)
+        if not ends or len(several) == 1:
+            rows += [(str(place), step) for place, step in several]
+            continue
+        rights = [step.ends for _, step in several if step.ends is not None]
+        spenders, tokens = (tuple(dict.fromkeys(names)) for names in zip(*rights, strict=True))
+        words = f"take back the right of {_listed(spenders)} to move {_listed(tokens)}"
+        rows.append((f"{several[0][0]}–{several[-1][0]}", replace(several[0][1], brief=words)))
+    return rows
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def detail_lines(approval: ApprovalView, width: int) -> Iterator[Content]:
@@ -137,7 +172,7 @@ def term_lines(approval: ApprovalView, width: int) -> Iterator[Content]:
 def receipt_width(approval: ApprovalView) -> int:
     """The cells in which no line of the receipt and of the steps has to be broken."""
     ledger = 0 if approval.receipt is None else _ledger_width(approval.receipt)
-    steps = [cell_len(_step_row(1, step, None).words) + 3 for step in approval.steps]
+    steps = [cell_len(_step_row(place, step, None).words) + 2 for place, step in _folded(approval)]
     return max(ledger, *(cells + _part_cells(approval, _ROOMY) for cells in steps), 0)
 
 
@@ -170,14 +205,17 @@ def _rows(text: str, width: int, under: int = 0) -> list[str]:
     return [row.replace("\u00a0", " ") for row in rows]
 
 
-def _steps_words(approval: ApprovalView) -> str:
+def _steps_words(approval: ApprovalView) -> tuple[str, str]:
+    """In how many transactions it is carried out, and whether it can stop between them."""
     count = len(approval.steps)
     if approval.as_one:
-        return f"1 TRANSACTION, {count} STEPS, ALL OR NOTHING"
-    return "1 STEP" if count == 1 else f"{count} STEPS, IN THIS ORDER"
+        return f"1 TRANSACTION, {count} STEPS", "all or nothing: it cannot stop half-way"
+    if count == 1:
+        return "1 TRANSACTION", "all or nothing: it cannot stop half-way"
+    return f"{count} TRANSACTIONS, IN ORDER", "it can stop after any: what is done stays done"
 
 
-def _step_row(place: int, step: StepView, came: StepProgress | None) -> _StepRow:
+def _step_row(place: str, step: StepView, came: StepProgress | None) -> _StepRow:
     words = f"{place} {step.brief or step.name}".translate(DROP)
     if came is None:
         return _StepRow(_WAITS, "$quiet", words, "")
@@ -200,11 +238,13 @@ def _dollar_column(receipt: ReceiptView) -> int:
     return _GAP + max((cell_len(line.dollars.translate(DROP)) for line in receipt.lines), default=0)
 
 
-def _ledger(receipt: ReceiptView, width: int) -> Iterator[Content]:
-    """Words on the left, dollars under each other on the right."""
-    before, column = "", _dollar_column(receipt)
-    for line in receipt.lines:
-        label = "" if line.part == before else _PARTS[line.part]
+def _ledger(
+    lines: Sequence[ReceiptLine], width: int, column: int, *, labelled: bool = True
+) -> Iterator[Content]:
+    """Words on the left, the result before all, dollars under each other on the right."""
+    before = ""
+    for line in lines:
+        label = "" if line.part == before or not labelled else _PARTS[line.part]
         before, dollars = line.part, line.dollars.translate(DROP)
         rows = _rows(line.words, max(12, width - LABEL - (column if dollars else 0)))
         for place, row in enumerate(rows):
@@ -212,9 +252,13 @@ def _ledger(receipt: ReceiptView, width: int) -> Iterator[Content]:
             pad = max(1, width - LABEL - cell_len(row) - cell_len(dollars))
             yield Content.assemble(
                 (f"{label if place == 0 else '':<{LABEL}}", "$quiet"),
-                (row, "$quiet" if line.part == "bound" else ""),
-                (
-                    " " * pad + dollars if last and dollars else "",
-                    "$quiet" if line.part == "bound" else "bold",
-                ),
+                (row, "bold" if line is lines[0] and line.part != "bound" else ""),
+                (" " * pad + dollars if last and dollars else "", _dollar_style(line)),
             )
+
+
+def _dollar_style(line: ReceiptLine) -> str:
+    """What is expected stands out from what is only guaranteed; its sign says what is gained."""
+    if line.part == "bound":
+        return ""
+    return "bold $success" if line.dollars.startswith("+") else "bold"

@@ -10,6 +10,7 @@ from textual.widgets import Input
 
 from chain.positions.reference import is_v3, position_name
 from zuno_tui.catalog.command import Intent
+from zuno_tui.catalog.intents import ChangeSetting
 from zuno_tui.desk.events import PhraseProposed, Said
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.present.views import OptionView, ViewName
@@ -22,6 +23,7 @@ from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.panes.row_table import RowTable
 from zuno_tui.screen.panes.text import MessageLine
+from zuno_tui.screen.themes import choose_theme
 
 if TYPE_CHECKING:
     from zuno_tui.screen.app.app import ZunoApp
@@ -92,6 +94,8 @@ class Asking(Screen[None]):
         """Ask at once, and echo the command line that does the same."""
         self.say(Said("", twin=intent.twin))
         self.link.ask(intent)
+        if isinstance(intent, ChangeSetting) and intent.name == "screen.theme":
+            choose_theme(self.app, intent.value or "")
 
     def on_prompt_pane_submitted(self, event: PromptPane.Submitted) -> None:
         """An exact command or a look is asked at once; anything else only fills the line."""

@@ -11,9 +11,11 @@ from textual.widget import Widget
 
 from zuno_tui.charts.drawing import Rgb, half_blocks, raster, shades
 from zuno_tui.desk.thread import DeskLink
+from zuno_tui.present.charts import price_chart
+from zuno_tui.present.views import ChartView
 from zuno_tui.screen.graphics.picture import FORGET, PictureWay, kitty_picture, sixel_picture
 from zuno_tui.screen.panes.frame import literal
-from zuno_tui.screen.panes.text import KeyLine
+from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
 from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.screen.themes import COLOURLESS
 
@@ -74,6 +76,21 @@ class Picture(Widget):
             driver.write(text)
 
 
+class PriceChart(PlainText):
+    """The same in characters, where the terminal knows no pictures."""
+
+    DEFAULT_CSS = "PriceChart { width: 1fr; height: 1fr; }"
+
+    def __init__(self, prices: ChartView) -> None:
+        super().__init__("")
+        self._prices = prices
+
+    def on_resize(self) -> None:
+        width, height = self.content_size
+        if width and height:
+            self.update(drawn(price_chart(self._prices, width, height)))
+
+
 def _segments(line: list[tuple[Rgb, Rgb]]) -> list[Segment]:
     return [Segment("▀", Style(color=_hex(upper), bgcolor=_hex(lower))) for upper, lower in line]
 
@@ -85,14 +102,13 @@ def _hex(colour: Rgb) -> str:
 class ChartScreen(SubScreen):
     ABOUT: ClassVar[str] = "chart"
 
-    def __init__(self, link: DeskLink, title: str, png: bytes, way: PictureWay) -> None:
+    def __init__(self, link: DeskLink, title: str, picture: Widget) -> None:
         super().__init__(link)
         self._title = title
-        self._png = png
-        self._way = way
+        self._picture = picture
 
     def compose(self) -> ComposeResult:
-        picture = Picture(self._png, self._way)
+        picture = self._picture
         picture.add_class("visit")
         picture.border_title = literal(self._title)
         yield picture

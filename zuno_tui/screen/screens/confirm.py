@@ -14,7 +14,7 @@ from textual.content import Content
 from chain.base.units import APPROVAL_SECONDS
 from zuno_tui.desk.events import ConfirmationAsked, Event, PlanChanged, Said
 from zuno_tui.desk.thread import DeskLink
-from zuno_tui.present.views import UNDOING, ApprovalView, PlanView
+from zuno_tui.present.views import SENT_AS, UNDOING, ApprovalView, PlanView
 from zuno_tui.screen.links import can_link
 from zuno_tui.screen.panes.authority import authority_lines, can_confirm
 from zuno_tui.screen.panes.frame import heading
@@ -94,7 +94,10 @@ class ConfirmScreen(TypedConfirmScreen):
             ]
             if len(body) < room:
                 break
-        terms = [Content(""), heading("CONTRACTS AND DEADLINES"), *term_lines(approval, width)]
+        # In how many transactions it is sent, the steps have said.
+        left = tuple(term for term in approval.terms if term[0] != SENT_AS)
+        contracts = term_lines(replace(approval, terms=left), width)
+        terms = [Content(""), heading("CONTRACTS AND DEADLINES"), *contracts]
         # Whoever lends the account sees who else may act for it, and how that is undone.
         lends = any(label == UNDOING for label, _ in approval.terms)
         fits = len(body) + len(terms) < room

@@ -22,7 +22,7 @@ from zuno_tui.screen.panes.marked_list import MarkedList
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
 from zuno_tui.screen.panes.text import KeyLine, MessageLine
 from zuno_tui.screen.screens.sub_screen import SubScreen
-from zuno_tui.screen.themes import COLOURLESS, THEME_NAMES
+from zuno_tui.screen.themes import COLOURLESS, THEME_NAMES, choose_theme
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -124,7 +124,8 @@ class SettingsScreen(SubScreen):
         """What was picked or typed, to be checked and kept."""
         self._leave_field()
         if row.name != _WALLET:
-            self._draw_theme(row, typed)
+            if row.name == _THEME:
+                choose_theme(self.app, typed)
             self.link.ask(ChangeSetting(row.name, typed))
         elif typed:
             self.link.ask(UseWallet(typed))
@@ -153,10 +154,6 @@ class SettingsScreen(SubScreen):
                 return self._changing is None
             case _:
                 return super().check_action(action, parameters)
-
-    def _draw_theme(self, row: SettingRow, typed: str) -> None:
-        if row.name == _THEME and typed in _THEMES and self.app.theme != COLOURLESS:
-            self.app.theme = typed
 
     def _offer(self, row: SettingRow) -> None:
         """The values there are, the cursor on the one that holds."""

@@ -12,7 +12,7 @@ from agents.trade.terms import SectionName, SectionStatus, TradeDecision
 from tests.agents.trade.cases import HEDGED, NOW, context, question
 from tests.agents.trade.desks import Seen, argue, observer
 from tests.fakes.exchange import ExchangeDouble, Refusal
-from zuno_tui.features.trade.drawing import lamp_lines, verdict_lines
+from zuno_tui.features.trade.drawing import lamp_lines, table_lines, verdict_lines
 from zuno_tui.features.trade.run_view import (
     run_begun,
     run_failed,
@@ -103,6 +103,45 @@ def test_every_source_is_a_lamp_with_its_age_and_none_where_nothing_was_read() -
     assert (about["cvd"].state, about["cvd"].age) == ("stale", "2 h")
     assert (about["news"].state, about["news"].age) == ("missing", "")
     assert sum(plain(line).count("○") for line in lamp_lines(view, 80)) == 10
+
+
+async def test_a_hedge_that_experts_would_not_make_bears_no_star_and_says_why() -> None:
+    asked = question(hedge=HEDGED)
+    async with observer(ExchangeDouble()) as eyes:
+        plan = (await argue(asked, eyes)).ended.plan
+    assert plan is not None
+    hedge = plan.hedge
+    assert hedge is not None
+
+    def head(argued: float | None) -> list[str]:
+        judged = hedge.model_copy(update={"argued": argued})
+        view = run_of_plan(plan.model_copy(update={"hedge": judged}), "req")
+        return [plain(line) for line in verdict_lines(view, 200)[:3]]
+
+    star, less, nothing = (head(argued) for argued in (None, 0.5, 0.0))
+    assert (star[0][0], less[0][0], nothing[0][0]) == ("★", "▸", "▸")
+    assert "would hedge only 50%: the market shows" in less[2]
+    assert "would hedge nothing: the market shows" in nothing[2]
+
+
+async def test_coins_of_one_column_have_one_precision_and_gains_a_colour() -> None:
+    view = (await _watched())[-1]
+    assert view.verdict is not None
+    exposure, moves = (
+        next(table for table in view.verdict.tables if table.title.startswith(title))
+        for title in ("EXPOSURE", "IF ")
+    )
+
+    decimals = {len(row.first.partition(".")[2]) for row in exposure.rows}
+    assert decimals == {len(row.second.partition(".")[2]) for row in exposure.rows}
+    assert len(decimals) == 1
+    tones = {
+        piece.text.strip()[:2]: piece.tone
+        for line in table_lines(moves, 100)
+        for piece in line
+        if piece.text.strip()[:2] in ("−$", "+$")
+    }
+    assert tones == {"−$": "bad", "+$": "good"}
 
 
 async def test_no_line_is_longer_than_there_is_room() -> None:
