@@ -5,7 +5,14 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from agents.lp.advice_words import assumption_words, edge_figure, edge_words, option_letter
+from agents.lp.advice_words import (
+    LESS_BY,
+    SHORT_REASONS,
+    assumption_words,
+    edge_figure,
+    edge_words,
+    option_letter,
+)
 from agents.lp.plan import (
     Candidate,
     MoveJudgment,
@@ -17,7 +24,7 @@ from agents.lp.plan import (
 from agents.numbers.advice import DECIDES_ALONE, AdviceReason
 from agents.numbers.calibrated import calibration_words
 from agents.numbers.fees import apr
-from agents.numbers.profiles import PROFILES, Tiebreak
+from agents.numbers.profiles import PROFILES
 from agents.numbers.rules import JudgmentVerdict, PlanVerdict, Rule
 from agents.scorecard.track_record import TrackRecord, track_record
 from chain.base.store import Store
@@ -70,16 +77,17 @@ PLAN_TERMS = {
 POSITION_TERMS = {
     "ID": "the number of the position: inspect 7, recommend 7",
     "PAIR": "its two tokens and the pool's fee; * is a fee that changes",
-    "STATE": "● in range and earning, ▲ near an edge, ✗ out of range, · empty",
+    "STATE": "● in range and earning, ▲ near an edge, ✗ out of range, or empty",
     "RANGE": "the range from edge to edge, and the price in it or beyond it",
     "VALUE": "what its tokens are worth, without fees",
     "FEES": "fees that wait to be collected",
     "APR 24H": "fees of the last 24 closed hours as a share of the value, a year of them",
     "VS HOLD": "what it won or lost against keeping the tokens that went in, gas paid",
     "NET 24H": "fees of the last 24 closed hours less LVR, what arbitrage took",
-    "24 H": "the price of the last day, the newest right",
+    "PRICE 24H": "the pool's price over the last day, the newest right",
     "PRICE": "the pool's price now",
     "FROM – TO": "the prices between which it earns",
+    "VER": "of which Uniswap it is, where there are positions of v3 and of v4",
     "NOTES": "a hook that can harm, a stranger who may move it, a subscriber",
 }
 ALERT_TERMS = {
@@ -196,7 +204,8 @@ def decided_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
     keeps = plan.choice.kind == "hold"  # what the pool pays is then the reason itself
     pays = "" if pool is None or keeps else f"the pool {edge_words(pool.edge_7d)}"
     caution = "" if keeps else _CAUTION[plan.verdict]
-    return " · ".join(part for part in (caution, pays, _decided_by(plan)) if part)
+    words = " · ".join(part for part in (caution, pays, _decided_by(plan)) if part)
+    return f"{words[0].upper()}{words[1:]}"
 
 
 def _decided_by(plan: Plan) -> str:
@@ -577,15 +586,14 @@ def _why_not(plan: Plan) -> Iterator[str]:
             judged = "vetoed" if vetoed else "not accepted"
             yield screen_words(f"{letter} is {judged}: {_finding_words(against)}.")
         elif move.judgment is not None and plan.choice.kind == "move":
-            axis = _AXES[PROFILES[plan.profile].tiebreak]
-            yield f"{letter} keeps every floor, with {axis}."
+            yield f"{letter} keeps every floor, with {LESS_BY[PROFILES[plan.profile].tiebreak]}."
+        elif _nets_more(move, plan.recommended):
+            why = SHORT_REASONS[plan.choice.codes[0]]
+            yield f"{letter} nets more in 7 days, but {why}."
 
 
-_AXES = {
-    Tiebreak.STRESSED_BUFFER: "a shorter buffer in wild markets",
-    Tiebreak.BUFFER_AND_YIELD: "less of buffer and fees together",
-    Tiebreak.YIELD: "lower fees",
-}
+def _nets_more(move: Candidate, chosen: Candidate) -> bool:
+    return move.net_7d is not None and chosen.net_7d is not None and move.net_7d > chosen.net_7d
 
 
 def _finding_words(finding: RuleFinding) -> str:
@@ -594,7 +602,7 @@ def _finding_words(finding: RuleFinding) -> str:
         return finding.words
     match finding.rule:
         case Rule.BUFFER_FLOOR:
-            return f"buffer {hours(value)}, your floor is {hours(limit)}"
+            return f"it lasts {hours(value)} with 95% certainty, your floor is {hours(limit)}"
         case Rule.GAS_YIELD:
             return f"gas is {times_words(value)} a day's fees, your ceiling is {limit:g} ×"
         case Rule.BREAK_EVEN:

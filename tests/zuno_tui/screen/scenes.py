@@ -303,7 +303,7 @@ PLAN = PlanView(
         option("close", "exit", None, day=None, week=None, verdict="possible", cost="$2.02"),
     ),
     reasons=(
-        "The move wins: it gains $22.26 over HOLD in 7 days and costs $4.10.",
+        "The move wins: after its cost of $4.10 it gains $18.16 over HOLD in 7 days.",
         "The choice holds if volatility is half to twice as high; not if fees halve.",
     ),
     made_at=NOW - 70,

@@ -246,7 +246,7 @@ def next_step(plan: PlanView) -> str:
         return "keep it: nothing to sign"
     if plan.token_id is not None and is_v3(plan.token_id):
         return "v3: carry it out in Uniswap's page"
-    return "a: approve it" if plan.options else ""
+    return "a: approve" if plan.options else ""
 
 
 def _result(plan: PlanView, result: ResultView, width: int) -> Iterator[Content]:
