@@ -25,7 +25,7 @@ from agents.numbers.outlook import (
 )
 from agents.numbers.profiles import AS_OBSERVED, PROFILES, MarketMultiples
 from agents.numbers.regime import daily_ticks
-from agents.numbers.rounding import significant
+from agents.numbers.rounding import gained
 from agents.numbers.rules import JudgmentVerdict, judge_move
 from agents.numbers.survival import buffer_hours
 from chain.base.once_per_object import once_per_object
@@ -92,13 +92,6 @@ def _move_advice(
     held = inputs.hold_net
     after_cost = None if net is None or move.cost is None else net - move.cost
     return MoveAdvice(advise(inputs), hours, gained(after_cost, held), move.cost)
-
-
-def gained(net: float | None, held: float | None) -> float | None:
-    """What one option nets more than another, so that the figures add up as they are shown."""
-    if net is None or held is None:
-        return None
-    return round(significant(net), 2) - round(significant(held), 2)
 
 
 def still_permitted(

@@ -12,7 +12,6 @@ from agents.lp.advice_words import (
 )
 from agents.lp.advising import (
     decided_by_rule,
-    gained,
     hours_since_action,
     move_advice,
     standing_advice,
@@ -37,6 +36,7 @@ from agents.lp.propose import candidates_of, shapes_by_rules
 from agents.numbers.advice import Advice, AdviceReason, AdvisedAction
 from agents.numbers.outlook import look_at
 from agents.numbers.profiles import MULTIPLES, PROFILES, MarketMultiples
+from agents.numbers.rounding import gained
 from agents.numbers.rules import (
     Decision,
     JudgedMove,

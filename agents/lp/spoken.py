@@ -13,7 +13,6 @@ from agents.lp.advice_words import (
 )
 from agents.lp.advising import (
     MoveAdvice,
-    gained,
     hours_since_action,
     move_advice,
     settled,
@@ -30,8 +29,9 @@ from agents.numbers.advice import ENTER_OVER, HOURS_BETWEEN_ACTIONS, LEAVE_UNDER
 from agents.numbers.edges import TICK_LOG, price_tick
 from agents.numbers.outlook import HOURS_PER_WEEK
 from agents.numbers.profiles import PROFILES
+from agents.numbers.rounding import gained
 from agents.numbers.rules import JudgmentVerdict, Rule
-from chain.base.units import PIPS, UNKNOWN, hours, percent, usd
+from chain.base.units import PIPS, UNKNOWN, hours, hours_cell, percent, usd
 from chain.contracts.networks import UnknownNetworkError, network_named
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
@@ -216,7 +216,7 @@ def _figure(rule: Rule, found: RuleFinding, candidate: Candidate) -> str:
     if rule is Rule.OWN_SWAP:
         return f"{100 * value:.2f}%" if value > _HARDLY else f"<{100 * _HARDLY:g}%"
     # A column has one unit, however long the longest lasts.
-    return usd(value) if rule is Rule.REPLAY else f"{value:,.1f} h"
+    return usd(value) if rule is Rule.REPLAY else hours_cell(value)
 
 
 def _verdict(move: JudgedCandidate) -> str:

@@ -40,7 +40,7 @@ from chain.tokens.pair import Pair, pair_of
 from zuno_tui.gate.allowances import GivenAllowance
 from zuno_tui.present.output import Json
 from zuno_tui.present.views import RangeView, ReceiptLine, ReceiptView
-from zuno_tui.present.words import amount_of, fee_text, round_usd
+from zuno_tui.present.words import amount_of, fee_text
 
 _LIMITLESS = 2**159
 """Beyond any supply: what wallets write who mean "everything"."""
@@ -157,7 +157,10 @@ class TotalCost(NamedTuple):
 
     @property
     def total(self) -> float | None:
-        return None if self.swap is None or self.network is None else self.swap + self.network
+        """Of both as they are shown beside it."""
+        if self.swap is None or self.network is None:
+            return None
+        return round(self.swap, 2) + round(self.network, 2)
 
 
 def total_cost(facts: ReceiptFacts) -> TotalCost:
@@ -166,12 +169,18 @@ def total_cost(facts: ReceiptFacts) -> TotalCost:
     network = None if rate is None or gas is None else gas * rate
     if facts.changes is None:
         return TotalCost(None, network)
-    moved = [(-amount, token) for token, amount in facts.changes.items() if amount]
-    for part, _, amounts in _positions(facts):
-        moved += [(amount if part == "give" else -amount, token) for amount, token in amounts]
-    if any(token not in facts.usd_per_unit for _, token in moved):
+    came = [(amount, token) for token, amount in facts.changes.items() if amount]
+    lines = [
+        (-1, came),
+        *((1 if part == "give" else -1, each) for part, _, each in _positions(facts)),
+    ]
+    if any(token not in facts.usd_per_unit for _, line in lines for _, token in line):
         return TotalCost(None, network)
-    lost = sum(amount * facts.usd_per_unit[token] for amount, token in moved)
+    # Each line as it is shown, so that the receipt adds up to what it says it costs.
+    lost = sum(
+        way * round(sum(amount * facts.usd_per_unit[token] for amount, token in line), 2)
+        for way, line in lines
+    )
     return TotalCost(max(0.0, lost), network)
 
 
@@ -357,7 +366,7 @@ def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
             case _:
                 pass
     rate = facts.usd_per_wei
-    dollars = "" if rate is None else f"{_MOST}{round_usd(facts.gas * rate)}"
+    dollars = "" if rate is None else f"{_MOST}{usd(facts.gas * rate)}"
     coin = facts.network.native_symbol
     words = f"network cost at most {format_amount(facts.gas, 18, 4)} {coin}"
     yield ReceiptLine("bound", words, dollars)
@@ -392,7 +401,7 @@ def _sum(facts: ReceiptFacts, changed: Sequence[tuple[int, Address]]) -> str:
     if not changed or any(token not in facts.usd_per_unit for _, token in changed):
         return ""
     total = sum(amount * facts.usd_per_unit[token] for amount, token in changed)
-    return f"{'+' if total > 0 else ''}{round_usd(total)}"
+    return f"{'+' if total > 0 else ''}{usd(total)}"
 
 
 def _costs(cost: TotalCost) -> ReceiptLine:
@@ -444,7 +453,7 @@ def _dollars(facts: ReceiptFacts, amounts: Iterable[tuple[int, Address]]) -> str
         if amount
     ]
     known = [worth for worth in worths if worth is not None]
-    return round_usd(sum(known)) if known and len(known) == len(worths) else ""
+    return usd(sum(known)) if known and len(known) == len(worths) else ""
 
 
 def _swapped(swap: DecodedSwapExactIn) -> tuple[tuple[int, Address], tuple[int, Address]]:

@@ -13,7 +13,7 @@ from chain.execution.outbox.rules import END_WORDS
 from chain.math.price import format_amount
 from chain.tokens import Token
 from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table
-from zuno_tui.present.receipt import allowance_document, leftover_lines
+from zuno_tui.present.receipt import TotalCost, allowance_document, leftover_lines
 from zuno_tui.present.views import ReceiptView, SentTransaction
 from zuno_tui.present.words import UNKNOWN, round_usd, signed_amount
 
@@ -162,7 +162,8 @@ def _total_cost(result: ApplyResult, expected: ExpectedOutcome) -> str | None:
         less += (shown - came) * prices.get(token, 0.0)
     paid = sum(step.gas_cost for step in result.steps) * rate
     swapped = max(0.0, swap + less)
-    total = f"Total cost {usd(swapped + paid)}, expected {usd(swap + network)}"
+    came_to, meant = TotalCost(swapped, paid).total, TotalCost(swap, network).total
+    total = f"Total cost {usd(came_to)}, expected {usd(meant)}"
     if max(swap, swapped) < _CENT:
         return f"{total}."
     return (

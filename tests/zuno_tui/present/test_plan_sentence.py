@@ -54,7 +54,7 @@ async def test_what_the_rule_settles_is_decided_by_nobody_else(state: str) -> No
 
 @pytest.mark.parametrize(
     ("net", "breaks_even", "told"),
-    [(5.0, True, "16 h"), (-5.0, True, "never"), (5.0, False, "never"), (None, True, "16 h")],
+    [(5.0, True, "16.0 h"), (-5.0, True, "never"), (5.0, False, "never"), (None, True, "16.0 h")],
 )
 async def test_what_loses_earns_nothing_back(
     net: float | None, breaks_even: bool, told: str

@@ -179,12 +179,12 @@ def test_the_border_says_the_next_step() -> None:
     assert next_step(halted) == "halted"
 
 
-def test_five_rows_are_told_at_first() -> None:
+def test_six_rows_are_told_at_first() -> None:
     lines = [line.plain for line in comparison(PLAN, 1, 130)]
     table = lines[lines.index("") + 2 :]
 
     assert [line[:12].strip() for line in table] == [
-        *("stays 24 h", "net in 7 d", "cost", "earned back", "range")
+        *("stays 24 h", "net in 7 d", "over Keep", "cost", "earned back", "range")
     ]
 
 

@@ -44,10 +44,12 @@ class _StepRow(NamedTuple):
     beside: str
 
 
-def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) -> Iterator[Content]:
+def receipt_lines(
+    approval: ApprovalView, width: int, *, brief: bool = False, airy: bool = False
+) -> Iterator[Content]:
     """In the order one asks: what leaves, what comes, what it costs; warnings before it all.
 
-    What is guaranteed is told in dollars alone where it has to be brief.
+    What is guaranteed is told in dollars alone where it has to be brief, and apart where it can be.
     """
     for line in approval.outcome:
         if line.startswith("!"):
@@ -66,8 +68,10 @@ def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) ->
             ),
         )
     room = min(width, receipt_width(approval))
-    yield from _ledger(receipt, room)
+    yield from _ledger(receipt, room, airy=airy)
     if receipt.range is not None:
+        if airy:
+            yield Content("")
         drawn, now = receipt.range, f"  now {receipt.range.price}".translate(DROP)
         gauge = wide_gauge(drawn.progress, drawn.low, drawn.high, room - LABEL - cell_len(now))
         yield Content.assemble(
@@ -200,10 +204,12 @@ def _dollar_column(receipt: ReceiptView) -> int:
     return _GAP + max((cell_len(line.dollars.translate(DROP)) for line in receipt.lines), default=0)
 
 
-def _ledger(receipt: ReceiptView, width: int) -> Iterator[Content]:
+def _ledger(receipt: ReceiptView, width: int, *, airy: bool) -> Iterator[Content]:
     """Words on the left, dollars under each other on the right."""
     before, column = "", _dollar_column(receipt)
     for line in receipt.lines:
+        if airy and line.part == "bound" and before != line.part:
+            yield Content("")
         label = "" if line.part == before else _PARTS[line.part]
         before, dollars = line.part, line.dollars.translate(DROP)
         rows = _rows(line.words, max(12, width - LABEL - (column if dollars else 0)))

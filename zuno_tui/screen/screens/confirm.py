@@ -85,10 +85,10 @@ class ConfirmScreen(TypedConfirmScreen):
         if self.has_class("-details"):
             return [Content(""), *detail_lines(approval, width)]
         progress = () if plan is None else plan.progress
-        for brief in (False, True):
+        for airy, brief in ((True, False), (False, False), (False, True)):
             body = [
                 Content(""),
-                *receipt_lines(approval, width, brief=brief),
+                *receipt_lines(approval, width, brief=brief, airy=airy),
                 Content(""),
                 *step_lines(approval, progress, width),
             ]
