@@ -167,7 +167,7 @@ class _Sitting(Struct, frozen=True):
     async def looked_at(self, name: str) -> None:
         """Before anything was asked, once all there is to see is seen."""
         await self._until(lambda: bool(self.app.told.alerts.rows), "alerts")
-        await self._until(lambda: self._shows("FEES BY DAY"), "the fees of the week")
+        await self._until(lambda: self._shows("FEES  by day"), "the fees of the week")
         await self.pilot.pause(0.5)
         self.take(name)
 
@@ -196,7 +196,7 @@ class _Sitting(Struct, frozen=True):
     async def hedged(self, name: str) -> None:
         self.app.link.ask(Hedge(_EARNING))
         await self._until(lambda: isinstance(self.app.screen, TradeScreen), "the trade desk")
-        await self._until(lambda: self._shows("a: approve it"), "its plan")
+        await self._until(lambda: self._shows("a: approve"), "its plan")
         await self.pilot.pause(0.5)
         self.take(name)
         await self.pilot.press("escape")

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from agents.numbers.advice import (
     COST_MULTIPLE,
+    DECIDES_ALONE,
     ENTER_OVER,
     HOURS_BETWEEN_ACTIONS,
     LEAVE_UNDER,
     Advice,
     AdviceReason,
 )
-from agents.numbers.profiles import CheckedAssumption
+from agents.numbers.profiles import CheckedAssumption, Tiebreak
 from chain.base.quantity import Quantity, Unknown
 from chain.base.units import UNKNOWN, hours, usd
 
@@ -52,6 +53,33 @@ _PLAIN = {
     AdviceReason.NO_CANDIDATE: "no move can be made of what is held",
     AdviceReason.WORSE_THAN_EXIT: "closing costs less than the move would lose",
 }
+
+
+LESS_BY = {
+    Tiebreak.STRESSED_BUFFER: "less time in range should prices move twice as wildly",
+    Tiebreak.BUFFER_AND_YIELD: "less of time in range and fees together",
+    Tiebreak.YIELD: "lower fees",
+}
+"""What a move that keeps every floor has less of than the one that wins."""
+SHORT_REASONS = {
+    AdviceReason.DANGER: "the hook can lock your tokens",
+    AdviceReason.EDGE_UNKNOWN: "what the pool pays is unknown",
+    AdviceReason.WORTH_UNKNOWN: "its worth is unknown",
+    AdviceReason.MOVE_UNKNOWN: "what a move brings is unknown",
+    AdviceReason.STAYING_LOSES: "staying loses too much",
+    AdviceReason.LOSES_LITTLE: "it loses too little to pay for closing",
+    AdviceReason.WIDE_RANGE: "it is wide enough to stay",
+    AdviceReason.IN_RANGE: "it is in range and earning: it is never moved just for yield",
+    AdviceReason.OUT_OF_RANGE: "the pool does not pay for coming back",
+    AdviceReason.THIN_BUFFER: "its buffer is thin, but waiting costs nothing",
+    AdviceReason.ACTED_RECENTLY: "a day passes between two actions",
+    AdviceReason.IN_DEAD_BAND: "the pool pays too little to enter and too much to close",
+    AdviceReason.NO_CANDIDATE: "each breaks a floor of your profile, or your goal",
+    AdviceReason.GAIN_UNDER_COST: "after cost none gains more than it costs",
+    AdviceReason.WORSE_THAN_EXIT: "closing is cheaper",
+    AdviceReason.MOVE_PAYS: "nobody chose a move that pays",
+}
+"""Why nothing is moved, in half a sentence."""
 
 
 def edge_words(edge_7d: float | None) -> str:
@@ -103,20 +131,35 @@ def move_words(move: MoveAdvice) -> str:
         return _PLAIN[AdviceReason.MOVE_UNKNOWN]
     if reason is AdviceReason.MOVE_PAYS:
         return (
-            f"the move wins: it gains {usd(gain)} over HOLD {span} and costs {usd(move.cost)}, "
-            f"and the pool {edge_words(move.advice.edge_7d)}"
+            f"the move wins: after its cost of {usd(move.cost)} it gains {usd(gain)} over HOLD "
+            f"{span}, and the pool {edge_words(move.advice.edge_7d)}"
         )
+    after = f"after its cost of {usd(move.cost)} the move"
     if gain <= 0:
-        return f"HOLD wins: the move loses {usd(-gain)} to HOLD {span} and costs {usd(move.cost)}"
-    if gain <= COST_MULTIPLE * move.cost:
+        return f"HOLD wins: {after} loses {usd(-gain)} to HOLD {span}"
+    if gain <= (COST_MULTIPLE - 1) * move.cost:
         return (
-            f"HOLD wins: the move gains {usd(gain)} over HOLD {span}, less than twice its cost of "
-            f"{usd(move.cost)}"
+            f"HOLD wins: {after} gains {usd(gain)} over HOLD {span}, and must gain more than that "
+            "cost"
         )
     return (
         f"HOLD wins: the pool {edge_words(move.advice.edge_7d)}, too little for a move that costs "
         f"{usd(move.cost)}"
     )
+
+
+def closing_words(advice: Advice, more: float, *, inside: bool, since: float | None) -> str:
+    """Why a position is not closed though that is expected to bring more than keeping it."""
+    reason = advice.reasons[0]
+    if reason in DECIDES_ALONE and reason is not AdviceReason.OUT_OF_RANGE:
+        why = _reason_words(reason, advice, inside=inside, since=since)
+    elif not inside:
+        why = "only a position in range is closed: out of range arbitrage takes nothing"
+    elif advice.edge_7d is not None and advice.edge_7d >= LEAVE_UNDER:
+        why = f"it is closed only where the pool paid under {LEAVE_UNDER:g} × its risk"
+    else:
+        why = _PLAIN[AdviceReason.LOSES_LITTLE]
+    return f"EXIT is expected to bring {usd(more)} more than HOLD in 7 days, but {why}"
 
 
 def beside_words(leave: Candidate, wide: Candidate | None) -> str:

@@ -25,6 +25,7 @@ from agents.numbers.outlook import (
 )
 from agents.numbers.profiles import AS_OBSERVED, PROFILES, MarketMultiples
 from agents.numbers.regime import daily_ticks
+from agents.numbers.rounding import gained
 from agents.numbers.rules import JudgmentVerdict, judge_move
 from agents.numbers.survival import buffer_hours
 from chain.base.once_per_object import once_per_object
@@ -39,7 +40,7 @@ class MoveAdvice(NamedTuple):
     hours: float
     """For which gain is counted: the range's expected life, a week at most."""
     gain: float | None
-    """Over HOLD in these hours, before the cost."""
+    """Over HOLD in these hours, after the cost: of figures in cents, as they stand beside it."""
     cost: float | None
 
     @property
@@ -89,8 +90,8 @@ def _move_advice(
         move=proposed, hours_since_action=hours_since_action
     )
     held = inputs.hold_net
-    gain = None if net is None or held is None else net - held
-    return MoveAdvice(advise(inputs), hours, gain, move.cost)
+    after_cost = None if net is None or move.cost is None else net - move.cost
+    return MoveAdvice(advise(inputs), hours, gained(after_cost, held), move.cost)
 
 
 def still_permitted(

@@ -3,7 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from agents.lp.advice_words import beside_words, move_words, option_letter, standing_words
+from agents.lp.advice_words import (
+    beside_words,
+    closing_words,
+    move_words,
+    option_letter,
+    standing_words,
+)
 from agents.lp.advising import (
     decided_by_rule,
     hours_since_action,
@@ -30,6 +36,7 @@ from agents.lp.propose import candidates_of, shapes_by_rules
 from agents.numbers.advice import Advice, AdviceReason, AdvisedAction
 from agents.numbers.outlook import look_at
 from agents.numbers.profiles import MULTIPLES, PROFILES, MarketMultiples
+from agents.numbers.rounding import gained
 from agents.numbers.rules import (
     Decision,
     JudgedMove,
@@ -290,7 +297,8 @@ def _choice(context: ScoutContext, judged: JudgedRound, chosen: JudgedCandidate 
         )
         return Choice(kind="exit", index=None, codes=standing.reasons, reasons=words)
     if chosen is None or not is_permitted(context, chosen):
-        return _hold(context, judged, standing)
+        hold = _hold(context, judged, standing)
+        return hold.model_copy(update={"reasons": (*hold.reasons, *not_closed(context))})
     told = move_advice(context, _evaluation(context, chosen), chosen.evaluated)
     return Choice(
         kind="move",
@@ -331,6 +339,17 @@ def _hold(context: ScoutContext, judged: JudgedRound, standing: Advice) -> Choic
         return _held(told.advice.reasons, move_words(told))
     words = standing_words(told.advice, inside=False, since=hours_since_action(context))
     return _held(told.advice.reasons, *words)
+
+
+def not_closed(context: ScoutContext) -> Iterator[str]:
+    """Why EXIT does not win, where it is expected to bring more than HOLD."""
+    leave = exit_candidate(context)
+    more = None if leave is None else gained(leave.net_7d, hold_candidate(context).net_7d)
+    if not isinstance(context, MarketContext) or not more or more < 0:
+        return
+    standing, since = standing_advice(context, evaluation_of(context)), hours_since_action(context)
+    if context.position.liquidity and standing.action is not AdvisedAction.EXIT:
+        yield closing_words(standing, more, inside=_is_inside(context), since=since)
 
 
 def _rather_now(context: ScoutContext, judged: JudgedRound) -> Iterator[str]:

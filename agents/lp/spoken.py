@@ -4,10 +4,21 @@ from collections.abc import Iterator, Sequence
 from math import exp
 
 from agents.bus.envelope import SpokenCell, SpokenRow, SpokenTable
-from agents.lp.advice_words import edge_figure, edge_words, option_letter
-from agents.lp.advising import MoveAdvice, hours_since_action, move_advice, settled, standing_advice
-from agents.lp.briefing import AXES
-from agents.lp.conclude import chosen_move, is_permitted, outcome_by_rules
+from agents.lp.advice_words import (
+    LESS_BY,
+    SHORT_REASONS,
+    edge_figure,
+    edge_words,
+    option_letter,
+)
+from agents.lp.advising import (
+    MoveAdvice,
+    hours_since_action,
+    move_advice,
+    settled,
+    standing_advice,
+)
+from agents.lp.conclude import chosen_move, is_permitted, not_closed, outcome_by_rules
 from agents.lp.evaluation import Evaluated
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import CreateContext, MarketContext, ObservedPool, ScoutContext
@@ -18,8 +29,9 @@ from agents.numbers.advice import ENTER_OVER, HOURS_BETWEEN_ACTIONS, LEAVE_UNDER
 from agents.numbers.edges import TICK_LOG, price_tick
 from agents.numbers.outlook import HOURS_PER_WEEK
 from agents.numbers.profiles import PROFILES
+from agents.numbers.rounding import gained
 from agents.numbers.rules import JudgmentVerdict, Rule
-from chain.base.units import PIPS, UNKNOWN, hours, percent, times_words, usd
+from chain.base.units import PIPS, UNKNOWN, hours, hours_cell, percent, usd
 from chain.contracts.networks import UnknownNetworkError, network_named
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
@@ -72,26 +84,30 @@ def _token(address: str, decimals: int | None) -> Token:
 
 _NOTHING = SpokenCell(text="–")
 _CHECKS = {
-    Rule.BUFFER_FLOOR: "buffer",
-    Rule.GAS_YIELD: "gas/day",
-    Rule.BREAK_EVEN: "pays back",
-    Rule.OWN_SWAP: "own swap",
-    Rule.REPLAY: "replayed",
+    Rule.BUFFER_FLOOR: "lasts (95%)",
+    Rule.GAS_YIELD: "gas ÷ fees",
+    Rule.BREAK_EVEN: "earned back",
+    Rule.OWN_SWAP: "price impact",
+    Rule.REPLAY: "past fees",
     Rule.GOAL: "your goal",
 }
-"""A column for each rule that has a figure; the price's place and the hook are told by verdicts."""
+"""A column for each rule that has a figure; the price's place and the hook are told by verdicts.
+
+Gas is over a day's fees; past fees are what a day in the range paid in the swaps that were.
+"""
 
 
 _HARDLY = 0.0001
 """Of the price: a smaller move of it is none to speak of."""
+_HUNDREDTH = 0.01
 _RULE_NAMES = {
     Rule.PRICE_INSIDE: "the place of the price",
     Rule.HOOK: "the hook",
-    Rule.BUFFER_FLOOR: "the buffer",
+    Rule.BUFFER_FLOOR: "the time in range",
     Rule.GAS_YIELD: "gas",
     Rule.BREAK_EVEN: "break-even",
-    Rule.OWN_SWAP: "the own swap",
-    Rule.REPLAY: "the replay",
+    Rule.OWN_SWAP: "price impact",
+    Rule.REPLAY: "past fees",
     Rule.GOAL: "your goal",
 }
 
@@ -131,7 +147,7 @@ def proposal_table(context: ScoutContext, moves: Sequence[Evaluated]) -> SpokenT
             "no" if candidate.prep_action is None else "yes",
         )
         rows.append(_row(_name(context, candidate), cells))
-    columns = ("range", "stays 24 h", "fees/day", "LVR/day", "cost", "swap")
+    columns = ("range", "stays 24 h", "fees a day", "LVR a day", "cost", "swaps")
     return SpokenTable(columns=columns, rows=tuple(rows))
 
 
@@ -143,7 +159,7 @@ def checks_table(debate: Debate, judged: JudgedRound) -> SpokenTable | None:
     rules = [rule for rule in _CHECKS if rule in found]
     rows = [_standing_row("HOLD", len(rules), debate.hold.net_7d, None)]
     if debate.exit is not None:
-        over = _less(debate.exit.net_7d, debate.hold.net_7d)
+        over = gained(debate.exit.net_7d, debate.hold.net_7d)
         rows.append(_standing_row("EXIT", len(rules), debate.exit.net_7d, over))
     rows += [_checked_row(debate, move, rules) for move in judged.moves]
     columns = (*(_CHECKS[rule] for rule in rules), "net 7 d", "over HOLD", "judged")
@@ -162,7 +178,7 @@ def _checked_row(debate: Debate, move: JudgedCandidate, rules: Sequence[Rule]) -
     evaluation = evaluation_of(debate.context, 0 if shape is None else shape.pool_index)
     told = move_advice(debate.context, evaluation, move.evaluated)
     return SpokenRow(
-        name=option_letter(candidate.index or 0),
+        name=_name(debate.context, candidate),
         cells=(
             *(
                 _check(rule, [each for each in findings if each.rule is rule], candidate)
@@ -170,7 +186,7 @@ def _checked_row(debate: Debate, move: JudgedCandidate, rules: Sequence[Rule]) -
             ),
             SpokenCell(text=usd(candidate.net_7d)),
             SpokenCell(
-                text=_signed(_less(candidate.net_7d, debate.hold.net_7d)), passed=told.permits
+                text=_signed(gained(candidate.net_7d, debate.hold.net_7d)), passed=told.permits
             ),
             SpokenCell(text=_verdict(move), passed=move.judgment.verdict is JudgmentVerdict.ACCEPT),
         ),
@@ -196,14 +212,11 @@ def _figure(rule: Rule, found: RuleFinding, candidate: Candidate) -> str:
         hopeless = rule is Rule.GAS_YIELD and found.verdict is JudgmentVerdict.VETO
         return "no fees" if hopeless else UNKNOWN
     if rule is Rule.GAS_YIELD:
-        return times_words(value)
+        return f"{value:.2f} ×" if value >= _HUNDREDTH else f"<{_HUNDREDTH:g} ×"
     if rule is Rule.OWN_SWAP:
-        return f"{100 * value:.2g}%" if value > _HARDLY else f"<{100 * _HARDLY:g}%"
-    return usd(value) if rule is Rule.REPLAY else hours(value)
-
-
-def _less(amount: float | None, taken: float | None) -> float | None:
-    return None if amount is None or taken is None else amount - taken
+        return f"{100 * value:.2f}%" if value > _HARDLY else f"<{100 * _HARDLY:g}%"
+    # A column has one unit, however long the longest lasts.
+    return usd(value) if rule is Rule.REPLAY else hours_cell(value)
 
 
 def _verdict(move: JudgedCandidate) -> str:
@@ -257,34 +270,16 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-_SHORTLY = {
-    AdviceReason.DANGER: "the hook can lock your tokens",
-    AdviceReason.EDGE_UNKNOWN: "what the pool pays is unknown",
-    AdviceReason.WORTH_UNKNOWN: "its worth is unknown",
-    AdviceReason.MOVE_UNKNOWN: "what a move brings is unknown",
-    AdviceReason.STAYING_LOSES: "staying loses too much",
-    AdviceReason.LOSES_LITTLE: "it loses too little to pay for closing",
-    AdviceReason.WIDE_RANGE: "it is wide enough to stay",
-    AdviceReason.IN_RANGE: "it is in range and earning: it is never moved just for yield",
-    AdviceReason.OUT_OF_RANGE: "the pool does not pay for coming back",
-    AdviceReason.THIN_BUFFER: "its buffer is thin, but waiting costs nothing",
-    AdviceReason.ACTED_RECENTLY: "a day passes between two actions",
-    AdviceReason.IN_DEAD_BAND: "the pool pays too little to enter and too much to close",
-    AdviceReason.NO_CANDIDATE: "each breaks a floor of your profile, or your goal",
-    AdviceReason.GAIN_UNDER_COST: "none gains twice what it costs",
-    AdviceReason.WORSE_THAN_EXIT: "closing is cheaper",
-}
-
-
 def standing_sentence(debate: Debate) -> str:
     """Where HOLD and EXIT stand, by the numbers of the rule."""
     context, hold, leave = debate.context, debate.hold, debate.exit
     if not isinstance(context, MarketContext) or leave is None:
         return (
             "HOLD keeps the capital as it is, for no cost and no fees; a pool is entered when it "
-            f"pays over {ENTER_OVER:g} × its risk and the gain is over twice the cost."
+            f"pays over {ENTER_OVER:g} × its risk and the gain after cost is more than the cost."
         )
-    return f"{_hold_words(context, hold)}; EXIT costs {usd(leave.cost_usd)}. {_line_words(context)}"
+    stands = f"{_hold_words(context, hold)}; EXIT costs {usd(leave.cost_usd)}."
+    return " ".join((stands, _line_words(context), *(f"{words}." for words in not_closed(context))))
 
 
 def stance_sentence(
@@ -296,7 +291,7 @@ def stance_sentence(
         other = choice.kind.upper()
         if number > 1:
             return f"In round {number}, too, the rules take none of these over {other}."
-        return f"The rules take none of these over {other}: {_SHORTLY[choice.codes[0]]}."
+        return f"The rules take none of these over {other}: {SHORT_REASONS[choice.codes[0]]}."
     move = moves[choice.index]
     shape = move.candidate.shape
     told = move_advice(
@@ -306,7 +301,8 @@ def stance_sentence(
     would_be = f"By the rules it would be {letter}"
     if number > 1:
         would_be = f"In round {number} it would be {letter} by the rules"
-    return f"{would_be}: {usd(told.gain)} more than HOLD in {_span(told)}, for {usd(told.cost)}."
+    gain = f"{usd(told.gain)} more than HOLD in {_span(told)}"
+    return f"{would_be}: {gain}, after its cost of {usd(told.cost)}."
 
 
 def _span(move: MoveAdvice) -> str:
@@ -348,13 +344,13 @@ def _tiebreak_words(context: ScoutContext, plan: Plan, judged: JudgedRound) -> s
     ]
     if not others:
         return ""
-    return f", before {listed(others)} by {AXES[PROFILES[context.profile].tiebreak]}"
+    return f", before {listed(others)} with {LESS_BY[PROFILES[context.profile].tiebreak]}"
 
 
 def settled_sentence(context: ScoutContext, codes: tuple[AdviceReason, ...], *, asked: bool) -> str:
     """Why nobody argues: the rule has decided already."""
     unasked = ", and no model is asked" if asked else ""
-    why = _SHORTLY[codes[0]]
+    why = SHORT_REASONS[codes[0]]
     if codes[0] is AdviceReason.NO_CANDIDATE:
         why = "there is nothing to move"
     if not isinstance(context, MarketContext):

@@ -36,3 +36,10 @@ def writable(number: float | None, digits: int = SIGNIFICANT_DIGITS) -> float | 
     if number is None or number == float("inf"):
         return None
     return significant(number, digits)
+
+
+def gained(net: float | None, held: float | None) -> float | None:
+    """What one option nets more than another, of dollars in cents: the figures add up as shown."""
+    if net is None or held is None:
+        return None
+    return round(significant(net), 2) - round(significant(held), 2)

@@ -69,6 +69,11 @@ def percent(part: float | None) -> str:
     return UNKNOWN if part is None else f"{100 * part:.3g}%"
 
 
+def hours_cell(value: float) -> str:
+    """For a column, which has one unit however long the longest is: `32.7 h`, `1,240.0 h`."""
+    return f"{value:,.1f} h"
+
+
 def usd(value: float | None) -> str:
     if value is None:
         return UNKNOWN

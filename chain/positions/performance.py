@@ -166,10 +166,21 @@ def gains(
 
     ether = prices.ether if unit is WorthUnit.USD else Known(Fraction(1), "the unit itself")
     gas = combine(lambda wei, each: wei * each / COIN, account.gas, ether)
+    fees = valued(combine(lambda net, lvr: net + lvr, daily.net, daily.lvr))
+    lvr = valued(daily.lvr)
+    in_cents = unit is WorthUnit.USD
     return Gains(
         against_holding=combine(Fraction.__sub__, valued(account.against_holding), gas),
         gas=gas,
-        fees_a_day=valued(combine(lambda net, lvr: net + lvr, daily.net, daily.lvr)),
-        lvr_a_day=valued(daily.lvr),
-        net_a_day=valued(daily.net),
+        fees_a_day=fees,
+        lvr_a_day=lvr,
+        # Of both as they are shown: a reader takes one from the other.
+        net_a_day=combine(lambda *parts: _shown_less(*parts, in_cents=in_cents), fees, lvr),
     )
+
+
+def _shown_less(value: Fraction, taken: Fraction, *, in_cents: bool) -> Fraction:
+    if not in_cents:
+        return value - taken
+    cents, cents_taken = ((200 * part + 1) // 2 for part in (value, taken))
+    return Fraction(cents - cents_taken, 100)

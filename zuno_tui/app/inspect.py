@@ -46,6 +46,7 @@ from zuno_tui.present.words import (
     short_gain,
     signed_percent,
     worth,
+    yearly_percent,
 )
 from zuno_tui.settings.monitor import monitor_settings
 
@@ -157,7 +158,8 @@ class PositionPage:
         yield KeyFigure("fees waiting", worth(value.fees, unit))
         outside = not self._position.in_range
         tone: Tone = "dim" if outside or apr is None else "plain"
-        yield KeyFigure("APR 24 h", "–" if apr is None else percent(apr), tone)
+        yield KeyFigure("APR 24 h", "–" if apr is None else yearly_percent(apr), tone)
+        yield KeyFigure("net 24 h", short_gain(won.net_a_day, unit), gain_tone(won.net_a_day))
         held = won.against_holding
         yield KeyFigure("vs holding", short_gain(held, unit), gain_tone(held))
 
@@ -185,16 +187,14 @@ class PositionPage:
         yield "put in", self._amounts(account.deposited)
         yield "taken out", self._amounts(account.withdrawn)
         yield "fees earned", self._amounts(account.fees_earned)
+        yield "vs holding", short_gain(won.against_holding, unit)
         loss = _or_reason(account.impermanent_loss, signed_percent)
+        yield "price moves", f"impermanent loss {loss}"
+        closed = self._daily.measured_seconds // HOUR
         yield (
-            "vs holding",
-            f"{short_gain(won.against_holding, unit)}, impermanent loss {loss}",
-        )
-        yield (
-            "24 h",
-            f"{short_gain(won.net_a_day, unit)} = fees {worth(won.fees_a_day, unit)}"
-            f" less LVR {worth(won.lvr_a_day, unit)},"
-            f" over {self._daily.measured_seconds // HOUR} closed hours",
+            f"{closed} h",
+            f"fees {worth(won.fees_a_day, unit)} less LVR {worth(won.lvr_a_day, unit)}"
+            f" = {short_gain(won.net_a_day, unit)}",
         )
         gas = _or_reason(account.gas, lambda wei: f"{wei / 10**18:.6f} {self._coin}")
         yield "gas spent", f"{gas}, counted in vs holding"

@@ -122,7 +122,7 @@ def _about(plan: PlanView) -> str:
         return _HOLD
     if plan.token_id is not None and is_v3(plan.token_id):
         return _ELSEWHERE
-    return f"The plan: {chosen.name}. To simulate it: press a, then Enter"
+    return f"The plan: {chosen.name}. To approve it: press a, then Enter"
 
 
 def _went_well(plan: PlanView | None) -> bool:

@@ -46,6 +46,7 @@ from zuno_tui.present.words import UNKNOWN, amount_of, short_gain
 T = TypeVar("T")
 
 _MOST_POINTS = 240
+_CENT = Fraction(1, 100)
 
 
 def chart_view(pair: Pair, snapshot: PositionSnapshot, hours: PoolHours) -> ChartView | None:
@@ -94,11 +95,22 @@ def days_view(
     return tuple(
         (
             f"{datetime.fromtimestamp(day.begin, UTC):%d %b}",
-            float(day.fees * each),
-            float(day.lvr * each),
+            _as_shown(day.fees * each, unit),
+            _as_shown(day.lvr * each, unit),
         )
         for day in days
     )
+
+
+def _as_shown(value: Fraction, unit: WorthUnit) -> float:
+    """So that a reader who adds up what is shown comes to the sums that are."""
+    return float(value if abs(value) < _CENT else _rounded(value, unit))
+
+
+def _days_told(days: Sequence[DayOfRange], opened: int) -> Sequence[DayOfRange]:
+    """All of a position that is little older than a week, so that its fees are all there."""
+    whole = bool(days) and days[0].begin <= opened and len(days) <= _MOST_DAYS
+    return days if whole else days[-_DAYS:]
 
 
 def days_sum(
@@ -111,7 +123,8 @@ def days_sum(
     """What the days come to, beside the result against holding that is told for the whole."""
     if not days:
         return ()
-    net = Known(Fraction(sum(fees - lvr for _, fees, lvr in days)), "hours")
+    shown = (_rounded(Fraction(fees - lvr), unit) for _, fees, lvr in days)
+    net = Known(sum(shown, Fraction()), "hours")
     told = _gain(f"fees less LVR, {len(days)} days (UTC)", net, unit)
     if isinstance(against_holding, Unknown):
         return (told,)
@@ -161,12 +174,15 @@ def _thinned(swaps: Sequence[T]) -> Sequence[T]:
 
 _PATIENCE = 120.0
 _DAYS, _MONTH = 7, 30
+_MOST_DAYS = 9
 _LEAST_REACH, _MOST_REACH = 600, 12_000
 """Ticks to either side of the price whose liquidity is drawn."""
 
 
-_ABOVE = ("range",)
-"""Facts that stand over the pictures, not in the list."""
+_ABOVE = ("range", "price", "put in", "taken out", "fees earned", "vs holding")
+"""What stands over the pictures or in them, not in the list."""
+_IN_FIGURES = " = "
+"""Before what amounts are worth, which stands above."""
 _WITH_HOOK = (*_ABOVE, "hook", "")
 """A hook's sentences have a place of their own."""
 _WHOLE_HEX = re.compile(r"\b(0x[0-9a-fA-F]{4})[0-9a-fA-F]{32,56}([0-9a-fA-F]{4})\b")
@@ -263,7 +279,11 @@ class Details:
         return DetailView(
             token_id=token_id,
             title=f"{position_label(token_id)} {title}",
-            facts=tuple((name, _short(words)) for name, words in facts if name not in elsewhere),
+            facts=tuple(
+                (name, _short(words.partition(_IN_FIGURES)[0]))
+                for name, words in facts
+                if name not in elsewhere
+            ),
             price=None,
             liquidity=(),
             fees_by_day=(),
@@ -303,16 +323,15 @@ class Details:
         hours = read[pool.pool_id]
         changes = performance.accounts[snapshot.token_id].changes
         earned = hours_of_range(snapshot.identity, changes, hours)
-        settled = settled_days(
-            snapshot.identity, changes, hours, DayMemory(store, network, sources.clock)
-        )[-_DAYS:]
+        opened = changes[0].timestamp if changes else snapshot.block.timestamp
+        memory = DayMemory(store, network, sources.clock)
+        settled = _days_told(settled_days(snapshot.identity, changes, hours, memory), opened)
         pays = "pays", edge_sentence(week_edge(hours))
         unit = self._desk_context.session.settings.unit
         shown = days_view(settled, pair, position.prices, unit)
         daily = performance.daily[snapshot.token_id]
         account = performance.accounts[snapshot.token_id]
         won = gains(account, daily, pair.token1, position.prices, unit)
-        opened = changes[0].timestamp if changes else snapshot.block.timestamp
         return replace(
             view,
             facts=(*view.facts, pays),

@@ -32,12 +32,14 @@ _OUTSIDE = 2
 """Cells left on each side for a price that has gone beyond the edge."""
 
 
-def range_gauge(progress: float, width: int = WIDTH, *, ascii_only: bool = False) -> str:
-    """`├───●─────┤` with the price at `progress`, 0 the lower edge and 1 the upper one."""
+def range_gauge(progress: float | None, width: int = WIDTH, *, ascii_only: bool = False) -> str:
+    """`├───●─────┤` with the price at `progress`, 0 the lower edge and 1 the upper one; None of a
+    range that holds nothing, which no price concerns."""
     line, left, right, mark = ("-", "[", "]", "o") if ascii_only else ("─", "├", "┤", "●")
     inner = width - 2 * _OUTSIDE
     cells = [" "] * _OUTSIDE + [left, *line * (inner - 2), right] + [" "] * _OUTSIDE
-    cells[_place(progress, inner)] = mark
+    if progress is not None:
+        cells[_place(progress, inner)] = mark
     return "".join(cells)
 
 
@@ -192,7 +194,7 @@ def price_chart(
     across = (view.low, view.high, *(price for price, _, _ in view.marks))
     edges = {scale.row(price) for price in across} - {None}
     inside = _between(scale, view)
-    below = _below(view, columns)
+    below = _below(view, columns, summed=False)
     lines = [
         merged(
             [
@@ -224,7 +226,7 @@ def windowed(view: ChartView, seconds: float | None) -> ChartView:
     )
 
 
-def _below(view: ChartView, columns: int) -> Iterator[Line]:
+def _below(view: ChartView, columns: int, *, summed: bool) -> Iterator[Line]:
     """Under the prices: when liquidity came and went, and what each hour earned, as bars."""
     begin, span = view.times[0], (view.times[-1] - view.times[0]) or 1.0
 
@@ -242,7 +244,8 @@ def _below(view: ChartView, columns: int) -> Iterator[Line]:
             earned[column(time + HOUR / 2)] += amount
         most = max(earned) or 1.0
         drawn = "".join(_FEE_BARS[round(amount / most * (len(_FEE_BARS) - 1))] for amount in earned)
-        yield (StyledText(drawn, "good"), StyledText(f" {_amount(sum(earned))} fees", "good"))
+        words = f" {_amount(sum(earned))} fees" if summed else " fees"
+        yield (StyledText(drawn, "good"), StyledText(words, "good"))
 
 
 def _earns(view: ChartView) -> bool:
@@ -288,7 +291,9 @@ def book_chart(
     *lines, axis = result_chart(times, values, width - _BESIDE_FEES, height - 1)
     columns = len(plain(axis))
     fees = tuple((begin, amount) for begin, _, amount in by_hour)
-    below = _below(ChartView((times[0], times[-1]), (1.0, 1.0), 0.0, 0.0, fees), columns)
+    below = _below(
+        ChartView((times[0], times[-1]), (1.0, 1.0), 0.0, 0.0, fees), columns, summed=True
+    )
     return [*lines, *below, axis]
 
 
@@ -444,7 +449,21 @@ def day_bars(days: Sequence[tuple[str, float, float]], width: int) -> list[Line]
                 StyledText(f"{_signed(net):>{_FIGURE + 1}}", tone),
             )
         )
+    if len(days) > 1:
+        lines.append(_days_together(days, label, room))
     return lines
+
+
+def _days_together(days: Sequence[tuple[str, float, float]], label: int, room: int) -> Line:
+    """Of the figures as they are shown above it."""
+    fees = sum(round(each, 2) for _, each, _ in days)
+    lvr = sum(round(each, 2) for _, _, each in days)
+    net = sum(round(earned - taken, 2) for _, earned, taken in days)
+    return (
+        StyledText(f"{'sum':<{label}}  {'':<{room}} ", "dim"),
+        StyledText(f"{_amount(fees):>{_FIGURE}}  {'':<{room}} {_amount(lvr):>{_FIGURE}}", "strong"),
+        StyledText(f"{_signed(net):>{_FIGURE + 1}}", "good" if net >= 0 else "bad"),
+    )
 
 
 def fee_days(days: Sequence[tuple[str, float]], width: int) -> list[Line]:

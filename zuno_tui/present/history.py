@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.bookkeeping.ledger import EntryKind, LedgerAccount, LedgerEntry
 from chain.bookkeeping.results import YEAR, StoryResult
 from chain.bookkeeping.wallet_history import WalletHistory
@@ -21,8 +21,7 @@ from chain.tokens.pair import pair_of
 from chain.tokens.token import decimal_text
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.portfolio import PortfolioEntry, wallet_words
-from zuno_tui.present.position import KeyFigure
-from zuno_tui.present.views import Tone
+from zuno_tui.present.position import KeyFigure, gain_tone
 from zuno_tui.present.words import (
     UNKNOWN,
     fee_text,
@@ -435,21 +434,39 @@ def profit_figures(
     """
     if isinstance(result.result, Unknown):
         return (KeyFigure("profit since entry", f"{UNKNOWN}: {result.result.reason}", "dim"),)
-    cells = _result_cells([result])
-    labels = ("put in", "taken out", "fees", "now", "costs", "result", "a year")
-    tone: Tone = "bad" if result.result.value < 0 else "good"
-    told = tuple(
-        KeyFigure(label, words, tone if label == "result" else "plain")
-        for label, words in zip(labels, cells, strict=True)
+    unit, yearly = WorthUnit.USD, result.per_year
+    put_in, came_out, now, costs = (
+        _cents(part)
+        for part in (
+            result.paid_in,
+            combine(Fraction.__add__, result.paid_out, result.fees),
+            result.held,
+            result.costs,
+        )
+    )
+    # Of the parts as they are shown, which a reader adds up.
+    whole = came_out + now - put_in - costs
+    told = (
+        KeyFigure("put in", money(put_in, unit)),
+        KeyFigure("came out", money(came_out, unit)),
+        KeyFigure("now, with fees", money(now, unit)),
+        KeyFigure("costs", money(costs, unit)),
+        KeyFigure("result", short_gain(Known(whole, ""), unit), gain_tone(Known(whole, ""))),
+        KeyFigure("a year", "–" if isinstance(yearly, Unknown) else signed_percent(yearly.value)),
     )
     if len(result.story.token_ids) > 1 or isinstance(against_holding, Unknown):
         return (KeyFigure("profit", result.story.name), *told)
-    prices = Known(result.result.value - against_holding.value, "")
+    prices = Known(whole - _cents(against_holding), "")
     return (
         *told,
-        KeyFigure("= vs holding", short_gain(against_holding, WorthUnit.USD)),
-        KeyFigure("+ token prices", short_gain(prices, WorthUnit.USD)),
+        KeyFigure("= vs holding", short_gain(against_holding, unit)),
+        KeyFigure("+ token prices", short_gain(prices, unit), gain_tone(prices)),
     )
+
+
+def _cents(value: Quantity[Fraction]) -> Fraction:
+    """Nothing where it is unknown: then the result is, too."""
+    return _NOTHING if isinstance(value, Unknown) else Fraction(round(100 * value.value), 100)
 
 
 def _profit_cells(whole: WholeHistory) -> Iterator[tuple[str, ...]]:

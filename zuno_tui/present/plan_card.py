@@ -5,7 +5,14 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from agents.lp.advice_words import assumption_words, edge_figure, edge_words, option_letter
+from agents.lp.advice_words import (
+    LESS_BY,
+    SHORT_REASONS,
+    assumption_words,
+    edge_figure,
+    edge_words,
+    option_letter,
+)
 from agents.lp.plan import (
     Candidate,
     MoveJudgment,
@@ -17,11 +24,12 @@ from agents.lp.plan import (
 from agents.numbers.advice import DECIDES_ALONE, AdviceReason
 from agents.numbers.calibrated import calibration_words
 from agents.numbers.fees import apr
-from agents.numbers.profiles import PROFILES, Tiebreak
+from agents.numbers.profiles import PROFILES
+from agents.numbers.rounding import gained
 from agents.numbers.rules import JudgmentVerdict, PlanVerdict, Rule
 from agents.scorecard.track_record import TrackRecord, track_record
 from chain.base.store import Store
-from chain.base.units import UNKNOWN, hours, percent, times_words, usd
+from chain.base.units import UNKNOWN, hours, hours_cell, percent, times_words, usd
 from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.positions.reference import is_v3, position_label
 from chain.tokens import Token, ask_tokens, unlisted_token
@@ -51,6 +59,7 @@ PLAN_TERMS = {
     "stays 24 h": "the chance that the price stays in the range for a day",
     "stays 7 d": "the same for a week; known once 30 days of prices are",
     "net in 7 d": "fees less LVR less cost of a week: 8 weeks in 10 end between the two",
+    "over Keep": "what it is expected to net more than Keep in 7 days, its cost paid",
     "cost": "gas, swap fee and slippage, all of it",
     "earned back": "how long until what it earns more than holding has paid its cost",
     "expected": "the middle of what a week nets",
@@ -70,14 +79,15 @@ PLAN_TERMS = {
 POSITION_TERMS = {
     "ID": "the number of the position: inspect 7, recommend 7",
     "PAIR": "its two tokens and the pool's fee; * is a fee that changes",
-    "STATE": "● in range and earning, ▲ near an edge, ✗ out of range, · empty",
+    "VER": "of which Uniswap it is, where there are positions of v3 and of v4",
+    "STATE": "● in range and earning, ▲ near an edge, ✗ out of range, or empty",
     "RANGE": "the range from edge to edge, and the price in it or beyond it",
     "VALUE": "what its tokens are worth, without fees",
     "FEES": "fees that wait to be collected",
     "APR 24H": "fees of the last 24 closed hours as a share of the value, a year of them",
     "VS HOLD": "what it won or lost against keeping the tokens that went in, gas paid",
     "NET 24H": "fees of the last 24 closed hours less LVR, what arbitrage took",
-    "24 H": "the price of the last day, the newest right",
+    "PRICE 24H": "the pool's price over the last day, the newest right",
     "PRICE": "the pool's price now",
     "FROM – TO": "the prices between which it earns",
     "NOTES": "a hook that can harm, a stranger who may move it, a subscriber",
@@ -196,7 +206,8 @@ def decided_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
     keeps = plan.choice.kind == "hold"  # what the pool pays is then the reason itself
     pays = "" if pool is None or keeps else f"the pool {edge_words(pool.edge_7d)}"
     caution = "" if keeps else _CAUTION[plan.verdict]
-    return " · ".join(part for part in (caution, pays, _decided_by(plan)) if part)
+    words = " · ".join(part for part in (caution, pays, _decided_by(plan)) if part)
+    return f"{words[0].upper()}{words[1:]}"
 
 
 def _decided_by(plan: Plan) -> str:
@@ -519,7 +530,9 @@ def _break_even(candidate: Candidate, _pool: PlanPool | None) -> str:
         return "–"
     if candidate.net_7d is not None and candidate.net_7d < 0:
         return "never"
-    return hours(candidate.break_even_hours) if candidate.breaks_even else "never"
+    if candidate.break_even_hours is None:
+        return UNKNOWN if candidate.breaks_even else "never"
+    return hours_cell(candidate.break_even_hours) if candidate.breaks_even else "never"
 
 
 def _replayed(
@@ -577,15 +590,14 @@ def _why_not(plan: Plan) -> Iterator[str]:
             judged = "vetoed" if vetoed else "not accepted"
             yield screen_words(f"{letter} is {judged}: {_finding_words(against)}.")
         elif move.judgment is not None and plan.choice.kind == "move":
-            axis = _AXES[PROFILES[plan.profile].tiebreak]
-            yield f"{letter} keeps every floor, with {axis}."
+            yield f"{letter} keeps every floor, with {LESS_BY[PROFILES[plan.profile].tiebreak]}."
+        elif _nets_more(move, plan.recommended):
+            why = SHORT_REASONS[plan.choice.codes[0]]
+            yield f"{letter} nets more in 7 days, but {why}."
 
 
-_AXES = {
-    Tiebreak.STRESSED_BUFFER: "a shorter buffer in wild markets",
-    Tiebreak.BUFFER_AND_YIELD: "less of buffer and fees together",
-    Tiebreak.YIELD: "lower fees",
-}
+def _nets_more(move: Candidate, chosen: Candidate) -> bool:
+    return move.net_7d is not None and chosen.net_7d is not None and move.net_7d > chosen.net_7d
 
 
 def _finding_words(finding: RuleFinding) -> str:
@@ -594,7 +606,7 @@ def _finding_words(finding: RuleFinding) -> str:
         return finding.words
     match finding.rule:
         case Rule.BUFFER_FLOOR:
-            return f"buffer {hours(value)}, your floor is {hours(limit)}"
+            return f"it lasts {hours(value)} with 95% certainty, your floor is {hours(limit)}"
         case Rule.GAS_YIELD:
             return f"gas is {times_words(value)} a day's fees, your ceiling is {limit:g} ×"
         case Rule.BREAK_EVEN:
@@ -603,6 +615,7 @@ def _finding_words(finding: RuleFinding) -> str:
             return finding.words
 
 
+_OVER_KEEP = "over Keep"
 FIGURES: dict[str, _CandidateCell] = {
     "pool": _pool,
     "pays 7 d": _edge,
@@ -611,6 +624,7 @@ FIGURES: dict[str, _CandidateCell] = {
     "stays 24 h": _day,
     "stays 7 d": _week,
     "net in 7 d": _interval,
+    _OVER_KEEP: lambda _, __: "–",
     "cost": lambda one, _: usd(one.cost_usd),
     "earned back": _break_even,
     "expected": lambda one, _: usd(one.net_7d),
@@ -637,7 +651,18 @@ def figures_of(plan: Plan) -> dict[str, _CandidateCell]:
     left_out = set() if several else set(_OF_POOLS)
     if not knows_week(plan):
         left_out.add("stays 7 d")
-    return {label: tell for label, tell in FIGURES.items() if label not in left_out}
+    told = FIGURES | {_OVER_KEEP: _over_keep(plan.hold)}
+    return {label: tell for label, tell in told.items() if label not in left_out}
+
+
+def _over_keep(hold: Candidate) -> _CandidateCell:
+    def tell(candidate: Candidate, _pool: PlanPool | None) -> str:
+        more = gained(candidate.net_7d, hold.net_7d)
+        if candidate == hold or more is None:
+            return "–"
+        return f"+{usd(more)}" if more > 0 else usd(more)
+
+    return tell
 
 
 def knows_week(plan: Plan) -> bool:

@@ -33,6 +33,7 @@ from zuno_tui.present.words import (
     short_gain,
     units,
     worth,
+    yearly_percent,
 )
 
 
@@ -141,7 +142,7 @@ def _won(
         short_gain(gained.against_holding, unit),
         gain_tone(gained.against_holding),
         short_gain(gained.net_a_day, unit),
-        fee_apr="–" if yearly is None else percent(yearly),
+        fee_apr="–" if yearly is None else yearly_percent(yearly),
         gained=number(gained.against_holding),
         apr=yearly,
     )

@@ -41,7 +41,7 @@ from chain.tokens.pair import Pair, pair_of
 from zuno_tui.gate.allowances import GivenAllowance
 from zuno_tui.present.output import Json
 from zuno_tui.present.views import RangeView, ReceiptLine, ReceiptView
-from zuno_tui.present.words import amount_of, cent_sum, fee_text, round_usd
+from zuno_tui.present.words import amount_of, cent_sum, fee_text
 
 _LIMITLESS = 2**159
 """Beyond any supply: what wallets write who mean "everything"."""
@@ -174,12 +174,18 @@ def total_cost(facts: ReceiptFacts) -> TotalCost:
     network = None if rate is None or gas is None else gas * rate
     if facts.changes is None:
         return TotalCost(None, network)
-    moved = [(-amount, token) for token, amount in facts.changes.items() if amount]
-    for part, _, amounts in _positions(facts):
-        moved += [(amount if part == "give" else -amount, token) for amount, token in amounts]
-    if any(token not in facts.usd_per_unit for _, token in moved):
+    came = [(amount, token) for token, amount in facts.changes.items() if amount]
+    lines = [
+        (-1, came),
+        *((1 if part == "give" else -1, each) for part, _, each in _positions(facts)),
+    ]
+    if any(token not in facts.usd_per_unit for _, line in lines for _, token in line):
         return TotalCost(None, network)
-    lost = sum(amount * facts.usd_per_unit[token] for amount, token in moved)
+    # Each line as it is shown, so that the receipt adds up to what it says it costs.
+    lost = sum(
+        way * round(sum(amount * facts.usd_per_unit[token] for amount, token in line), 2)
+        for way, line in lines
+    )
     return TotalCost(max(0.0, lost), network)
 
 
@@ -384,7 +390,7 @@ def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
             case _:
                 pass
     rate = facts.usd_per_wei
-    dollars = "" if rate is None else f"{_MOST}{round_usd(facts.gas * rate)}"
+    dollars = "" if rate is None else f"{_MOST}{usd(facts.gas * rate)}"
     coin = facts.network.native_symbol
     words = f"network cost at most {format_amount(facts.gas, 18, 4)} {coin}"
     yield ReceiptLine("bound", words, dollars)
@@ -404,7 +410,7 @@ def _most_line(
     worths = [_worth(facts, end) for end in taken]
     known = [worth for worth in worths if worth is not None]
     told = " or ".join(_amount(facts, amount, token) for amount, token in amounts)
-    dollars = f"{_MOST}{round_usd(max(known))}" if len(known) == len(taken) else ""
+    dollars = f"{_MOST}{usd(max(known))}" if len(known) == len(taken) else ""
     return ReceiptLine("bound", f"{words} {told}, never both", dollars)
 
 
@@ -449,7 +455,7 @@ def _wallet(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
 def _sum(facts: ReceiptFacts, changed: Sequence[tuple[int, Address]]) -> str:
     """What came less what left, in dollars; nothing where the worth of any is unknown."""
     total = _worth(facts, changed)
-    return "" if total is None else f"{'+' if total > 0 else ''}{round_usd(total)}"
+    return "" if total is None else f"{'+' if total > 0 else ''}{usd(total)}"
 
 
 def _costs(cost: TotalCost) -> ReceiptLine:
@@ -496,7 +502,7 @@ def _amount(facts: ReceiptFacts, amount: int, address: Address) -> str:
 def _dollars(facts: ReceiptFacts, amounts: Iterable[tuple[int, Address]]) -> str:
     """The sum; nothing where the worth of any of them is unknown."""
     worth = _worth(facts, amounts)
-    return "" if worth is None else round_usd(worth)
+    return "" if worth is None else usd(worth)
 
 
 def _worth(facts: ReceiptFacts, amounts: Iterable[tuple[int, Address]]) -> float | None:

@@ -146,6 +146,11 @@ def percent(part: Fraction | float) -> str:
     return f"{size:.3g}%" if size < 100 else f"{size:.0f}%"
 
 
+def yearly_percent(part: float) -> str:
+    """A rate of return, to a tenth wherever it stands: `8.7%`, `1,240.0%`."""
+    return f"{100 * part:,.1f}%"
+
+
 def number(value: Quantity[Fraction]) -> float | None:
     """A value for programs; None where it is unknown."""
     return None if isinstance(value, Unknown) else round(float(value.value), _JSON_PLACES)

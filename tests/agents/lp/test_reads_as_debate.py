@@ -158,10 +158,10 @@ async def test_hold_and_exit_stand_beside_every_candidate() -> None:
         if turn.thought.tag == "critique" and turn.thought.round == 1
     ]
     assert table is not None
-    assert [row.name for row in table.rows[:3]] == ["HOLD", "EXIT", "A"]
+    assert [row.name for row in table.rows[:3]] == ["HOLD", "EXIT", "A widen"]
     assert {len(row.cells) for row in table.rows} == {len(table.columns)}
     for row, move in zip(table.rows[2:], argued.plan.candidates, strict=False):
         assert (row.cells[-2].passed is True) <= (argued.plan.choice.kind == "move")
-        assert row.name == option_letter(move.index or 0)
+        assert row.name.startswith(f"{option_letter(move.index or 0)} ")
         assert {cell.passed for cell in row.cells[:3]} <= {True, False}
         assert row.cells[-1].text.partition(",")[0] in ("accept", "revise", "veto")

@@ -202,7 +202,7 @@ async def every_figure(url: str, home: Path) -> None:
             assert figure(row.net_a_day) == pytest.approx(day.fees - day.lvr, abs=0.02)
             if row.fee_apr != "–":
                 yearly = 100 * day.fees * YEAR / value
-                assert figure(row.fee_apr) == pytest.approx(yearly, rel=0.006, abs=0.01)
+                assert figure(row.fee_apr) == pytest.approx(yearly, rel=0.006, abs=0.051)
                 aprs += 1
             gained += day.fees + day.moved
             checked += 1

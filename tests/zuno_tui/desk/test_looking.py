@@ -43,7 +43,7 @@ async def test_one_position_is_told_at_once_and_then_drawn(
     assert summed.profit
     assert (*first.facts, drawn.facts[-1]) == drawn.facts
     assert drawn.facts[-1][0] == "pays"
-    assert dict(first.facts)["price"]
+    assert dict(first.facts)["ticks"]
     assert first.price is None
     assert drawn.price is not None
     assert drawn.price.low < drawn.price.prices[-1] < drawn.price.high
@@ -53,9 +53,12 @@ async def test_one_position_is_told_at_once_and_then_drawn(
     assert max(liquidity for _, liquidity in drawn.liquidity) > 0
     assert drawn.fees_by_day
     facts, figures = dict(drawn.facts), {one.label: one.words for one in drawn.figures}
-    assert facts["vs holding"].split(",")[0] == figures["vs holding"] == drawn.days_sum[-1].words
-    assert facts["holds"].endswith(figures["worth"])
-    assert facts["uncollected"].endswith(figures["fees waiting"])
+    assert figures["vs holding"] == drawn.days_sum[-1].words
+    copied = dict(line.split(": ", 1) for line in drawn.copied if ": " in line)
+    assert copied["vs holding"] == figures["vs holding"]
+    assert copied["holds"] == f"{facts['holds']} = {figures['worth']}"
+    assert copied["uncollected"] == f"{facts['uncollected']} = {figures['fees waiting']}"
+    assert not set(facts) & {"range", "price", "put in", "taken out", "fees earned", "vs holding"}
     assert figures["APR 24 h"].endswith("%")
     assert drawn.standing is not None
     assert drawn.standing.state == "in range"
@@ -85,10 +88,10 @@ async def test_what_a_position_came_to_since_entry_is_told_in_parts_that_add_up(
         for label, words in profit.items()
         if "$" in words
     }
-    parts = money["taken out"] + money["fees"] + money["now"] - money["put in"] - money["costs"]
-    assert money["result"] == pytest.approx(parts, abs=3.0)  # each is rounded to the dollar
+    parts = money["came out"] + money["now, with fees"] - money["put in"] - money["costs"]
+    assert money["result"] == pytest.approx(parts, abs=0.001)
     by_prices = money["+ token prices"]
-    assert money["= vs holding"] + by_prices == pytest.approx(money["result"], abs=0.51)
+    assert money["= vs holding"] + by_prices == pytest.approx(money["result"], abs=0.001)
 
 
 async def test_pools_come_with_a_phrase_to_go_on_from(devnet: DevnetReady, tmp_path: Path) -> None:

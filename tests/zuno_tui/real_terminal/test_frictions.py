@@ -125,7 +125,7 @@ def _result(desk: Terminal, size: tuple[int, int]) -> None:
     _go(desk, Look("result", "", (r"#26 → #39|#26 is now #39", r"ETH \(\$[\d.]+\)")), size)
     _go(
         desk,
-        Look("desk afterwards", f"{_ESCAPE}{_ESCAPE}1", (r"#39 +WETH/USDC 0\.3% +● in",)),
+        Look("desk afterwards", f"{_ESCAPE}{_ESCAPE}1", (r"#39 +WETH/USDC 0\.3% +(v4 +)?● in",)),
         size,
     )
 

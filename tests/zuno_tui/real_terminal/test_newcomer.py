@@ -40,7 +40,7 @@ _WALK = (
         "",
         r"4 Plan · #26 WETH/USDC 0\.3%",
         r"★ (Widen|Tighten|Shift) #26 to",
-        r"→ The plan: [A-E] \w+\. To simulate it: press a, then Enter",
+        r"→ The plan: [A-E] \w+\. To approve it: press a, then Enter",
     ),
     (
         "The approval",
@@ -67,7 +67,7 @@ _WALK = (
     (
         "The desk afterwards",
         "\x1b",
-        r"#39 WETH/USDC 0\.3% +● in",
+        r"#39 WETH/USDC 0\.3% +(v4 +)?● in",
         r"resolved[\s\S]+#26",
         r"→ (Applied\.|#\d+ is (out of range|near the edge))",
     ),

@@ -276,8 +276,9 @@ def option(
         survives_week=week,
         figures={
             "net in 7 d": "−$2.1 to 48" if edges else f"−{cost}",
+            "over Keep": "–" if candidate is None else "+$6.08" if edges else "−$14.10",
             "cost": cost,
-            "earned back": "19 h" if candidate not in (None, "exit") else "–",
+            "earned back": "19.0 h" if candidate not in (None, "exit") else "–",
             "expected": "$18.16" if edges else f"−{cost}",
             "fees a day": "$3.3–12" if edges else "$0.00",
             "LVR a day": "$3.02" if edges else "$0.00",
@@ -294,7 +295,7 @@ PLAN = PlanView(
     headline="#7 WETH/USDC 0.05%",
     recommendation="Widen #7 to 1,575.10 – 2,084.30. Costs $4.10, earns it back in 19 h; 9 of 14"
     " such moves beat holding after 7 days.",
-    decided="the pool paid 2.10 × its risk over 7 days · decided by critic, 2 rounds",
+    decided="The pool paid 2.10 × its risk over 7 days · decided by critic, 2 rounds",
     options=(
         option("keep", None, (-1120, 160), verdict="below floor", cost="$0.00"),
         option("A widen", "A", (-1400, 1400), recommended=True, day=0.94, week=0.61),
@@ -303,7 +304,7 @@ PLAN = PlanView(
         option("close", "exit", None, day=None, week=None, verdict="possible", cost="$2.02"),
     ),
     reasons=(
-        "The move wins: it gains $22.26 over HOLD in 7 days and costs $4.10.",
+        "The move wins: after its cost of $4.10 it gains $18.16 over HOLD in 7 days.",
         "The choice holds if volatility is half to twice as high; not if fees halve.",
     ),
     made_at=NOW - 70,

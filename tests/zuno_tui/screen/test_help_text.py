@@ -25,9 +25,9 @@ def test_no_line_leaves_its_column(width: int) -> None:
         assert len(begins) <= len(section) - 1
         assert all(line[0] != " " for line in begins)
     [pair] = [place for place, line in enumerate(words) if line.plain.startswith("PAIR")]
-    [state] = [place for place, line in enumerate(words) if line.plain.startswith("STATE")]
+    [after] = [place for place, line in enumerate(words) if line.plain.startswith("VER")]
     column = words[pair].plain.index("its two tokens")
-    between = [line.plain for line in words[pair + 1 : state]]
+    between = [line.plain for line in words[pair + 1 : after]]
     assert (len(between) > 0) is (width < 88)
     assert all(line[:column].isspace() and line[column] != " " for line in between)
     assert keys[1].plain.index("Everything") == column

@@ -80,17 +80,23 @@ async def test_how_it_looks(name: str, pilot: Pilot[None]) -> None:
 
 
 async def _assert_readable_in_every_theme(pilot: Pilot[None]) -> None:
-    front = front_of(pilot)
+    front = _frames_alike(front_of(pilot))
     for theme in THEME_NAMES:
         pilot.app.theme = theme
         await pilot.pause()
-        assert front_of(pilot) == front, f"{theme} changes more than colours"
+        assert _frames_alike(front_of(pilot)) == front, f"{theme} changes more than colours"
         faint = {
             words: round(pair.contrast, 2)
             for pair, words in pairs_of(pilot).items()
             if pair.contrast < ENOUGH_CONTRAST
         }
         assert faint == {}, theme
+
+
+def _frames_alike(lines: list[str]) -> list[str]:
+    """A heavy frame tells what has the focus where no colour does."""
+    light = str.maketrans("━┃┏┓┗┛", "─│╭╮╰╯")
+    return [line.translate(light) for line in lines]
 
 
 async def test_how_a_replay_looks(pilot: Pilot[None]) -> None:

@@ -88,7 +88,7 @@ async def test_the_card_follows_the_plan_from_choice_to_result() -> None:
         told = text_of(pilot, "#card")
         assert told.startswith("★ Widen #7")
         told = " ".join(told.split())
-        assert "gains $22.26 over HOLD in 7 days" in told
+        assert "gains $18.16 over HOLD in 7 days" in told
         assert all(label in told for label in PLAN.options[0].figures), "there is room"
         await pilot.press("4", "w")
         told = text_of(pilot, "#card")
@@ -167,7 +167,7 @@ def test_the_border_says_the_next_step() -> None:
     hold = replace(PLAN.options[0], recommended=True)
     moves = [replace(option, recommended=False) for option in PLAN.options[1:]]
 
-    assert next_step(PLAN) == "a: approve it"
+    assert next_step(PLAN) == "a: approve"
     assert next_step(replace(PLAN, options=(hold, *moves))) == "keep it: nothing to sign"
     assert next_step(APPROVED) == "approved: type apply, or e to rehearse"
     assert next_step(watching) == "approved, but nothing here can sign"
@@ -179,12 +179,12 @@ def test_the_border_says_the_next_step() -> None:
     assert next_step(halted) == "halted"
 
 
-def test_five_rows_are_told_at_first() -> None:
+def test_six_rows_are_told_at_first() -> None:
     lines = [line.plain for line in comparison(PLAN, 1, 130)]
     table = lines[lines.index("") + 2 :]
 
     assert [line[:12].strip() for line in table] == [
-        *("stays 24 h", "net in 7 d", "cost", "earned back", "range")
+        *("stays 24 h", "net in 7 d", "over Keep", "cost", "earned back", "range")
     ]
 
 

@@ -92,13 +92,13 @@ async def test_columns_come_with_the_width_and_stay_under_their_titles() -> None
             await pilot.pause()
             head, first, second, *_ = lines_of(pane)
             titles.append(head.split())
-            assert head.index("STATE") == first.index("▲ edge") == second.index("✗ out")
+            assert head.index("STATE") == first.index("▲ near edge") == second.index("✗ out")
         assert titles[0] == ["ID", "PAIR", "STATE", "RANGE"]
         assert titles[1][4:] == ["VALUE", "FEES", "VS", "HOLD"]
         for narrower, wider in pairwise(titles):
             assert {*narrower} <= {*wider}, "no column goes while the terminal grows"
         assert titles[-1][4:] == [
-            *("VALUE", "FEES", "APR", "24H", "VS", "HOLD", "NET", "24H", "24", "H", "PRICE"),
+            *("VALUE", "FEES", "APR", "24H", "VS", "HOLD", "NET", "24H", "PRICE", "24H", "PRICE"),
             *("FROM", "–", "TO", "NOTES"),
         ]
 

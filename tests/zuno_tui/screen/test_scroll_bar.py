@@ -22,7 +22,8 @@ def test_only_the_last_cell_is_drawn(width: int) -> None:
         assert [cell.text for cell in space] == ([" " * (width - 1)] if width > 1 else [])
         assert all(cell.style and not cell.style.reverse for cell in space)
         assert last.cell_length == 1
-    assert any(line[-1].style and line[-1].style.reverse for line in lines), "the thumb"
+    assert SpacedScrollBar.THUMB in {line[-1].text for line in lines}
+    assert all(not (line[-1].style and line[-1].style.reverse) for line in lines)
 
 
 async def test_every_bar_is_drawn_so() -> None:

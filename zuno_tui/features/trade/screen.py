@@ -81,7 +81,7 @@ class TradeScreen(SubScreen):
             case _:
                 return False
 
-    def action_go_on(self) -> None:
+    def action_go_on(self, _step: Literal["approve", "apply"]) -> None:
         self.leave_with(self._view.next_phrase)
 
     def action_ask(self, subject: Literal["why", "report", "status", "memory"]) -> None:
@@ -110,7 +110,7 @@ class TradeScreen(SubScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         match action:
             case "go_on":
-                return bool(self._view.next_phrase)
+                return self._view.next_phrase.partition(" ")[0] in parameters
             case "chart":
                 return bool(self._view.chart) or self._view.prices is not None
             case "ask":
@@ -154,7 +154,8 @@ class TradeScreen(SubScreen):
 
 def _next_words(view: TradeRunView) -> str | Content:
     if view.next_phrase:
-        return literal(f"a: {view.next_phrase.partition(' ')[0]} it", "bold $accent")
+        step = view.next_phrase.partition(" ")[0]
+        return literal(f"{'a' if step == 'approve' else 'enter'}: {step}", "bold $accent")
     return "nothing is sent" if not view.progress else ""
 
 

@@ -127,17 +127,25 @@ def _ascii(text: str) -> str:
 
 
 class SpacedScrollBar(ScrollBarRender):
-    """Of a wider upright bar the last cell is drawn, and those before it stay blank."""
+    """Of an upright bar half of the last cell is drawn, and those before it stay blank."""
+
+    THUMB: ClassVar[str] = "▐"
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        space = options.max_width - 1
-        if not self.vertical or space < 1:
+        if not self.vertical:
             yield from super().__rich_console__(console, options)
             return
-        blank = Segment(" " * space, Style(bgcolor=console.get_style(self.style).bgcolor))
+        style = console.get_style(self.style)
+        blank = Segment(" " * (options.max_width - 1), Style(bgcolor=style.bgcolor))
+        before = (blank,) if blank.text else ()
         for bar in super().__rich_console__(console, options.update(max_width=1)):
             for cell in bar.segments if isinstance(bar, Segments) else ():
-                yield from (blank, cell, Segment.line())
+                if cell.style is not None and cell.style.color is not None:
+                    # Reversed it would be a solid block, which is all that is seen without colour.
+                    drawn = style + Style(meta=cell.style.meta)
+                    yield from (*before, Segment(self.THUMB, drawn), Segment.line())
+                else:
+                    yield from (*before, cell, Segment.line())
 
 
 def crash_page(error: BaseException, log: Path | None) -> str:

@@ -1,6 +1,6 @@
 """The alerts the monitor keeps: how bad, since when, and what to do about it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -28,6 +28,9 @@ SHORTER = (
     ("; collecting costs about", ", costs"),
 )
 """What a column has room for; the whole sentence stands in the line below and on its page."""
+_FRAME_ENDS = 6
+_MUCH_USD = 1_000.0
+"""So much that waits to be collected comes before a range that was left."""
 _FEES = "fees"
 """The key of the row that stands for every alert about fees."""
 _OVER = "over"
@@ -67,6 +70,7 @@ class AlertsPane(RowTable):
         super().__init__(_COLUMNS, id="alerts", classes="pane")
         self._view: AlertsView | None = None
         self._rows_shown: tuple[AlertRow, ...] = ()
+        self._now: float | None = None
         self.waiting = 0
         """How many wait for somebody, those about fees together as one."""
 
@@ -79,21 +83,33 @@ class AlertsPane(RowTable):
         if view is None:
             frame(self, pane_title("2 Alerts"))
             return
+        self._now = now
         self._rows_shown = gathered(view.rows, now)
         rows = [alert_cells(row, now) for row in self._rows_shown]
         # While nobody reads them the cursor waits at its place: what is over sinks to the end.
         self.fill(rows, empty=(view.unseen or "Nothing needs you.",), stays=self.has_focus)
         self.waiting = sum(row.state in ("open", "reopened") for row in self._rows_shown)
+        self._retitle()
+
+    def _retitle(self) -> None:
+        view, now = self._view, self._now
+        if view is None or now is None:
+            return
         seen = "" if view.last_seen is None else f"seen {ago(now - view.last_seen)}"
-        frame(
-            self,
-            pane_title("2 Alerts", _open_words(self.waiting, view)),
-            joined(
-                literal(view.trouble, "$warning") if view.trouble else "",
-                _WATCHERS[view.watched_by],
-                seen,
-            ),
-        )
+        more = literal(f"▼ {self.rows_below} more", "bold") if self.rows_below else ""
+        trouble = literal(view.trouble, "$warning") if view.trouble else ""
+        below = joined(trouble, _WATCHERS[view.watched_by], seen, more)
+        if more and below.cell_length > self.size.width - _FRAME_ENDS:
+            below = joined(trouble, _WATCHERS[view.watched_by], more)
+        frame(self, pane_title("2 Alerts", _open_words(self.waiting, view)), below)
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self._retitle()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._retitle()
 
     @property
     def selected(self) -> AlertRow | None:
@@ -133,7 +149,8 @@ def _open_words(waiting: int, view: AlertsView) -> str:
 
 
 def alert_cells(row: AlertRow, now: float) -> Row:
-    severity, tone = _SEVERITIES[row.severity]
+    much = (row.fees or 0.0) >= _MUCH_USD
+    severity, tone = ("$ collect", "good") if much else _SEVERITIES[row.severity]
     muted = row.muted_until is not None and row.muted_until > now
     waiting = row.state in ("open", "reopened") and not muted
     state = severity if waiting else f"· {'muted' if muted else row.state}"
@@ -179,7 +196,7 @@ def gathered(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
         rows = (*(row for row in rows if row.state != "resolved"), folded)
     waiting = [row for row in rows if _waits_for_fees(row, now)]
     if len(waiting) < 2:
-        return tuple(rows)
+        return _most_first(rows)
     total = sum(row.fees or 0.0 for row in waiting)
     words = f"Fees on {len(waiting)} positions, {round_usd(total)}"
     together = AlertRow(
@@ -190,14 +207,26 @@ def gathered(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
         since=min(row.since for row in waiting),
         message=words,
         next_command=f"collect {' '.join(str(row.token_id) for row in waiting)}",
+        fees=total,
         members=tuple(row.alert_id for row in waiting),
     )
     first, numbers = waiting[0], {row.alert_id for row in waiting}
-    return tuple(
+    return _most_first(
         together if row is first else row
         for row in rows
         if row is first or row.alert_id not in numbers
     )
+
+
+def _most_first(rows: Iterable[AlertRow]) -> tuple[AlertRow, ...]:
+    """As they come, but much money that only waits to be collected before what is a warning."""
+
+    def rank(row: AlertRow) -> int:
+        if row.state not in ("open", "reopened"):
+            return 2
+        return 0 if row.severity == "critical" else 1 if (row.fees or 0.0) >= _MUCH_USD else 2
+
+    return tuple(sorted(rows, key=rank))
 
 
 def _waits_for_fees(row: AlertRow, now: float) -> bool:

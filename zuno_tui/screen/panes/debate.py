@@ -512,7 +512,7 @@ class DebatePane(VerticalScroll, can_focus=True):
         self.query(".ending").remove()
         if words is not None:
             told = Content.assemble(("OUTCOME\n", "bold $accent"), literal(f"★ {words}", "bold"))
-            self._turns.mount(PlainText(told, classes="ending"))
+            self.mount(PlainText(told, classes="ending"), before=0)
 
     def _draw(self, block: TurnBlock) -> None:
         block.draw(sourced=self._sourced, folded=self._folded, needle=self._needle)

@@ -79,7 +79,7 @@ _PERCENT = 6
 _GUTTER = 3
 """Cells before a bar, so that it is seen whose it is."""
 _RANGE = " – "
-BRIEF = ("pool", "net in 7 d", "cost", "earned back", "judged")
+BRIEF = ("pool", "net in 7 d", "over Keep", "cost", "earned back", "judged")
 """What is told of an option at first, beside its range and how likely it is kept."""
 
 
@@ -95,8 +95,13 @@ def comparison(
 
 
 def reasons(plan: PlanView, width: int) -> Iterator[Content]:
-    for reason in plan.reasons:
+    for reason in _untold(plan):
         yield from bulleted(reason, width)
+
+
+def _untold(plan: PlanView) -> list[str]:
+    """The reasons that are not said already in what the card begins with."""
+    return [reason for reason in plan.reasons if reason not in plan.recommendation]
 
 
 def bulleted(text: str, width: int, bullet: str = "•", style: str = "") -> Iterator[Content]:
@@ -246,7 +251,7 @@ def next_step(plan: PlanView) -> str:
         return "keep it: nothing to sign"
     if plan.token_id is not None and is_v3(plan.token_id):
         return "v3: carry it out in Uniswap's page"
-    return "a: approve it" if plan.options else ""
+    return "a: approve" if plan.options else ""
 
 
 def _result(plan: PlanView, result: ResultView, width: int) -> Iterator[Content]:
@@ -469,16 +474,14 @@ def elsewhere(plan: PlanView | None, selected: int | None) -> str:
 
 
 def _first_reasons(view: PlanView, width: int, room: int) -> list[Content]:
-    """As many whole reasons as there is room for under their heading; nothing for less than two."""
+    """As many whole reasons as there is room for under their heading."""
     told: list[Content] = []
-    count = 0
-    for reason in view.reasons:
+    for reason in _untold(view):
         wrapped = list(bulleted(reason, width))
         if len(told) + len(wrapped) + _ABOVE_REASONS > room:
             break
         told += wrapped
-        count += 1
-    return [heading("WHY"), *told, Content("")] if count > 1 else []
+    return [heading("WHY"), *told, Content("")] if told else []
 
 
 _ABOVE_REASONS = 2

@@ -2,40 +2,41 @@
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
-from chain.positions.reference import position_label
+from chain.positions.reference import is_v3, position_label
 from zuno_tui.present.charts import WIDTH as GAUGE_WIDTH
 from zuno_tui.present.charts import range_gauge, sparkline
-from zuno_tui.present.views import GlanceView, PositionRow, PositionsView, Standing
+from zuno_tui.present.views import PositionRow, PositionsView, Standing
 from zuno_tui.present.words import UNKNOWN
 from zuno_tui.screen.keys import POSITIONS
 from zuno_tui.screen.panes.frame import ago, frame, joined, literal, pane_title
 from zuno_tui.screen.panes.row_table import Cell, Row, Rows, RowTable, TableColumn
 
 _TREND = 8
-_LONG_GAUGE = 26
-_LONG_GAUGE_FROM = 170
-_SAME_AGE_SECONDS = 60.0
+_SHORT_GAUGE, _LONG_GAUGE = 12, 26
+_USUAL_GAUGE_FROM, _LONG_GAUGE_FROM = 90, 170
 """Cells of the pane from which on there is room for it."""
+_SAME_AGE_SECONDS = 60.0
 _COLUMNS = (
     TableColumn("ID", 0, 9),
     TableColumn("PAIR", 1, 22),
-    TableColumn("STATE", 2, 8),
+    TableColumn("VER", 9, 3),
+    TableColumn("STATE", 2, 12),
     TableColumn("RANGE", 3, _LONG_GAUGE),
     TableColumn("VALUE", 4, 13, right=True),
     TableColumn("FEES", 5, 11, right=True),
     TableColumn("APR 24H", 7, 8, right=True),
     TableColumn("VS HOLD", 6, 12, right=True),
     TableColumn("NET 24H", 8, 11, right=True),
-    TableColumn("24 H", 10, _TREND, least=_TREND),
-    TableColumn("PRICE", 11, 12, right=True),
-    TableColumn("FROM – TO", 12, 27),
-    TableColumn("NOTES", 9, 18),
+    TableColumn("PRICE 24H", 11, _TREND + 1, least=_TREND),
+    TableColumn("PRICE", 12, 12, right=True),
+    TableColumn("FROM – TO", 13, 27),
+    TableColumn("NOTES", 10, 18),
 )
 _ORDERS: dict[str, Callable[[PositionRow], float | None]] = {
     "as they are": lambda _: 0.0,
@@ -48,11 +49,19 @@ _ORDERS: dict[str, Callable[[PositionRow], float | None]] = {
 _NAMES = tuple(_ORDERS)
 # The glyph is for the eye, the word for everyone.
 _STATES: dict[Standing, tuple[str, str]] = {
-    "in range": ("● in", "good"),
-    "near edge": ("▲ edge", "warn"),
+    "in range": ("● in range", "good"),
+    "near edge": ("▲ near edge", "warn"),
     "out of range": ("✗ out", "bad"),
-    "empty": ("· empty", "dim"),
+    "empty": ("  empty", "dim"),
 }
+
+
+class _Manner(NamedTuple):
+    """How every row is drawn: the gauge's cells, whether two protocols are told apart, its age."""
+
+    gauge: int
+    several: bool
+    stale: bool
 
 
 class PositionsPane(RowTable):
@@ -63,7 +72,7 @@ class PositionsPane(RowTable):
 
     def __init__(self) -> None:
         super().__init__(_COLUMNS, id="positions", classes="pane -front")
-        self._drawn_rows: dict[int, tuple[PositionRow, int, bool, Row]] = {}
+        self._drawn_rows: dict[int, tuple[PositionRow, _Manner, Row]] = {}
         self._view: PositionsView | None = None
         self._order = _NAMES[0]
         self._filter = ""
@@ -81,6 +90,10 @@ class PositionsPane(RowTable):
         self._view = view
         self._fill(view)
         self.show_age(now)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._retitle(None)
 
     def narrow(self, words: str, now: float) -> None:
         """Only rows that hold every one of these words."""
@@ -101,25 +114,30 @@ class PositionsPane(RowTable):
     def _again(self, now: float | None) -> None:
         if self._view is not None:
             self._fill(self._view)
+            self._retitle(now)
+
+    def _retitle(self, now: float | None) -> None:
+        if self._view is not None:
             self.show_age(self._view.read_at or 0.0 if now is None else now)
 
     def _fill(self, view: PositionsView) -> None:
         stale = view.stale is not None or view.remembered
         rows = shown_rows(view.rows, self._order, self._filter, hides_empty=self._hides_empty)
         nothing = _nothing(view) if not view.rows else ("No position fits: escape in / ends that.",)
-        gauge = _LONG_GAUGE if self.size.width >= _LONG_GAUGE_FROM else GAUGE_WIDTH
+        several = len({is_v3(row.token_id) for row in view.rows}) > 1
+        manner = _Manner(_gauge_for(self.size.width), several, stale)
         keys = [str(row.token_id) for row in rows]
-        drawn = Rows(keys, lambda place: self._drawn(rows[place], gauge, stale=stale))
+        drawn = Rows(keys, lambda place: self._drawn(rows[place], manner))
         self.fill(drawn, empty=nothing)
 
-    def _drawn(self, row: PositionRow, gauge: int, *, stale: bool) -> Row:
+    def _drawn(self, row: PositionRow, manner: _Manner) -> Row:
         """As it was drawn last, where nothing of it changed: most of many rows stay from read
         to read."""
         known = self._drawn_rows.get(row.token_id)
-        if known is not None and known[:3] == (row, gauge, stale):
-            return known[3]
-        drawn = _row(row, gauge, stale=stale)
-        self._drawn_rows[row.token_id] = (row, gauge, stale, drawn)
+        if known is not None and known[:2] == (row, manner):
+            return known[2]
+        drawn = _row(row, manner)
+        self._drawn_rows[row.token_id] = (row, manner, drawn)
         return drawn
 
     def _manner(self) -> str:
@@ -152,7 +170,7 @@ class PositionsPane(RowTable):
                 _older_results(view, now),
                 self._manner(),
             ),
-            _below(view, self.selected),
+            _below(view, self.selected, self.rows_below),
         )
 
     @property
@@ -163,10 +181,6 @@ class PositionsPane(RowTable):
             if row is None
             else f"{position_label(row.token_id)} {row.pair} {row.fee} {row.value}"
         )
-
-    @property
-    def glance(self) -> GlanceView | None:
-        return None if self._view is None else self._view.glance
 
     @property
     def selected(self) -> PositionRow | None:
@@ -209,15 +223,23 @@ def _searched(row: PositionRow) -> str:
     ).lower()
 
 
-def _row(row: PositionRow, gauge: int, *, stale: bool) -> Row:
+def _gauge_for(width: int) -> int:
+    if width >= _LONG_GAUGE_FROM:
+        return _LONG_GAUGE
+    return GAUGE_WIDTH if width >= _USUAL_GAUGE_FROM else _SHORT_GAUGE
+
+
+def _row(row: PositionRow, manner: _Manner) -> Row:
     state, tone = _STATES[row.standing]
+    empty = row.standing == "empty"
     cells = (
         Cell(position_label(row.token_id), "strong"),
-        Cell(f"{row.pair} {row.fee}"),
+        Cell(f"{row.pair} {row.fee}", "dim" if empty else "plain"),
+        Cell(("v3" if is_v3(row.token_id) else "v4") if manner.several else "", "dim"),
         Cell(state, tone),
-        Cell(range_gauge(row.progress, gauge), tone),
-        Cell(row.value),
-        Cell(row.fees),
+        Cell(range_gauge(None if empty else row.progress, manner.gauge), tone),
+        Cell(row.value, "dim" if empty else "plain"),
+        Cell(row.fees, "dim" if not row.fees_worth else "plain"),
         Cell(_dash_unknown(row.fee_apr), "dim" if row.standing == "out of range" else "plain"),
         Cell(_dash_unknown(row.against_holding), row.against_holding_tone),
         Cell(_dash_unknown(row.net_a_day), _tone_of(row.net_a_day)),
@@ -226,7 +248,7 @@ def _row(row: PositionRow, gauge: int, *, stale: bool) -> Row:
         Cell(f"{row.low} – {row.high}", "dim"),
         Cell(", ".join(row.notes), "dim" if row.notes == ("subscribed",) else "warn"),
     )
-    return Row(str(row.token_id), cells, stale)
+    return Row(str(row.token_id), cells, manner.stale)
 
 
 @lru_cache(maxsize=1024)
@@ -247,13 +269,13 @@ def _tone_of(gain: str) -> str:
     return {"+": "good", "−": "bad"}.get(gain[0], "plain")
 
 
-def _below(view: PositionsView, selected: PositionRow | None) -> Content:
+def _below(view: PositionsView, selected: PositionRow | None, hidden: int) -> Content:
     if view.stale is None:
-        return _outlined(selected)
+        return _outlined(selected, f"▼ {hidden} more" if hidden else "")
     return literal("▲ not updated", "$warning") if view.rows else Content("")
 
 
-def _outlined(row: PositionRow | None) -> Content:
+def _outlined(row: PositionRow | None, more: str) -> Content:
     """The row under the cursor in more words than a column has room for."""
     if row is None:
         return Content("")
@@ -262,6 +284,7 @@ def _outlined(row: PositionRow | None) -> Content:
         f"{row.low} – {row.high}",
         f"price {row.price}",
         literal(", ".join(row.notes), "$warning") if row.notes else "",
+        literal(more, "bold"),
     )
 
 

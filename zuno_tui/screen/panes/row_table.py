@@ -221,6 +221,12 @@ class RowTable(ScrollView, can_focus=True):
         return self._rows.keys[self._cursor] if self._rows else None
 
     @property
+    def rows_below(self) -> int:
+        """How many rows stand under the last that is seen whole."""
+        top = self.scroll_offset.y // self._height
+        return max(0, len(self._rows) - top - self._page)
+
+    @property
     def lines_wanted(self) -> int:
         """To show everything of every row."""
         return 1 + len(self._rows) * (1 if self._cut is None else 2)

@@ -31,9 +31,6 @@ _FACT = 22
 _GAP = 3
 _LABEL = 11
 _SHORTEST_CHART = 6
-_SHORTEST_BOOK = 9
-_BOOK_FROM = 90
-"""Cells of width from which there is room for a second picture."""
 _STANDING = {
     "in range": "$success",
     "near edge": "$warning",
@@ -55,16 +52,14 @@ class SelectedPane(VerticalScroll, can_focus=False):
     def __init__(self) -> None:
         super().__init__(id="selected", classes="pane")
         self._row: PositionRow | None = None
-        self._glance: GlanceView | None = None
 
     def compose(self) -> ComposeResult:
         yield PlainText("", id="selected-words")
 
-    def show(self, row: PositionRow | None, glance: GlanceView | None) -> None:
-        if (row, _pictured(glance)) == (self._row, _pictured(self._glance)):
-            return
-        self._row, self._glance = row, glance
-        self._draw()
+    def show(self, row: PositionRow | None) -> None:
+        if row != self._row:
+            self._row = row
+            self._draw()
 
     def on_resize(self) -> None:
         self._draw()
@@ -77,7 +72,7 @@ class SelectedPane(VerticalScroll, can_focus=False):
             words.update("")
             return
         frame(self, pane_title(f"{position_label(row.token_id)} {row.pair}", row.fee, row.standing))
-        words.update(Content("\n").join(selected_lines(row, size, *_pictured(self._glance))))
+        words.update(Content("\n").join(selected_lines(row, size)))
 
 
 def _pictured(
@@ -86,16 +81,8 @@ def _pictured(
     return ((), ()) if glance is None else (glance.by_hour, glance.by_day)
 
 
-def selected_lines(
-    row: PositionRow,
-    size: Size,
-    by_hour: Sequence[tuple[float, float, float]] = (),
-    by_day: Sequence[tuple[str, float]] = (),
-) -> Iterator[Content]:
-    """The range, the facts, the next step, and the price of the day in what room is left.
-
-    Where there is much of it, what the whole book gained in that day stands below.
-    """
+def selected_lines(row: PositionRow, size: Size) -> Iterator[Content]:
+    """The range, the facts, the next step, and the price of the day in what room is left."""
     style = _STANDING[row.standing]
     above = [
         literal(wide_gauge(row.progress, row.low, row.high, size.width), style),
@@ -106,19 +93,50 @@ def selected_lines(
     ]
     yield from above
     height = size.height - len(above) - 1
-    book = 0
-    if len(by_hour) > 1 and size.width >= _BOOK_FROM and height >= 2 * _SHORTEST_BOOK:
-        book = max(_SHORTEST_BOOK, height * 2 // 5)
-    if row.chart is not None and height - book >= _SHORTEST_CHART:
+    if row.chart is not None and height >= _SHORTEST_CHART:
         yield Content("")
-        yield drawn(price_chart(row.chart, size.width, height - book))
-    if book:
-        yield Content("")
-        half = size.width * 3 // 5 if len(by_day) > 1 else size.width
-        chart = [_titled("ALL POSITIONS", "gained in closed hours, fees below")]
-        chart += book_chart(by_hour, half, book - 2)
-        days = [_titled("FEES BY DAY", "UTC"), *fee_days(by_day, size.width - half - _GAP)]
-        yield drawn(side_by_side(chart, days[:book] if half < size.width else (), half, _GAP))
+        yield drawn(price_chart(row.chart, size.width, height))
+
+
+class BookPane(PlainText):
+    """What all positions gained in the day, and what fees their days brought."""
+
+    def __init__(self) -> None:
+        super().__init__(id="book", classes="pane")
+        self._glance: GlanceView | None = None
+
+    def show(self, glance: GlanceView | None) -> None:
+        if _pictured(glance) != _pictured(self._glance):
+            self._glance = glance
+            self._draw()
+
+    def on_mount(self) -> None:
+        frame(self, pane_title("All positions", "closed hours, days by UTC"))
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        size = self.scrollable_content_region.size
+        if size.width:
+            self.update(drawn(book_lines(*_pictured(self._glance), size)))
+
+
+def book_lines(
+    by_hour: Sequence[tuple[float, float, float]], by_day: Sequence[tuple[str, float]], size: Size
+) -> list[Line]:
+    """The day hour by hour, and beside it the days where more than one is known."""
+    if len(by_hour) < 2:
+        return [(StyledText("No closed hour is known yet.", "dim"),)]
+    half = size.width * 3 // 5 if len(by_day) > 1 else size.width
+    chart = [
+        _titled("GAINED", "by prices and fees; fees below"),
+        *book_chart(by_hour, half, size.height - 1),
+    ]
+    if half == size.width:
+        return chart
+    days = [_titled("FEES", "by day"), *fee_days(by_day, size.width - half - _GAP)]
+    return list(side_by_side(chart, days[: size.height], half, _GAP))
 
 
 def _titled(title: str, beside: str) -> Line:

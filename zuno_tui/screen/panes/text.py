@@ -86,6 +86,7 @@ _TONE_COLOURS = {
     "dim": "$quiet",
 }
 _TREND, _SHORTEST_TREND = 48, 8
+_BESIDE_FROM = 100
 _FEWEST_HOURS = 6
 """Fewer make no line."""
 _GAP = 2
@@ -138,10 +139,12 @@ class GlanceLine(TextLine):
         if view is None:
             self.tell(literal("zuno", "bold $primary"))
             return
+        # What lies beside the positions is the first to go where the line is short.
+        beside = [literal(view.beside)] if self.size.width >= _BESIDE_FROM else []
         change = "$error" if view.ether_change.startswith("▼") else "$success"
         parts = [
-            literal(view.worth, "bold"),
-            literal(view.beside),
+            Content.assemble(("worth ", "$quiet"), literal(view.worth, "bold")),
+            *beside,
             literal(view.day, _TONE_COLOURS[view.day_tone]),
             literal(f"to collect {view.fees}") if view.fees else Content(""),
             literal(view.in_range, "$success" if view.all_in else "$warning"),
@@ -162,7 +165,7 @@ class GlanceLine(TextLine):
                 break
             told.append(part)
             room -= part.cell_length + _GAP
-        label = f"worth {len(trend) - 1} h "
+        label = f"worth, last {len(trend) - 1} h "
         room -= len(label)
         if room >= _SHORTEST_TREND and len(trend) >= _FEWEST_HOURS:
             drawn = sparkline(trend, min(room, _TREND))

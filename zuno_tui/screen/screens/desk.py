@@ -45,7 +45,7 @@ from zuno_tui.screen.panes.plan import PlanPane
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptBar, PromptPane
 from zuno_tui.screen.panes.row_table import RowTable
-from zuno_tui.screen.panes.selected import SelectedPane
+from zuno_tui.screen.panes.selected import BookPane, SelectedPane
 from zuno_tui.screen.panes.text import (
     GlanceLine,
     HintLine,
@@ -124,6 +124,7 @@ class DeskScreen(Asking):
             yield PlanPane()
             yield SelectedPane()
             yield AlertsPane()
+            yield BookPane()
             yield DebatePane(self._pace)
         yield FilterLine()
         hint = HintLine(id="hint")
@@ -154,9 +155,8 @@ class DeskScreen(Asking):
             case PositionsChanged(view):
                 self.query_one(PositionsPane).show(view, now)
                 self.query_one(GlanceLine).show(view.glance)
-                self.query_one(SelectedPane).show(
-                    self.query_one(PositionsPane).selected, view.glance
-                )
+                self.query_one(SelectedPane).show(self.query_one(PositionsPane).selected)
+                self.query_one(BookPane).show(view.glance)
                 self._point_at_the_new()
             case AlertsChanged(view):
                 self.query_one(AlertsPane).show(view, now)
@@ -263,7 +263,7 @@ class DeskScreen(Asking):
                 self.context = replace(self.context, selected=selected)
                 self.query_one(PromptPane).exemplify(selected)
                 self.query_one(PlanPane).follow(selected)
-                self.query_one(SelectedPane).show(positions.selected, positions.glance)
+                self.query_one(SelectedPane).show(positions.selected)
                 self._arrange()
                 positions.show_age(self._clock())
                 self.show_keys()
@@ -356,11 +356,11 @@ class DeskScreen(Asking):
         # Where one place is left for both, what was asked for last has it.
         heard = self.has_class("-speaking") or self.front == "debate"
         self.set_class(argued and (heard or not planned) and self.front != "plan", "-debate-first")
-        self._share_rows(argued)
+        self._share_rows()
         self._show_needs()
 
     def _show_needs(self) -> None:
-        """Where one pane is seen at a time, what needs somebody stands above the positions."""
+        """Where one pane is seen at a time, what needs somebody stands below the positions."""
         alerts = self.query_one(AlertsPane)
         waiting = alerts.waiting
         narrow = self.has_class("-narrow") and not self.has_class("-zoomed")
@@ -376,7 +376,7 @@ class DeskScreen(Asking):
             return plan is not None
         return selected in (None, plan.token_id, plan.result.new_token_id)
 
-    def _share_rows(self, argued: bool) -> None:
+    def _share_rows(self) -> None:
         """Tables have as many lines as they need, and half of the room there is at most.
 
         What is argued or planned is long: while it is read, the table above it gives way.
@@ -388,7 +388,7 @@ class DeskScreen(Asking):
             self.query_one(PositionsPane), room * 2 // 5 if gives_way else room // 2
         )
         rows = f"{above} 1fr"
-        if argued and self.has_class("-extra-wide") and tall:
+        if self.has_class("-extra-wide") and tall:
             beside = self._lines_for(self.query_one(AlertsPane), (room - above) // 2)
             rows = f"{above} {beside} 1fr"
         if self._rows_shared != rows:

@@ -40,6 +40,10 @@ _SHORTEST_DEPTH, _TALLEST_DEPTH = 5, 10
 _PART_OF_DEPTH = 4
 _LABEL = 13
 _GAP = 3
+_FIGURE = 15
+_PARTS = ("=", "+")
+_BY_PRICES = "+ token prices"
+"""What a result is made of stands where it is added up."""
 _WIDEST_GAUGE = 72
 _NARROWEST = 30
 _WINDOWS: tuple[tuple[str, float | None], ...] = (
@@ -145,11 +149,15 @@ def _figures(view: DetailView, width: int) -> Iterator[Content]:
     """What one looks for first, in as few lines as it needs; then the range."""
     if view.owned_by:
         yield literal(f"Not yours: {view.owned_by} owns it.", "bold $warning")
-    for title, figures in (("NOW", view.figures), ("SINCE ENTRY", view.profit)):
-        for place, line in enumerate(_figure_lines(figures, width - _LABEL)):
+    profit = [each for each in view.profit if not each.label.startswith(_PARTS)]
+    wide = max([_FIGURE, *(len(part) + _GAP for each in profit for part in each[:2])])
+    for title, figures in (("NOW", view.figures), ("SINCE ENTRY", profit)):
+        for place, line in enumerate(_figure_lines(figures, width - _LABEL, wide)):
             yield Content.assemble(("" if place else title).ljust(_LABEL), line).stylize(
                 "bold $primary", 0, _LABEL
             )
+        if figures:
+            yield Content("")
     if (at := view.standing) is not None:
         room = min(_WIDEST_GAUGE, width - len(at.state) - len(at.unit) - 2 * _GAP)
         yield Content(" " * _GAP).join(
@@ -161,20 +169,18 @@ def _figures(view: DetailView, width: int) -> Iterator[Content]:
         )
 
 
-def _figure_lines(figures: Sequence[KeyFigure], width: int) -> Iterator[Content]:
-    line: list[Content] = []
-    taken = 0
-    for figure in figures:
-        tone = _FIGURE_STYLES[figure.tone]
-        told = Content.assemble(literal(f"{figure.label} ", "$quiet"), literal(figure.words, tone))
-        # What a sum is made of stands under it.
-        if line and (taken + 2 + told.cell_length > width or figure.label.startswith("=")):
-            yield Content("  ").join(line)
-            line, taken = [], 0
-        taken += told.cell_length + (2 if line else 0)
-        line.append(told)
-    if line:
-        yield Content("  ").join(line)
+def _figure_lines(figures: Sequence[KeyFigure], width: int, wide: int) -> Iterator[Content]:
+    """Each under its label, in columns of one width, as many side by side as there is room for."""
+    if wide > width:  # a reason in place of a figure
+        yield from (literal(f"{each.label} {each.words}", "$quiet") for each in figures)
+        return
+    beside = max(1, width // wide)
+    for first in range(0, len(figures), beside):
+        told = figures[first : first + beside]
+        yield Content("").join([literal(f"{each.label:<{wide}}", "$quiet") for each in told])
+        yield Content("").join(
+            [literal(f"{each.words:<{wide}}", _FIGURE_STYLES[each.tone]) for each in told]
+        )
 
 
 def _pictures(view: DetailView, window: int, width: int, height: int) -> Iterator[Content]:
@@ -207,20 +213,30 @@ def _pictures(view: DetailView, window: int, width: int, height: int) -> Iterato
 
 
 def _days(view: DetailView, width: int) -> Iterator[Content]:
-    yield heading("BY DAY", "fees less what arbitrage took (LVR)")
+    yield heading("BY DAY", "fees less what arbitrage took (LVR), UTC")
     if not view.fees_by_day:
         yield literal("No whole day is known yet.", "$quiet")
         return
     bars = day_bars(view.fees_by_day, width)
     yield from (drawn([line]) for line in bars)
-    if view.days_sum:
-        yield Content("")
     edge = len(plain(bars[0]))
-    for figure in view.days_sum:
+    for figure in (*view.days_sum[1:], *_from_holding(view)):  # the first is the table's sum
         yield Content.assemble(
             literal(f"{figure.label:<{max(0, edge - len(figure.words))}}", "$quiet"),
             literal(figure.words, _FIGURE_STYLES[figure.tone]),
         )
+
+
+def _from_holding(view: DetailView) -> Iterator[KeyFigure]:
+    """From the result against holding to the one in dollars."""
+    for figure in view.profit:
+        if figure.label == _BY_PRICES:
+            yield figure._replace(label="what the tokens' prices did")
+            yield from (
+                each._replace(label="result since entry")
+                for each in view.profit
+                if each.label == "result"
+            )
 
 
 def _words(view: DetailView, width: int) -> Iterator[Content]:
