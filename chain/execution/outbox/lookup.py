@@ -275,10 +275,12 @@ def agreed(step: PlanStep, seen: Sequence[Sighting], needed: int) -> Verdict:
     for sighting in seen:
         verdict = Verdict(standing(step, sighting), sighting)
         groups.setdefault(_key(verdict), []).append(verdict)
-    enough = [group for group in groups.values() if len(group) >= needed]
-    if len(enough) == 1:
-        return _weakest(enough[0], needed)
-    return Verdict(NonceState.UNCLEAR, min(seen, key=lambda sighting: sighting.head.number))
+    match [group for group in groups.values() if len(group) >= needed]:
+        case [enough]:
+            return _weakest(enough, needed)
+        case _:
+            lowest = min(seen, key=lambda sighting: sighting.head.number)
+            return Verdict(NonceState.UNCLEAR, lowest)
 
 
 def _key(verdict: Verdict) -> object:

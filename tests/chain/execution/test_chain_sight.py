@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, NamedReader
+from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence, NamedReader
 from chain.execution.outbox.records import EndCode, StepState
 from chain.execution.outbox.resume import StepSituation, look
 from chain.execution.outbox.rules import PlanOverError
@@ -15,6 +15,7 @@ from chain.execution.outbox.same_chain import (
     ChainState,
     Genesis,
     Head,
+    _anchors,
     _embedded_state,
     keep_sight,
     sight_chain,
@@ -24,7 +25,7 @@ from chain.rpc.errors import REORG_DEPTH, NoEndpoint, Unreachable
 from tests import node_rpc
 from tests.chain.execution.outbox_kit import transfer
 from tests.chain.execution.sending_kit import QUICK, Bench, bench_on
-from tests.chain.execution.told_node import block
+from tests.chain.execution.told_node import ANCHOR, block, sent
 from tests.fakes.proxy import Proxy
 from tests.fakes.told_reader import ToldReader
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chain.contracts.networks import Network
-    from chain.execution.outbox.lookup import Evidence
     from chain.rpc.records import Block
     from tests.chain.moves import Moves
 
@@ -192,6 +192,19 @@ async def test_a_rewritten_embedded_chain_ends_what_is_signed_and_missing(bench:
     with pytest.raises(PlanOverError):
         await replace(bench.sender(), evidence=EMBEDDED).resume("hash", 0)
     assert bench.nonce("pending") == first
+
+
+async def test_only_endpoints_that_have_a_block_there_count() -> None:
+    dispatch, _ = sent()
+    answers = (
+        block(ANCHOR.number),
+        block(ANCHOR.number, fork="bb"),
+        None,
+        Unreachable("it is silent", endpoint="x"),
+    )
+    readers = (ToldReader(lambda *_, answer=answer: answer) for answer in answers)
+    named = tuple(NamedReader(str(place), reader) for place, reader in enumerate(readers))
+    assert await _anchors(named[0].reads, Evidence(named), dispatch) == (1, 1)
 
 
 @pytest.mark.parametrize(

@@ -250,6 +250,16 @@ def test_a_decision_made_without_a_newer_version_is_not_taken(outbox: Outbox) ->
     assert outbox.mark_dropped(stale, now=5, reason="unseen").state is StepState.SIGNED
 
 
+def test_a_step_seen_before_it_moved_on_settles_nothing(outbox: Outbox) -> None:
+    step = applied(outbox, planned(transfer(0)))
+    first = outbox.mark_included(step, included(step), succeeded=True, now=4)
+    other = replace(included(step), block_number=11, block_hash="0x" + "cd" * 32)
+    moved = outbox.mark_included(first, other, succeeded=True, now=5)
+    assert not outbox.settle(first, now=6).settled
+    assert outbox.settle(moved, now=7).settled
+    assert outbox.settle(moved, now=8).state is StepState.FINAL
+
+
 def test_a_plan_left_half_done_is_shown_until_it_is_resolved(outbox: Outbox) -> None:
     plan = planned(transfer(0, step="exit"), transfer(1, step="enter"))
     step = applied(outbox, plan)

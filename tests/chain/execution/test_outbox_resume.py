@@ -13,11 +13,22 @@ from msgspec.structs import replace
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence
 from chain.execution.outbox.records import Anchor, Doubt, EndCode, Inclusion, StepState
-from chain.execution.outbox.resume import ResumeChoice, StepFinding, StepSituation, _over, look
+from chain.execution.outbox.resume import (
+    ResumeChoice,
+    StepFinding,
+    StepSituation,
+    _by_state,
+    _finding,
+    _Found,
+    _over,
+    look,
+)
 from chain.execution.outbox.sender import Fees, cancellation
 from chain.rpc.client import RpcClient
+from chain.rpc.errors import REORG_DEPTH
 from chain.rpc.reader import Reader
 from tests import node_rpc
+from tests.chain.execution import told_node
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, planned, signed_by, transfer
 from tests.chain.execution.sending_kit import Bench, SendFault, bench_on, through
 from tests.fakes import faults
@@ -241,6 +252,60 @@ async def test_a_plan_of_another_chain_is_over(bench: Bench) -> None:
     assert finding.dispatch.ended.code is EndCode.CHAIN_RESTARTED
     assert finding.dispatch.finished
     assert bench.received() == 0
+
+
+@pytest.mark.parametrize(
+    ("state", "included", "situation"),
+    [
+        (StepState.REPLACED, True, StepSituation.CANCELLED),
+        (StepState.REPLACED, False, StepSituation.REPLACED),
+        (StepState.SENT, False, StepSituation.PENDING),
+        (StepState.SIGNED, False, StepSituation.NOT_SENT),
+        (StepState.INCLUDED, True, StepSituation.INCLUDED),
+    ],
+)
+def test_what_is_written_down_of_a_step_says_how_it_stands(
+    state: StepState, included: bool, situation: StepSituation
+) -> None:
+    inclusion = Inclusion("0xab", 7, "0x" + "ab" * 32) if included else None
+    assert _by_state(replace(told_node.sent()[1], state=state, inclusion=inclusion)) is situation
+
+
+def test_only_what_no_pool_has_may_be_in_private_keeping() -> None:
+    dispatch, _ = told_node.sent()
+    private = replace(dispatch, private_host="private.example")
+    for situation, words in (
+        (StepSituation.NOT_SENT, "private.example may have it"),
+        (StepSituation.PENDING, "waits for a block"),
+    ):
+        sentence = _finding(private, _Found("hash", 0, situation)).sentence
+        assert words in sentence
+        assert ("private.example" in sentence) is (situation is StepSituation.NOT_SENT)
+    assert (
+        "may have it" not in _finding(dispatch, _Found("hash", 0, StepSituation.NOT_SENT)).sentence
+    )
+
+
+async def test_an_endpoint_that_lags_far_says_so_of_what_is_open(bench: Bench) -> None:
+    bench.mine(REORG_DEPTH + 2)
+    signed_and_left(bench, bench.plan())
+    fresh = bench.head_time() + 5.0
+
+    async def told(now: float) -> StepFinding:
+        [finding] = await look(
+            bench.outbox,
+            bench.client,
+            chain_id=bench.network.chain_id,
+            clock=lambda: now,
+            evidence=ONE_ENDPOINT,
+        )
+        return finding
+
+    assert (await told(fresh)).situation is StepSituation.NOT_SENT
+    bench.moves.rpc("anvil_rollback", REORG_DEPTH + 1)
+    late = await told(bench.head_time() + 61.0)
+    assert late.situation is StepSituation.UNKNOWN
+    assert "the endpoint lags" in late.sentence
 
 
 def test_the_end_of_a_plan_without_a_step_that_stopped_is_told_at_its_last(bench: Bench) -> None:
