@@ -57,7 +57,7 @@ _PLAIN = {
 
 LESS_BY = {
     Tiebreak.STRESSED_BUFFER: "less time in range should prices move twice as wildly",
-    Tiebreak.BUFFER_AND_YIELD: "less of time in range and fees together",
+    Tiebreak.BUFFER_AND_YIELD: "a lower product of time in range and fees",
     Tiebreak.YIELD: "lower fees",
 }
 """What a move that keeps every floor has less of than the one that wins."""
@@ -233,9 +233,9 @@ def _reason_words(
             return "closing ends that: only a range of ±20% or wider is worth waiting in"
         case AdviceReason.IN_DEAD_BAND:
             line = (
-                f"only under {LEAVE_UNDER:g} × is it left"
+                f"it is closed only below {LEAVE_UNDER:g} ×"
                 if inside
-                else f"only over {ENTER_OVER:g} × is it entered"
+                else f"a move needs more than {ENTER_OVER:g} ×"
             )
             return f"the pool {edge_words(advice.edge_7d)}: {line}"
         case AdviceReason.OUT_OF_RANGE:

@@ -344,7 +344,7 @@ def _tiebreak_words(context: ScoutContext, plan: Plan, judged: JudgedRound) -> s
     ]
     if not others:
         return ""
-    return f", before {listed(others)} with {LESS_BY[PROFILES[context.profile].tiebreak]}"
+    return f", chosen over {listed(others)} ({LESS_BY[PROFILES[context.profile].tiebreak]})"
 
 
 def settled_sentence(context: ScoutContext, codes: tuple[AdviceReason, ...], *, asked: bool) -> str:

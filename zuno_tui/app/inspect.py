@@ -155,7 +155,7 @@ class PositionPage:
         won = self._gains
         apr = yearly_fees(self._daily, won.fees_a_day, value.principal)
         yield KeyFigure("worth", worth(value.principal, unit))
-        yield KeyFigure("fees waiting", worth(value.fees, unit))
+        yield KeyFigure("to collect", worth(value.fees, unit))
         outside = not self._position.in_range
         tone: Tone = "dim" if outside or apr is None else "plain"
         yield KeyFigure("APR 24 h", "–" if apr is None else yearly_percent(apr), tone)

@@ -449,7 +449,7 @@ def profit_figures(
     told = (
         KeyFigure("put in", money(put_in, unit)),
         KeyFigure("came out", money(came_out, unit)),
-        KeyFigure("now, with fees", money(now, unit)),
+        KeyFigure("now + fees", money(now, unit)),
         KeyFigure("costs", money(costs, unit)),
         KeyFigure("result", short_gain(Known(whole, ""), unit), gain_tone(Known(whole, ""))),
         KeyFigure("a year", "–" if isinstance(yearly, Unknown) else signed_percent(yearly.value)),

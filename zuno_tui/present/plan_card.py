@@ -48,6 +48,7 @@ from zuno_tui.present.words import (
     screen_words,
     short_amount,
     short_interval,
+    yearly_percent,
 )
 
 PLAN_TERMS = {
@@ -66,9 +67,9 @@ PLAN_TERMS = {
     "fees a day": "what a day earns: 8 days in 10 end between the two",
     "LVR a day": "loss versus rebalancing: what arbitrage takes from the range in a day",
     "swaps": "what must be sold first to fill the range",
-    "buffer": "how long the price stays in the range with 95% certainty",
-    "buffer at 2σ": "the same if the price moves twice as wildly",
-    "buffer at 3σ": "the same if it moves three times as wildly",
+    "lasts (95%)": "its buffer: how long the price stays in the range with 95% certainty",
+    "lasts at 2σ": "the same if the price moves twice as wildly",
+    "lasts at 3σ": "the same if it moves three times as wildly",
     "fees APR": "a day's fees as a share of the worth, a year of them",
     "LVR APR": "a day's LVR as a share of the worth, a year of it",
     "net APR": "fees APR less LVR APR",
@@ -457,7 +458,7 @@ def _buffer(multiple: int) -> _CandidateCell:
             candidate.buffer_hours.at_2x,
             candidate.buffer_hours.at_3x,
         )
-        return hours(buffers[multiple - 1])
+        return hours_cell(buffers[multiple - 1])
 
     return tell
 
@@ -503,7 +504,7 @@ def _yearly(
         amount = part(candidate)
         if amount is None or not candidate.value_usd:
             return UNKNOWN
-        return percent(apr(amount, candidate.value_usd)).replace("-", "−")
+        return yearly_percent(apr(amount, candidate.value_usd)).replace("-", "−")
 
     return tell
 
@@ -631,9 +632,9 @@ FIGURES: dict[str, _CandidateCell] = {
     "fees a day": _fees,
     "LVR a day": lambda one, _: usd(one.lvr_24h),
     "swaps": _swap,
-    "buffer": _buffer(1),
-    "buffer at 2σ": _buffer(2),
-    "buffer at 3σ": _buffer(3),
+    "lasts (95%)": _buffer(1),
+    "lasts at 2σ": _buffer(2),
+    "lasts at 3σ": _buffer(3),
     "fees APR": _yearly(lambda one: one.fee_yield_24h),
     "LVR APR": _yearly(lambda one: one.lvr_24h),
     "net APR": _yearly(_net_24h),

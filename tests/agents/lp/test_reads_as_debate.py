@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.lp.advice_words import option_letter
+from agents.lp.conclude import not_closed
 from agents.model.interface import Answer, Usage
 from agents.numbers.profiles import RiskProfile
+from agents.numbers.rounding import gained
+from chain.base.units import usd
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import DOLLAR_DOLLAR, TOKEN0, TOKEN1, Market
 from tests.agents.lp.made_up_markets import create_context, market_context
@@ -165,3 +168,39 @@ async def test_hold_and_exit_stand_beside_every_candidate() -> None:
         assert row.name.startswith(f"{option_letter(move.index or 0)} ")
         assert {cell.passed for cell in row.cells[:3]} <= {True, False}
         assert row.cells[-1].text.partition(",")[0] in ("accept", "revise", "veto")
+
+
+@pytest.mark.parametrize("name", TEN)
+async def test_where_close_looks_better_than_keep_a_reason_says_why_it_loses(name: str) -> None:
+    plan = (await argue_over(TEN[name])).plan
+    more = None if plan.exit is None else gained(plan.exit.net_7d, plan.hold.net_7d)
+    better = more is not None and more > 0 and plan.choice.kind == "hold"
+    told = [each for each in plan.choice.reasons if each.startswith("EXIT is expected to bring")]
+    assert len(told) == (1 if better else 0)
+    assert not better or usd(more) in told[0]
+
+
+def test_some_of_them_look_so() -> None:
+    assert [*not_closed(TEN["a wide range that does not pay"])]
+    assert not [*not_closed(TEN["in range"])]
+
+
+async def test_the_gain_that_is_spoken_is_the_one_in_the_table() -> None:
+    argued = await argue_over(TEN["left, and it pays to follow"])
+    plan = argued.plan
+    assert plan.choice.kind == "move"
+    rows = {
+        row.name: row.cells[-2].text
+        for turn in argued.ended.transcript
+        if turn.thought.tag == "critique" and turn.thought.table is not None
+        for row in turn.thought.table.rows
+    }
+    chosen = f"{option_letter(plan.choice.index or 0)} {plan.recommended.kind}"
+    over = rows[chosen].removeprefix("+")
+    assert f"gains {over} over HOLD" in plan.choice.reasons[0]
+    assert f"gains {over} over HOLD" in argued.ended.transcript[-1].thought.text
+    assert any(
+        f": {over} more than HOLD" in turn.thought.text
+        for turn in argued.ended.transcript
+        if turn.thought.tag == "stance"
+    )

@@ -150,7 +150,7 @@ def test_plan_shows_what_was_kept(
         ["Close", f"#{plan['position']}"],
         *([verb, f"#{plan['position']}"] for verb in ("Widen", "Tighten", "Shift")),
     )
-    for word in ("KEEP", "CLOSE", "buffer at 3σ", "stays 24 h", "earned back", "judged"):
+    for word in ("KEEP", "CLOSE", "lasts at 3σ", "stays 24 h", "earned back", "judged"):
         assert word in page.out
 
 

@@ -57,7 +57,7 @@ async def test_one_position_is_told_at_once_and_then_drawn(
     copied = dict(line.split(": ", 1) for line in drawn.copied if ": " in line)
     assert copied["vs holding"] == figures["vs holding"]
     assert copied["holds"] == f"{facts['holds']} = {figures['worth']}"
-    assert copied["uncollected"] == f"{facts['uncollected']} = {figures['fees waiting']}"
+    assert copied["uncollected"] == f"{facts['uncollected']} = {figures['to collect']}"
     assert not set(facts) & {"range", "price", "put in", "taken out", "fees earned", "vs holding"}
     assert figures["APR 24 h"].endswith("%")
     assert drawn.standing is not None
@@ -88,7 +88,7 @@ async def test_what_a_position_came_to_since_entry_is_told_in_parts_that_add_up(
         for label, words in profit.items()
         if "$" in words
     }
-    parts = money["came out"] + money["now, with fees"] - money["put in"] - money["costs"]
+    parts = money["came out"] + money["now + fees"] - money["put in"] - money["costs"]
     assert money["result"] == pytest.approx(parts, abs=0.001)
     by_prices = money["+ token prices"]
     assert money["= vs holding"] + by_prices == pytest.approx(money["result"], abs=0.001)

@@ -76,7 +76,7 @@ _DESK = (
         "plan",
         " 4w",
         (r"★ (Widen|Tighten|Shift) #26 to [\d,.]+ – [\d,.]+\.", r"A widen|A shift|A tighten"),
-        never=r"MOVE \d|confidence|buffer at|HOLD · approve|\b0 widen",
+        never=r"MOVE \d|confidence|lasts at|HOLD · approve|\b0 widen",
     ),
     Look("every figure", "w", (r"WHY",)),
     Look("cursor elsewhere", f"w1{_DOWN}4", (r"This is for #26; the cursor is on #",)),

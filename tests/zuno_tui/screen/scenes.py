@@ -283,7 +283,7 @@ def option(
             "fees a day": "$3.3–12" if edges else "$0.00",
             "LVR a day": "$3.02" if edges else "$0.00",
             "swaps": "0.41 WETH" if candidate not in (None, "exit") else "–",
-            "buffer": "9 h" if edges else "–",
+            "lasts (95%)": "9.0 h" if edges else "–",
         },
         edges=edges,
         does=f"{name} #7.",

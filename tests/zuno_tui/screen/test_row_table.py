@@ -166,6 +166,37 @@ async def test_results_that_are_older_than_the_rest_say_so() -> None:
             assert ("APR, VS HOLD, NET 10 min ago" in str(pane.border_title)) is older
 
 
+def test_much_money_to_collect_comes_before_warnings_and_after_what_is_critical() -> None:
+    critical, warning = ALERTS.rows[:2]
+    assert (critical.severity, warning.severity) == ("critical", "warning")
+    little, much = (
+        replace(warning, alert_id=name, severity="info", token_id=-4, fees=fees)
+        for name, fees in (("little", 106.46), ("much", 4_861.93))
+    )
+    rows = gathered((critical, warning, little, much), NOW)
+    assert [row.alert_id for row in rows] == [
+        *(critical.alert_id, "much", warning.alert_id, "little")
+    ]
+
+
+async def test_rows_out_of_sight_are_counted_in_the_frame() -> None:
+    async with desk_app().run_test(size=(80, 24)) as pilot:
+        await play(pilot, *MORNING)
+        pane = pilot.app.screen.query_one(PositionsPane)
+        await pilot.press("z")
+        await pilot.pause()
+        assert "more" not in str(pane.border_subtitle)
+        await pilot.press("z")
+        await pilot.resize_terminal(80, 19)
+        await pilot.pause()
+        hidden = pane.rows_below
+        assert hidden > 0
+        assert f"▼ {hidden} more" in str(pane.border_subtitle)
+        await pilot.press("G")
+        await pilot.pause()
+        assert "more" not in str(pane.border_subtitle)
+
+
 def test_an_alert_begins_with_what_differs() -> None:
     row = replace(ALERTS.rows[0], token_id=9, message="#9 WETH/USDC is out of range: price 3,090.")
     [shown] = gathered((row,), NOW)

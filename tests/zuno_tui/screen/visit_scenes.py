@@ -74,7 +74,7 @@ DETAIL = DetailView(
     ),
     figures=(
         KeyFigure("worth", "$18,154.51"),
-        KeyFigure("fees waiting", "$12.40"),
+        KeyFigure("to collect", "$12.40"),
         KeyFigure("APR 24 h", "18.1%"),
         KeyFigure("vs holding", "+$41.20", "good"),
     ),

@@ -28,7 +28,7 @@ LABEL = 11
 _ROOMY = 80
 _GAP = 2
 _LONGEST_BESIDE = 20
-_BELONGS = re.compile(r"(?<=\d) (?=[A-Z–]|\d\d:\d\d)|(?<=[+–]) (?=\d)")
+_BELONGS = re.compile(r"(?<=\d) (?=[A-Z–]|\d\d:\d\d)|(?<=[+–]) (?=\d)|(?<=[≤≥≈]) (?=\$)")
 """Between a figure and its unit, a day and its hour, two edges: no line ends there."""
 _WAITS = "○"
 PROGRESS_MARKS = {"under way": "⟳", "done": "✓", "stopped": "✗"}
@@ -87,7 +87,8 @@ def _titled(title: str, beside: str, width: int) -> Iterator[Content]:
 def _in_dollars(receipt: ReceiptView) -> Iterator[str]:
     for line in receipt.lines:
         if line.part == "bound":
-            what = re.split(r"(?: cost)? at (?:least|most) ", line.words.removeprefix("the "))[0]
+            told = line.words.removeprefix("the position ")
+            what = re.split(r"(?: cost)? at (?:least|most) ", told)[0]
             yield f"{what} {line.dollars}" if line.dollars else line.words
 
 

@@ -40,7 +40,7 @@ _SHORTEST_DEPTH, _TALLEST_DEPTH = 5, 10
 _PART_OF_DEPTH = 4
 _LABEL = 13
 _GAP = 3
-_FIGURE = 15
+_FIGURE = 17
 _PARTS = ("=", "+")
 _BY_PRICES = "+ token prices"
 """What a result is made of stands where it is added up."""
@@ -150,28 +150,37 @@ def _figures(view: DetailView, width: int) -> Iterator[Content]:
     if view.owned_by:
         yield literal(f"Not yours: {view.owned_by} owns it.", "bold $warning")
     profit = [each for each in view.profit if not each.label.startswith(_PARTS)]
-    wide = max([_FIGURE, *(len(part) + _GAP for each in profit for part in each[:2])])
+    room = width - _LABEL
+    needed = [cells for each in (view.figures, profit) if (cells := _cells(each)) <= room // 2]
+    most = max(1, len(view.figures), len(profit))
+    wide = max([min(_FIGURE, room // most), *needed])
     for title, figures in (("NOW", view.figures), ("SINCE ENTRY", profit)):
-        for place, line in enumerate(_figure_lines(figures, width - _LABEL, wide)):
+        for place, line in enumerate(_figure_lines(figures, room, wide)):
             yield Content.assemble(("" if place else title).ljust(_LABEL), line).stylize(
                 "bold $primary", 0, _LABEL
             )
         if figures:
             yield Content("")
     if (at := view.standing) is not None:
-        room = min(_WIDEST_GAUGE, width - len(at.state) - len(at.unit) - 2 * _GAP)
+        beside = max(len(at.state), _LABEL - _GAP) + len(at.unit) + 2 * _GAP
+        gauge = min(_WIDEST_GAUGE, width - beside)
         yield Content(" " * _GAP).join(
             [
                 literal(f"{at.state:<{_LABEL - _GAP}}", f"bold {_STATES[at.state]}"),
-                literal(wide_gauge(at.progress, at.low, at.high, room).strip()),
+                literal(wide_gauge(at.progress, at.low, at.high, gauge).strip()),
                 literal(at.unit, "$quiet"),
             ]
         )
 
 
+def _cells(figures: Sequence[KeyFigure]) -> int:
+    """What the widest of them takes, label or figure."""
+    return max((len(part) + 2 for each in figures for part in each[:2]), default=0)
+
+
 def _figure_lines(figures: Sequence[KeyFigure], width: int, wide: int) -> Iterator[Content]:
     """Each under its label, in columns of one width, as many side by side as there is room for."""
-    if wide > width:  # a reason in place of a figure
+    if _cells(figures) > wide:  # a reason in place of a figure
         yield from (literal(f"{each.label} {each.words}", "$quiet") for each in figures)
         return
     beside = max(1, width // wide)
