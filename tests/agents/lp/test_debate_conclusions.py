@@ -204,7 +204,7 @@ def test_a_tiebreak_that_chose_is_named_with_those_it_passed_over(profile: RiskP
     axis = LESS_BY[PROFILES[profile].tiebreak]
     assert (axis in said) is (len(may_be_made) > 1)
     assert axis not in alone
-    passed_over = said.partition(", before ")[2].partition(" with ")[0]
+    passed_over = said.partition(", chosen over ")[2].partition(" (")[0]
     assert set(re.findall(r"[A-E]", passed_over)) == (
         set(may_be_made) - {option_letter(plan.choice.index or 0)} if axis in said else set()
     )
