@@ -143,14 +143,14 @@ async def test_no_colour_takes_away_nothing_else(monkeypatch: pytest.MonkeyPatch
     assert app.theme == COLOURLESS
     async with app.run_test(size=SIZES[1]) as pilot:
         await play(pilot, *MORNING)
-        await assert_looks("morning 120x36", pilot)
+        await assert_looks("morning 120x36", pilot, heavy_is_light=True)
         assert pairs_of(pilot) == {}, "no colour of ours is left"
         await play(pilot, TradeOpened(HEDGING))
-        await assert_looks("trade that acts 120x36", pilot)
+        await assert_looks("trade that acts 120x36", pilot, heavy_is_light=True)
         assert pairs_of(pilot) == {}
         await pilot.resize_terminal(*SIZES[0])
         await play(pilot, TradeChanged(FAILED))
-        await assert_looks("trade that failed 80x24", pilot)
+        await assert_looks("trade that failed 80x24", pilot, heavy_is_light=True)
         await play(pilot, TradeConfirmationAsked(ORDERS))
         await assert_looks("trade confirmation 80x24", pilot)
         assert pairs_of(pilot) == {}
