@@ -55,12 +55,12 @@ _PLAIN = {
 }
 
 
-LESS_BY = {
-    Tiebreak.STRESSED_BUFFER: "less time in range should prices move twice as wildly",
-    Tiebreak.BUFFER_AND_YIELD: "a lower product of time in range and fees",
-    Tiebreak.YIELD: "lower fees",
+WEIGHED_BY = {
+    Tiebreak.STRESSED_BUFFER: "time in range at twice the volatility",
+    Tiebreak.BUFFER_AND_YIELD: "time in range against fees",
+    Tiebreak.YIELD: "fees",
 }
-"""What a move that keeps every floor has less of than the one that wins."""
+"""What decides between moves that keep every floor."""
 SHORT_REASONS = {
     AdviceReason.DANGER: "the hook can lock your tokens",
     AdviceReason.EDGE_UNKNOWN: "what the pool pays is unknown",
@@ -80,6 +80,27 @@ SHORT_REASONS = {
     AdviceReason.MOVE_PAYS: "nobody chose a move that pays",
 }
 """Why nothing is moved, in half a sentence."""
+
+
+def listed(names: Sequence[str]) -> str:
+    """`A`, `A and B`, `A, B and C`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def weighed_words(tiebreak: Tiebreak, *moves: Candidate) -> str:
+    """The figures that decided between them: `A lasts 49.2 h and earns $16.10 a day; C …`."""
+
+    def figures(move: Candidate) -> str:
+        letter, buffers = option_letter(move.index or 0), move.buffer_hours
+        earns = f"{usd(move.fee_yield_24h)} a day"
+        if tiebreak is Tiebreak.YIELD:
+            return f"{letter} earns {earns}"
+        if tiebreak is Tiebreak.STRESSED_BUFFER:
+            return f"{letter} lasts {hours(None if buffers is None else buffers.at_2x)}"
+        lasts = hours(None if buffers is None else buffers.at_1x)
+        return f"{letter} lasts {lasts} and earns {earns}"
+
+    return "; ".join(map(figures, moves))
 
 
 def edge_words(edge_7d: float | None) -> str:
@@ -154,12 +175,12 @@ def closing_words(advice: Advice, more: float, *, inside: bool, since: float | N
     if reason in DECIDES_ALONE and reason is not AdviceReason.OUT_OF_RANGE:
         why = _reason_words(reason, advice, inside=inside, since=since)
     elif not inside:
-        why = "only a position in range is closed: out of range arbitrage takes nothing"
+        why = "out of range it is not closed: waiting costs nothing there"
     elif advice.edge_7d is not None and advice.edge_7d >= LEAVE_UNDER:
         why = f"it is closed only where the pool paid under {LEAVE_UNDER:g} × its risk"
     else:
         why = _PLAIN[AdviceReason.LOSES_LITTLE]
-    return f"EXIT is expected to bring {usd(more)} more than HOLD in 7 days, but {why}"
+    return f"EXIT would bring {usd(more)} more than HOLD in 7 days, but {why}"
 
 
 def beside_words(leave: Candidate, wide: Candidate | None) -> str:

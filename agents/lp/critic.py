@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping
 
 from agents.bus.envelope import CLI, Envelope
 from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
-from agents.lp.advice_words import option_letter
+from agents.lp.advice_words import listed, option_letter
 from agents.lp.advising import decided_by_rule, settled
 from agents.lp.briefing import CandidateOpinion, CriticReply, asked_model, briefed
 from agents.lp.conclude import chosen_move, is_same_range, own_move, plan_of
@@ -26,7 +26,6 @@ from agents.lp.spoken import (
     checks_table,
     closing_sentence,
     failing_words,
-    listed,
     standing_sentence,
 )
 from agents.model.brief import Brief
@@ -166,7 +165,7 @@ def _opinion_turns(
             lead = f"{letter}: {opinion.verdict}, "
             yield model_thought(number, opinion.verdict, opinion.reason, brief, lead=lead)
         if opinion is None or _verdict_of(opinion) is not move.judgment.verdict:
-            broken = ", ".join(broken_rules(move)) or "every floor is kept"
+            broken = ", ".join(broken_rules(move)) or "every limit is kept"
             verdict = f"{move.judgment.verdict.value} ({broken})"
             otherwise.setdefault(verdict, []).append(letter)
     if otherwise:
@@ -183,7 +182,7 @@ def _by_rules(number: int, judged: JudgedRound) -> str:
         if move.judgment.verdict is JudgmentVerdict.ACCEPT
     ]
     if accepted:
-        keeps = "keeps" if len(accepted) == 1 else "keep"
-        return f"{listed(accepted)} {keeps} every floor of the profile."
+        passes = "passes" if len(accepted) == 1 else "pass"
+        return f"{listed(accepted)} {passes} every limit of the profile."
     failing = "; ".join(failing_words(judged))
-    return f"In round {number} none keeps every floor. What fails: {failing}."
+    return f"In round {number} none passes every limit. What fails: {failing}."

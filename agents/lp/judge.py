@@ -274,7 +274,7 @@ def _judgment(by_rules: RuleJudgment, opinion: Opinion | None) -> MoveJudgment:
 
 def _nothing_against(by_rules: RuleJudgment) -> str:
     """That nothing was found against a move, and the one thing that is said all the same."""
-    kept = "it keeps every floor of the profile"
+    kept = "it passes every limit of the profile"
     if not cautioned(by_rules.findings):
         return kept
     swap = next(finding.words for finding in by_rules.findings if finding.rule is Rule.OWN_SWAP)

@@ -5,11 +5,13 @@ from math import exp
 
 from agents.bus.envelope import SpokenCell, SpokenRow, SpokenTable
 from agents.lp.advice_words import (
-    LESS_BY,
     SHORT_REASONS,
+    WEIGHED_BY,
     edge_figure,
     edge_words,
+    listed,
     option_letter,
+    weighed_words,
 )
 from agents.lp.advising import (
     MoveAdvice,
@@ -265,11 +267,6 @@ def failing_words(judged: JudgedRound) -> Iterator[str]:
             yield f"{name} in {listed(failing)}"
 
 
-def listed(names: Sequence[str]) -> str:
-    """`A`, `A and B`, `A, B and C`."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 def standing_sentence(debate: Debate) -> str:
     """Where HOLD and EXIT stand, by the numbers of the rule."""
     context, hold, leave = debate.context, debate.hold, debate.exit
@@ -325,8 +322,8 @@ def closing_sentence(context: ScoutContext, plan: Plan, judged: JudgedRound) -> 
     ]
     though = ""
     if choice.kind != "move" and accepted and settled(context) is None:
-        keeps = "keeps" if len(accepted) == 1 else "keep"
-        though = f", though {listed(accepted)} {keeps} every floor"
+        passes = "passes" if len(accepted) == 1 else "pass"
+        though = f", though {listed(accepted)} {passes} every limit"
     return f"The plan is {what}{though}: {reason.rstrip('.')}."
 
 
@@ -336,15 +333,18 @@ def _tiebreak_words(context: ScoutContext, plan: Plan, judged: JudgedRound) -> s
     if chosen is None or chosen.evaluated.candidate.index != plan.choice.index:
         return ""
     others = [
-        option_letter(index)
-        for index, move in enumerate(judged.moves)
+        move.candidate
+        for move in judged.moves
         if move is not chosen
         and move.judgment.verdict is JudgmentVerdict.ACCEPT
         and is_permitted(context, move)
     ]
     if not others:
         return ""
-    return f", chosen over {listed(others)} ({LESS_BY[PROFILES[context.profile].tiebreak]})"
+    letters = listed([option_letter(other.index or 0) for other in others])
+    tiebreak = PROFILES[context.profile].tiebreak
+    figures = weighed_words(tiebreak, chosen.evaluated.candidate, *others)
+    return f", chosen over {letters} by {WEIGHED_BY[tiebreak]} ({figures})"
 
 
 def settled_sentence(context: ScoutContext, codes: tuple[AdviceReason, ...], *, asked: bool) -> str:
@@ -391,5 +391,5 @@ def _line_words(context: MarketContext) -> str:
     if advice.edge_7d is None:
         pays = "What the pool pays over its risk is unknown"
     if evaluation.in_range:
-        return f"{pays}; we close below {LEAVE_UNDER:g} ×."
-    return f"{pays}; we enter again above {ENTER_OVER:g} ×."
+        return f"{pays}; it is closed only below {LEAVE_UNDER:g} ×."
+    return f"{pays}; a move needs more than {ENTER_OVER:g} ×."

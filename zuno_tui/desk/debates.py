@@ -291,7 +291,7 @@ def show_plan(desk_context: DeskContext, card: Card, argued: ArguedPlan, *, made
     view = shown_plan(desk_context, argued, made_at=made_at)
     card.show(view)
     about = "a new position" if view.token_id is None else position_label(view.token_id)
-    return f"The plan for {about} is ready ({view.plan_id})"
+    return f"The plan for {about} is ready"
 
 
 def _model_words(settings: DebateSettings, spent: BudgetReport | None) -> str:

@@ -57,7 +57,7 @@ def glance_of(
         day=_day_words(day, whole.unit),
         day_tone="dim" if day is None else "bad" if day.gained < 0 else "good",
         fees=_rounded(whole.fees, whole.unit),
-        in_range=f"{inside} of {len(held)} in range" if held else "",
+        in_range=f"{inside} of {len(held)} in range{_empty_words(overview)}" if held else "",
         all_in=inside == len(held),
         ether=_ether(overview.prices.ether),
         ether_change=ether_change(samples),
@@ -99,3 +99,9 @@ def _rounded(value: Fraction, unit: WorthUnit) -> str:
 
 def _ether(price: Quantity[Fraction]) -> str:
     return "" if isinstance(price, Unknown) else f"ETH {round_usd(float(price.value))}"
+
+
+def _empty_words(overview: Overview) -> str:
+    """Those that the list shows besides: they hold nothing, and are neither in nor out."""
+    empty = sum(not position.liquidity for position in overview.wallet.positions)
+    return f", {empty} empty" if empty else ""

@@ -6,12 +6,14 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from agents.lp.advice_words import (
-    LESS_BY,
     SHORT_REASONS,
+    WEIGHED_BY,
     assumption_words,
     edge_figure,
     edge_words,
+    listed,
     option_letter,
+    weighed_words,
 )
 from agents.lp.plan import (
     Candidate,
@@ -226,9 +228,8 @@ def _pool_words(pool: PlanPool | None) -> str:
 def _cost(candidate: Candidate) -> str:
     if candidate.cost_usd is None:
         return f"What it costs is {UNKNOWN}"
-    # The plan counts the swap in its own pool; approving takes the pool that pays most.
-    most = "up to " if candidate.prep_action is not None else ""
-    costs = f"Costs {most}{round_usd(candidate.cost_usd)}"
+    about = "about " if candidate.prep_action is not None else ""
+    costs = f"Costs {about}{round_usd(candidate.cost_usd)}"
     if candidate.kind == "exit":
         return costs
     if not candidate.breaks_even:
@@ -577,24 +578,37 @@ def _judged(candidate: Candidate, _pool: PlanPool | None) -> str:
     if candidate.judgment is None:
         return "–"
     against = _against(candidate)
+    if against is not None and against.rule is Rule.BREAK_EVEN and not candidate.breaks_even:
+        return "never pays"
     return candidate.judgment.verdict.value if against is None else _TOO[against.rule]
 
 
 def _why_not(plan: Plan) -> Iterator[str]:
-    """A sentence for every move that was not accepted, or was second."""
+    """A sentence for every move that was not accepted, or was second; alike ones share it."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for move in plan.candidates:
+        against = _against(move)
+        if move.index is not None and against is not None and move.judgment is not None:
+            vetoed = move.judgment.verdict is JudgmentVerdict.VETO
+            why = "vetoed" if vetoed else "not accepted", _finding_words(against)
+            alike.setdefault(why, []).append(option_letter(move.index))
+    for (judged, words), letters in alike.items():
+        are = "is" if len(letters) == 1 else "are"
+        told = words if len(letters) == 1 else words.replace("it ", "each ", 1)
+        yield screen_words(f"{listed(letters)} {are} {judged}: {told}.")
     for move in plan.candidates:
         if move.index is None or (plan.choice.kind == "move" and move.index == plan.choice.index):
             continue
-        letter, against = option_letter(move.index), _against(move)
-        if against is not None and move.judgment is not None:
-            vetoed = move.judgment.verdict is JudgmentVerdict.VETO
-            judged = "vetoed" if vetoed else "not accepted"
-            yield screen_words(f"{letter} is {judged}: {_finding_words(against)}.")
-        elif move.judgment is not None and plan.choice.kind == "move":
-            yield f"{letter} keeps every floor, with {LESS_BY[PROFILES[plan.profile].tiebreak]}."
+        letter = option_letter(move.index)
+        if _against(move) is not None:
+            continue
+        if move.judgment is not None and plan.choice.kind == "move":
+            tiebreak = PROFILES[plan.profile].tiebreak
+            figures = weighed_words(tiebreak, plan.recommended, move)
+            weighs = f"your profile weighs {WEIGHED_BY[tiebreak]}"
+            yield screen_words(f"{letter} passes too, but {weighs}: {figures}.")
         elif _nets_more(move, plan.recommended):
-            why = SHORT_REASONS[plan.choice.codes[0]]
-            yield f"{letter} nets more in 7 days, but {why}."
+            yield f"{letter} nets more in 7 days, but {SHORT_REASONS[plan.choice.codes[0]]}."
 
 
 def _nets_more(move: Candidate, chosen: Candidate) -> bool:

@@ -40,11 +40,9 @@ def short_amount(units: int, token: Token) -> str:
 
 
 def short_interval(low: float, high: float) -> str:
-    """Dollars from one end to the other, as `$3.3–12`, `−$163–278` or `−$2.1 to 48`."""
-    ends = [_short_figure(low), _short_figure(high)]
-    if high <= 0 and low < 0:
-        return f"−${ends[1]}–{ends[0]}"
-    return f"−${ends[0]} to {ends[1]}" if low < 0 else f"${ends[0]}–{ends[1]}"
+    """Dollars from one end to the other, as `$3.3 to 12`, `−$278 to −163` or `−$2.1 to 48`."""
+    ends = [f"{'−' * (end < 0)}{_short_figure(end)}" for end in (low, high)]
+    return f"{'−' * (low < 0)}${ends[0].removeprefix('−')} to {ends[1]}"
 
 
 def _short_figure(value: float) -> str:

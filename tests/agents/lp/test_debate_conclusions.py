@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from agents.lp.advice_words import LESS_BY, option_letter
+from agents.lp.advice_words import WEIGHED_BY, option_letter
 from agents.lp.conclude import is_permitted, rules_alone
 from agents.lp.plan import plan_identity
 from agents.lp.spoken import closing_sentence
@@ -201,10 +201,10 @@ def test_a_tiebreak_that_chose_is_named_with_those_it_passed_over(profile: RiskP
     only_one = round_.moves[:1]
     alone = closing_sentence(context, plan, msgspec.structs.replace(round_, moves=only_one))
 
-    axis = LESS_BY[PROFILES[profile].tiebreak]
+    axis = f"by {WEIGHED_BY[PROFILES[profile].tiebreak]} ("
     assert (axis in said) is (len(may_be_made) > 1)
     assert axis not in alone
-    passed_over = said.partition(", chosen over ")[2].partition(" (")[0]
+    passed_over = said.partition(", chosen over ")[2].partition(" by ")[0]
     assert set(re.findall(r"[A-E]", passed_over)) == (
         set(may_be_made) - {option_letter(plan.choice.index or 0)} if axis in said else set()
     )

@@ -175,7 +175,7 @@ async def test_where_close_looks_better_than_keep_a_reason_says_why_it_loses(nam
     plan = (await argue_over(TEN[name])).plan
     more = None if plan.exit is None else gained(plan.exit.net_7d, plan.hold.net_7d)
     better = more is not None and more > 0 and plan.choice.kind == "hold"
-    told = [each for each in plan.choice.reasons if each.startswith("EXIT is expected to bring")]
+    told = [each for each in plan.choice.reasons if each.startswith("EXIT would bring")]
     assert len(told) == (1 if better else 0)
     assert not better or usd(more) in told[0]
 

@@ -92,11 +92,11 @@ def test_the_gauge_keeps_its_width_and_shows_which_side_the_price_left_on() -> N
 @pytest.mark.parametrize(
     ("low", "high", "words"),
     [
-        (3.31, 11.8, "$3.3–12"),
-        (-278.44, -163.0, "−$163–278"),
+        (3.31, 11.8, "$3.3 to 12"),
+        (-278.44, -163.0, "−$278 to −163"),
         (-2.06, 47.7, "−$2.1 to 48"),
-        (0.0, 0.42, "$0.00–0.42"),
-        (12_345.0, 250_000.0, "$12k–250k"),
+        (0.0, 0.42, "$0.00 to 0.42"),
+        (12_345.0, 250_000.0, "$12k to 250k"),
     ],
 )
 def test_an_interval_fits_a_column(low: float, high: float, words: str) -> None:

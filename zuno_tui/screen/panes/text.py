@@ -140,13 +140,16 @@ class GlanceLine(TextLine):
             self.tell(literal("zuno", "bold $primary"))
             return
         # What lies beside the positions is the first to go where the line is short.
-        beside = [literal(view.beside)] if self.size.width >= _BESIDE_FROM else []
+        beside, collect = "", f"to collect {view.fees}" if view.fees else ""
+        if view.beside and self.size.width >= _BESIDE_FROM:
+            beside = f"{view.beside} with {view.fees} to collect" if view.fees else view.beside
+            collect = ""
         change = "$error" if view.ether_change.startswith("▼") else "$success"
         parts = [
             Content.assemble(("worth ", "$quiet"), literal(view.worth, "bold")),
-            *beside,
+            literal(beside),
             literal(view.day, _TONE_COLOURS[view.day_tone]),
-            literal(f"to collect {view.fees}") if view.fees else Content(""),
+            literal(collect),
             literal(view.in_range, "$success" if view.all_in else "$warning"),
             Content.assemble(
                 literal(view.ether),
