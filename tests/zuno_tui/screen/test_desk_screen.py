@@ -39,6 +39,7 @@ from zuno_tui.desk.events import (
     AlertRaised,
     AlertsChanged,
     HelpAsked,
+    HintChanged,
     PlanChanged,
     PositionsChanged,
     QuitAsked,
@@ -53,6 +54,8 @@ from zuno_tui.screen.screens.desk import DeskScreen
 from zuno_tui.screen.screens.help import HelpScreen
 
 if TYPE_CHECKING:
+    from textual.widget import Widget
+
     from zuno_tui.catalog.command import Intent
 
 
@@ -363,3 +366,26 @@ async def test_an_alert_that_is_over_takes_the_cursor_along_only_for_its_reader(
         await pilot.press("2")
         await play(pilot, AlertsChanged(ALERTS))
         assert pane.key == "2"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 55)])
+async def test_what_has_not_changed_is_not_drawn_again(
+    size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A desk that is left alone sends nothing over the line."""
+    async with desk_app().run_test(size=size) as pilot:
+        await play(pilot, *MORNING)
+        read_again = (StatusChanged, PositionsChanged, AlertsChanged, HintChanged)
+        again = [event for event in MORNING if isinstance(event, read_again)]
+        for _ in range(2):  # rows are shared out by what there is to show
+            await play(pilot, *again)
+        drawn: list[str] = []
+        for pane in pilot.app.screen.query(".pane"):
+
+            def refresh(*_: object, pane: Widget = pane, **__: object) -> Widget:
+                drawn.append(str(pane.id))
+                return pane
+
+            monkeypatch.setattr(pane, "refresh", refresh)
+        await play(pilot, *again)
+        assert drawn == []

@@ -114,6 +114,7 @@ class DeskScreen(Asking):
         self._pointed_at: int | None = None
         self._plan_done = ""
         self._rows_shared = ""
+        self._needs_height: int | None = None
 
     def compose(self) -> ComposeResult:
         yield GlanceLine(id="glance")
@@ -366,7 +367,10 @@ class DeskScreen(Asking):
         narrow = self.has_class("-narrow") and not self.has_class("-zoomed")
         needs = bool(waiting) and narrow and self.front == "positions"
         self.set_class(needs, "-needs")
-        alerts.styles.height = min(waiting, _MOST_NEEDS) + 1 + _FRAME if needs else None
+        height = min(waiting, _MOST_NEEDS) + 1 + _FRAME if needs else None
+        if height != self._needs_height:  # the same height set again draws the whole pane again
+            self._needs_height = height
+            alerts.styles.height = height
 
     @property
     def _has_plan(self) -> bool:
