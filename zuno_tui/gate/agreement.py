@@ -43,6 +43,20 @@ from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.settings import Settings
 from zuno_tui.settings.plain_http import THIS_MACHINE
 
+ENOUGH = 2
+"""How many endpoints must tell the same, where that many are set."""
+CATCH_UP_SECONDS = 6.0
+WITNESS_SECONDS = 20.0
+_ANSWERS = 3
+"""That a witness gives one after the other."""
+_POLL_SECONDS = 0.5
+_LEAST_BEHIND = 3
+_BUILDING_SECONDS = 15.0
+
+_OURS = "what this was built on"
+
+Statement = dict[str, object]
+
 
 def evidence_of(network: Network, connections: Connections) -> Evidence:
     """Two endpoints where two are set and none may vouch alone; the embedded chain never lags."""
@@ -77,7 +91,7 @@ class Connections(Struct, frozen=True):
     """Whether one endpoint may vouch where others are silent."""
     doubt_seconds: float | None = None
     """How long a bad sign must last before it is believed."""
-    witness_seconds: float = 20.0
+    witness_seconds: float = WITNESS_SECONDS
     """How long each of them is waited for."""
 
     def readers(self, first: RpcClient) -> tuple[RpcClient, ...]:
@@ -144,21 +158,6 @@ async def refuse_silent_route(route: Route) -> None:
             f"{error.sentence} Sends go through it alone. Nothing was signed.",
             "Try again when it answers, or name another under [send] in settings.toml.",
         ) from error
-
-
-ENOUGH = 2
-"""How many endpoints must tell the same, where that many are set."""
-CATCH_UP_SECONDS = 6.0
-WITNESS_SECONDS = 20.0
-_ANSWERS = 3
-"""That a witness gives one after the other."""
-_POLL_SECONDS = 0.5
-_LEAST_BEHIND = 3
-_BUILDING_SECONDS = 15.0
-
-_OURS = "what this was built on"
-
-Statement = dict[str, object]
 
 
 class Silent(NamedTuple):

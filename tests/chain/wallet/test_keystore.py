@@ -118,6 +118,7 @@ def test_the_best_place_is_a_file_where_the_keyring_fails_and_a_keyring_is_never
 def test_a_key_is_kept_once_and_takes_over_the_name_of_its_watched_address(place: Place) -> None:
     watched = keystore.watch(place.home, STRANGER, name=None)
     assert (watched.wallet.name, watched.place, watched.current) == ("wallet-1", "", True)
+    assert stat.S_IMODE(place.home.root.stat().st_mode) == 0o700
     assert not keystore.watch(place.home, ADDRESS, name="mine").current
     with pytest.raises(WalletError, match="already here, as mine"):
         keystore.watch(place.home, ADDRESS, name="again")
@@ -279,3 +280,11 @@ def test_forgetting_a_watched_wallet_deletes_no_key(place: Place) -> None:
     forget_key(place.home, ADDRESS, KeyStorage.NOWHERE)
     assert keystore_path(place.home.keystore, ADDRESS).exists()
     change_book(place.home.keystore, lambda book: book.without(ADDRESS))
+
+
+def test_the_demos_key_is_not_even_opened_for_another_chain(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keystore, "demo_key", lambda _: pytest.fail("the key was opened"))
+    with pytest.raises(WalletRefusedError, match="embedded chain only"):
+        open_signer(place.home, BASE, DEMO_WALLET.address, lambda _: place.passphrase())
