@@ -437,14 +437,30 @@ def test_bytes_with_0x_before_them_are_read(path: Path) -> None:
     assert read_keystore(path, passphrase()).address == ADDRESS
 
 
-def test_names_in_capitals_are_read_at_every_depth(path: Path) -> None:
+def test_names_in_capitals_are_read_at_every_depth(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is decrypted is what was checked, whatever else the library would read."""
+    import eth_keyfile.keyfile
+
+    quiet = json.loads(path.read_bytes())
+
     def loud(value: object) -> object:
         if not isinstance(value, dict):
             return value
         return {name.upper(): loud(inner) for name, inner in value.items()}
 
-    path.write_text(json.dumps(loud(json.loads(path.read_bytes()))))
+    path.write_text(json.dumps(loud(quiet)))
     assert read_keystore(path, passphrase()).address == ADDRESS
+    given = list[object]()
+
+    def decrypt(fields: object, _: bytes) -> bytes:
+        given.append(fields)
+        return KEY
+
+    monkeypatch.setattr(eth_keyfile.keyfile, "decode_keyfile_json", decrypt)
+    read_keystore(path, passphrase())
+    assert given == [quiet]
 
 
 def test_a_key_that_cannot_be_encrypted_is_not_written_and_not_repeated(

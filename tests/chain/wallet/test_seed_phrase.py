@@ -57,3 +57,9 @@ def test_a_hundred_accounts_can_be_asked_for() -> None:
     assert MOST_ACCOUNTS == 100
     assert len({key.address for key in keys_of_phrase(PHRASE, (0, 1, 99))}) == 3
     assert keys_of_phrase(PHRASE, ()) == ()
+
+
+@pytest.mark.parametrize("accounts", [(-1,), (100,), (0, -1)])
+def test_an_account_out_of_bounds_is_said_to_be_so(accounts: tuple[int, ...]) -> None:
+    with pytest.raises(WalletError, match="counted from 0 to 99"):
+        keys_of_phrase(PHRASE, accounts)
