@@ -113,7 +113,8 @@ async def open_connections(
         private = settings.send_endpoint_for(network)
         if private is not None:
             sends = await alone(private)
-            route = Route(sends, sends.endpoints[0].label)
+            [endpoint] = sends.endpoints
+            route = Route(sends, endpoint.label)
         by_host = _by_host(settings.endpoints_for(network))
         several = by_host if len(by_host) > 1 else {}
         witnesses = [Witness(host, await alone(url)) for host, url in several.items()]
@@ -298,8 +299,8 @@ class _Difference(NamedTuple):
     def odd(self) -> frozenset[str]:
         """Those who stand against a majority of the endpoints; nobody where there is none."""
         witnesses = {who: str(value) for who, value in self.answers.items() if who != _OURS}
-        (common, count), *_ = Counter(witnesses.values()).most_common(1)
-        if count * 2 <= len(witnesses) or len(witnesses) <= ENOUGH:
+        [(common, count)] = Counter(witnesses.values()).most_common(1)
+        if count * 2 <= len(witnesses):
             return frozenset()
         return frozenset(who for who, value in witnesses.items() if value != common)
 

@@ -48,6 +48,13 @@ def test_two_that_tell_the_same_are_enough() -> None:
     assert not _agreed(OURS, OURS, SILENCE).alone
 
 
+def test_who_vouches_alone_and_who_was_not_heard_is_said() -> None:
+    assert Agreement(("a",)).words == "One endpoint, a, vouches for everything here."
+    assert Agreement(("a",), (SILENCE,)).words == (
+        "One endpoint, a, vouches for everything here; c did not answer."
+    )
+
+
 TRIED = {**OURS, WHOLE_TRIAL: 2}
 
 

@@ -12,17 +12,28 @@ from chain.base.store import Store
 from chain.base.units import DAY
 from chain.contracts import calldata
 from chain.contracts.networks import NATIVE, network_named
+from chain.execution.decode.decoder import decode
+from chain.execution.outbox.delivery import Route
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Anchor, PlannedDispatch, PlannedStep
 from chain.execution.simulate import Simulation, StepOutcome
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 from chain.rpc.errors import RpcRefused
+from chain.tokens import Token
 from tests.agents.monitor.made_up_positions import KEY
 from tests.zuno_tui.gate.test_drift import BEFORE, BOUNDS
 from zuno_tui.gate import apply as applying
 from zuno_tui.gate.actions.target import TargetKind
-from zuno_tui.gate.apply import ShownSigner, WaitingApproval, _objection, _whose, unused_approval
+from zuno_tui.gate.agreement import Connections
+from zuno_tui.gate.apply import (
+    ShownSigner,
+    WaitingApproval,
+    _objection,
+    _whose,
+    unused_approval,
+    waiting_of,
+)
 from zuno_tui.gate.approval_tag import tag_approval
 from zuno_tui.gate.approvals import (
     Approval,
@@ -396,3 +407,57 @@ async def test_a_step_that_would_fail_is_objected_to(monkeypatch: pytest.MonkeyP
         assert objection is None if said is None else said in str(objection)
     outcomes.append(RpcRefused(-32601, "It does not try.", endpoint="a"))
     assert "could not be tried" in str(await _objection(sources, EXIT, "0xb1"))
+
+
+TRIED = Simulation("eth_simulateV1", (StepOutcome("exit", True, 1, {ONE: 5, TWO: 6}, None),), ())
+TOKENS = {ONE: Token(ONE, "ONE", 18, verified=True, suspicious=False)}
+JUDGED = cast(
+    "Any",
+    SimpleNamespace(
+        now=200,
+        steps=(decode(EXIT),),
+        basis=SimpleNamespace(tokens=TOKENS, simulation=TRIED),
+    ),
+)
+
+
+def test_what_waits_is_told_in_words_out_of_its_bytes(outbox: Outbox) -> None:
+    kept = _planned(outbox)
+
+    waiting = waiting_of(BASE, kept, outbox.dispatch(kept.hash), JUDGED)
+
+    assert (waiting.approval, waiting.judgment) == (kept, JUDGED)
+    assert (waiting.tokens, waiting.changes) == (TOKENS, {ONE: 5})
+    (name, sentences), *others = waiting.words
+    assert (name, others) == ("exit", [])
+    assert any("#7" in sentence for sentence in sentences)
+
+
+async def test_only_what_was_shown_is_handed_to_the_sender_and_within_the_days_limit(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = _planned(outbox)
+    handed = list[Any]()
+
+    class Sending:
+        def __init__(self, *_: object, **parts: object) -> None:
+            assert parts["chain_id"] == BASE.chain_id
+
+        async def apply(self, sealed: str, signer: ShownSigner, *, at: int) -> str:
+            handed.append((sealed, signer.shown, at))
+            return "dispatch"
+
+    monkeypatch.setattr(applying, "Sender", Sending)
+    sources = cast("Sources", SimpleNamespace(client=None, network=BASE, clock=lambda: 0.0))
+    waiting = waiting_of(BASE, kept, outbox.dispatch(kept.hash), JUDGED)
+
+    async def go(shown: WaitingApproval) -> object:
+        connections = Connections(Route(cast("Any", None)))
+        return await applying.apply(
+            sources, connections, outbox, shown, _Pen(), changed=lambda _: None
+        )
+
+    assert await go(waiting) == "dispatch"
+    assert handed == [(kept.hash, frozenset({EXIT}), 200)]
+    with pytest.raises(OutboxError, match="past the day's limit"):
+        await go(replace(waiting, approval=replace(kept, daily_limit=1)))

@@ -150,10 +150,18 @@ def test_how_many_blocks_may_pass_while_something_is_built(seconds: float, block
 
 
 @pytest.mark.parametrize(("late", "is_seen"), [(0, True), (1, True), (11, True), (12, False)])
-async def test_a_block_is_waited_for_a_little(late: int, is_seen: bool) -> None:
-    answers = [*([None] * late), HERE]
+async def test_a_block_is_waited_for_a_little(
+    monkeypatch: pytest.MonkeyPatch, late: int, is_seen: bool
+) -> None:
+    answers, slept = [*([None] * late), HERE], list[float]()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
     reader = ToldReader(lambda *_: answers.pop(0))
     assert await _block_at(_client(reader), 100) == (HERE if is_seen else None)
+    assert slept == [0.001] * late
 
 
 OURS = cast("Basis", SimpleNamespace(subject=SimpleNamespace(block=HERE)))
@@ -228,6 +236,8 @@ async def test_a_witness_is_waited_for_as_long_as_three_answers(
 @pytest.mark.parametrize(
     ("answers", "odd"),
     [
+        ({"what this was built on": 2, "a": 1}, set()),
+        ({"what this was built on": 2, "a": 1, "b": 1}, set()),
         ({"a": 1, "b": 2}, set()),
         ({"a": 1, "b": 1, "c": 2}, {"c"}),
         ({"a": 1, "b": 1, "c": 2, "d": 2}, set()),
