@@ -279,6 +279,7 @@ async def _hook_code(
         if method == "eth_getStorageAt":
             return places.pop(0)
         if method == "eth_call":
+            assert params[0]["to"] == BEACON
             return named
         return codes.get(params[0], b"")
 
@@ -379,20 +380,22 @@ def test_another_code_of_the_account_is_drift() -> None:
     assert [each.what for each in drifts(BEFORE, now, BOUNDS, 1_000_000)] == ["code of the account"]
 
 
-@pytest.mark.parametrize(
-    ("told", "is_more"), [({}, True), ({ONE: 10_000}, False), ({ONE: 0}, True)]
-)
-def test_what_is_kept_beyond_what_was_told_is_drift(told: dict[str, int], is_more: bool) -> None:
-    kept = [
-        cast(
-            "ExitTax",
-            SimpleNamespace(token=ONE, millionths=10_000, exceeds=lambda share: share < 10_000),
-        )
-    ]
-    found = [str(each) for each in kept_drifts(told, kept)]
-    assert bool(found) is is_more
-    if is_more:
-        assert found[0].endswith("0.00% when approved, 1.00% now")
+@pytest.mark.parametrize(("told", "share"), [({}, 0), ({ONE: 7}, 7), ({KEY.currency1: 7}, 0)])
+@pytest.mark.parametrize("is_more", [False, True])
+def test_what_is_kept_beyond_what_was_told_is_drift(
+    told: dict[str, int], share: int, is_more: bool
+) -> None:
+    compared = list[int]()
+
+    def exceeds(than: int) -> bool:
+        compared.append(than)
+        return is_more
+
+    kept = cast("ExitTax", SimpleNamespace(token=ONE, millionths=10_000, exceeds=exceeds))
+    found = [str(each) for each in kept_drifts(told, [kept])]
+
+    assert (compared, bool(found)) == ([share], is_more)
+    assert all(each.endswith("0.00% when approved, 1.00% now") for each in found)
 
 
 def test_a_price_that_is_not_known_on_one_side_is_no_price_drift() -> None:
