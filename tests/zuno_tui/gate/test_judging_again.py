@@ -420,7 +420,7 @@ async def test_worth_is_read_where_coins_are_sent_or_swapped_or_a_day_is_limited
         assert (tokens, at) == ((ONE,), HERE)
         return SimpleNamespace(micro_dollars={ONE: Fraction(2)}, usd_per_wei=2_500 / 10**18)
 
-    router = Execute((), 0)
+    router = Execute((), 1)
     kinds = {None: None, False: router, True: router}
     alone = any(swaps)
     calls = [
@@ -428,7 +428,7 @@ async def test_worth_is_read_where_coins_are_sent_or_swapped_or_a_day_is_limited
     ] + [SimpleNamespace(transaction=EXIT, call=kinds[swap]) for swap in swaps]
     monkeypatch.setattr(judgment, "read_worth", read_worth)
     monkeypatch.setattr(judgment, "single_calls", lambda _: calls)
-    monkeypatch.setattr(judgment, "plain_swap", lambda call: alone and call is router)
+    monkeypatch.setattr(judgment, "plain_swap", lambda call: alone and bool(call.deadline))
     named = NamedInBytes(
         {7: position_facts(HELD)}, {KEY: PoolFacts(KEY, 5, 500)}, (), (ONE,), False
     )
