@@ -226,6 +226,7 @@ def test_a_watch_key_is_made_once_opened_and_removed(place: Place) -> None:
     made = make_watch_key(place.home, choice=StoreChoice.FILE, new_passphrase=place.passphrase)
 
     file = place.home.keystore / "watch-key.json"
+    assert stat.S_IMODE(place.home.root.stat().st_mode) == 0o700
     assert file.read_text() == (
         f'{{\n  "version": 1,\n  "address": "{made.key.address}",\n  "store": "keystore file"\n}}'
     )

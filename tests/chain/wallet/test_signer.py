@@ -295,6 +295,7 @@ def test_the_other_of_two_signatures_is_not_taken() -> None:
     """Of each signature there is a mirror image with a high s, of another hash; nodes refuse it."""
     honest = _signature(TRANSACTION, PrivateKey(KEY))
     assert _is_of(honest, TRANSACTION)
+    assert not _is_of(honest._replace(raw=honest.raw + b"\0"), TRANSACTION)
     rlp: Any = import_module("rlp")
     *fields, _, _, _ = rlp.decode(honest.raw[1:])
     point = honest.point
