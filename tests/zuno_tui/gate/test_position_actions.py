@@ -15,6 +15,7 @@ from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.execution.build.facts import (
     PoolFacts,
+    Span,
     SpenderAllowance,
     TokenAllowances,
     Tolerance,
@@ -30,12 +31,15 @@ from chain.execution.build.requests import (
 )
 from chain.execution.build.sizing import drift_band, most_taken
 from chain.math.liquidity import Amounts, liquidity_for_amounts
+from chain.math.ticks import sqrt_price_at_tick
+from chain.pools.state import plain_pools
 from chain.positions.custody import Custody
 from chain.tokens import Token
 from tests.agents.monitor.made_up_positions import KEY, position
 from zuno_tui.gate.actions import limit as limiting
 from zuno_tui.gate.actions import position as acting
 from zuno_tui.gate.actions import swap as swapping
+from zuno_tui.gate.actions import target as targets
 from zuno_tui.gate.actions import wallet as turning
 from zuno_tui.gate.actions.action import _owned, pair_of, spendable_tokens
 from zuno_tui.gate.actions.position import (
@@ -462,3 +466,124 @@ def test_what_is_too_much_for_the_chains_own_numbers() -> None:
     assert acting._PLENTY == swapping._MOST == 2**127 - 1
     assert (limiting._MOST, turning._PLENTY) == (2**127, 2**128)
     assert acting._SOME_LIQUIDITY == 2**64
+
+
+async def test_the_coin_counts_beside_its_wrapped_form_where_it_is_spent_alone(
+    wallet: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrapped = PoolKey(KEY.currency0, str(BASE.wrapped_native), 500, 10, NATIVE)
+    wallet[0] = replace(wallet[0], pool=replace(wallet[0].pool, key=wrapped))
+    pair, asked = pair_of(wrapped), list[object]()
+
+    async def worth(_: object, tokens: tuple[str, ...], __: object) -> ActionWorth:
+        asked.append(tokens)
+        return replace_tokens(tokens)
+
+    def replace_tokens(tokens: tuple[str, ...]) -> ActionWorth:
+        known = {each: replace(ONE, address=each) for each in tokens}
+        return WORTH._replace(tokens={**known, pair[0]: ONE})
+
+    async def budget(*_: object) -> Amounts:
+        return Amounts(1, 2)
+
+    monkeypatch.setattr(acting, "read_worth", worth)
+    monkeypatch.setattr(acting, "_budget", budget)
+    one = read_numeral("1")
+
+    assert (await action_for(SOURCES, "close", [7], OWNER)).tokens == pair
+    assert (await action_for(SOURCES, "close", [7, 7], OWNER)).tokens == pair
+    added = await action_to_increase(SOURCES, 7, OWNER, one, pair[0])
+    assert added.tokens == (*pair, NATIVE)
+    assert asked == [pair, pair, (*pair, NATIVE)]
+    with pytest.raises(GateRefusedError, match="takes"):
+        await action_to_increase(SOURCES, 7, OWNER, one, NATIVE)
+
+
+@pytest.mark.parametrize("units", [1, 2**127 - 1])
+async def test_the_least_and_the_most_that_can_be_added(
+    wallet: list[Any], monkeypatch: pytest.MonkeyPatch, units: int
+) -> None:
+    whole = replace(ONE, decimals=0)
+
+    async def worth(*_: object) -> ActionWorth:
+        return WORTH._replace(tokens={ONE.address: whole, TWO.address: TWO})
+
+    async def budget(*given: object) -> Amounts:
+        return Amounts(cast("int", given[-1]), 2)
+
+    monkeypatch.setattr(acting, "read_worth", worth)
+    monkeypatch.setattr(acting, "_budget", budget)
+    found = await action_to_increase(SOURCES, 7, OWNER, read_numeral(str(units)), "ONE")
+    assert cast("Any", found.request).budget == Amounts(units, 2)
+
+
+async def test_more_liquidity_than_a_pool_counts_is_refused() -> None:
+    narrow = replace(HELD, facts=replace(HELD.facts, span=Span(-10, 10)))
+    with pytest.raises(GateRefusedError, match="Name a smaller amount"):
+        await _budget(SOURCES, narrow, OWNER, 0, 2**127 - 1)
+
+
+async def test_a_balance_is_read_at_the_positions_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Here:
+        def __init__(self, *given: object) -> None:
+            assert given[2] == HELD.snapshot.block.hash
+
+        async def read(self, calls: list[object]) -> object:
+            assert calls == ["call"]
+            return SimpleNamespace(outcomes=["outcome"])
+
+    monkeypatch.setattr(acting, "OneBlock", Here)
+    monkeypatch.setattr(acting, "balance_call", lambda *_: "call")
+    monkeypatch.setattr(acting, "balance_of", lambda outcome, at: (outcome, at))
+    found = cast("Any", await acting._balance(SOURCES, HELD, OWNER, ONE.address))
+    assert found == ("outcome", HELD.snapshot.block)
+
+
+async def test_a_subject_is_read_again_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = {7: _mine(7), 8: _mine(8)}
+
+    async def read_positions(*given: object, at: str) -> object:
+        assert at == "0xb1"
+        return {each: held[each] for each in cast("Any", given[3]) if each in held}
+
+    async def pool(_: object, key: PoolKey, at: str) -> object:
+        return (key, at)
+
+    async def alone(_: object, at: str) -> object:
+        return at
+
+    monkeypatch.setattr(targets, "read_positions", read_positions)
+    monkeypatch.setattr(targets, "_read_pool", pool)
+    monkeypatch.setattr(targets, "read_wallet", alone)
+
+    async def read(about: TargetKind) -> Any:
+        return await targets.read_subject(SOURCES, about, "0xb1")
+
+    assert await read(TargetKind(7, others=(8,))) == subject_of(held[7], held[8])
+    assert await read(TargetKind(8)) == subject_of(held[8])
+    assert await read(TargetKind(7, others=(9,))) is None
+    assert await read(TargetKind(9)) is None
+    assert await read(TargetKind(pool=KEY)) == (KEY, "0xb1")
+    assert await read(TargetKind()) == "0xb1"
+
+
+async def test_other_pools_are_those_of_the_same_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def read(_: object, keys: list[PoolKey], at: str) -> object:
+        return keys, at
+
+    monkeypatch.setattr(swapping, "read_pools", read)
+    same = plain_pools(KEY.currency0, KEY.currency1)
+    keys, at = cast("Any", await swapping.read_other_pools(SOURCES, same[0], "0xb1"))
+    assert (keys, at) == (list(same[1:]), "0xb1")
+
+
+async def test_a_token_that_is_very_dear_is_still_one_the_range_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def balance(*_: object) -> object:
+        return Unknown("no answer")
+
+    monkeypatch.setattr(acting, "_balance", balance)
+    pool = replace(HELD.facts.pool, sqrt_price_x96=sqrt_price_at_tick(880_000))
+    dear = replace(HELD, facts=replace(HELD.facts, pool=pool, span=Span(879_990, 880_010)))
+    assert (await _budget(SOURCES, dear, OWNER, 0, 1)).amount0 == 1
