@@ -456,9 +456,9 @@ def test_where_the_tokens_are_is_told_in_words() -> None:
     )
     assert words((5, None)) == "The wallet holds 5 ONE."
     assert words((None, 5)) == "The wallet holds an unknown amount of ONE."
-    assert words((5, 5), (5, 3), (3, 5)) == (
-        "The wallet holds 5 ONE (as before the plan), 5 ONE (2 ONE more than before the plan), "
-        "3 ONE (2 ONE less than before the plan)."
+    assert words((5, 5), (5, 4), (4, 5)) == (
+        "The wallet holds 5 ONE (as before the plan), 5 ONE (1 ONE more than before the plan), "
+        "4 ONE (1 ONE less than before the plan)."
     )
 
 
