@@ -12,18 +12,24 @@ from chain.base.store import Store
 from chain.contracts.delegation import DELEGATION_MANAGER
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
-from chain.execution.build.facts import InsufficientBalanceError, PoolFacts
+from chain.execution.build.facts import ChainFacts, FeeCaps, InsufficientBalanceError, PoolFacts
 from chain.execution.build.gas_bill import GasBill
 from chain.execution.build.requests import CancelOrdersRequest, DelegateRequest, SwapRequest
+from chain.execution.build.sizing import price_band
+from chain.execution.outbox.delivery import Route
+from chain.execution.policy.policy import PolicyRefused
 from chain.execution.simulate import Simulation, StepOutcome
 from chain.positions.overview import Sources
 from chain.tokens import Token
 from tests.agents.monitor.made_up_positions import KEY, block, position
 from tests.zuno_tui.gate.test_approvals import ONE, TWO, WALLET
+from tests.zuno_tui.gate.test_drift import BEFORE
 from tests.zuno_tui.gate.test_dry_run import ACTION, PREPARED, SWAP
 from zuno_tui.gate import prepare as preparing
 from zuno_tui.gate.actions.target import ActionTarget, subject_of
+from zuno_tui.gate.agreement import Connections, Witness
 from zuno_tui.gate.contract_code import CodeHashes
+from zuno_tui.gate.drift import PriceLimits
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.prepare import (
     PlanForm,
@@ -39,7 +45,6 @@ from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.settings.schema import LimitsTable
 
 if TYPE_CHECKING:
-    from chain.execution.build.facts import ChainFacts
     from zuno_tui.gate.limits import Transactions
 
 BASE = network_named("base")
@@ -246,3 +251,125 @@ def test_the_policy_judges_by_what_was_built_on() -> None:
     assert [pool.key for pool in swaps.pools.values()] == [KEY, TAXING]
     assert swaps.quotes == (SWAP,)
     assert (plain.limits, swaps.limits) == (limits.at_price(None), limits.at_price(2_500 / 10**18))
+
+
+@pytest.fixture
+def prepared(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Each part of preparing as a test wants it."""
+    made = SimpleNamespace(form=PlanForm(True), gas=15_000_000, verdict=None, built=[])
+    facts = made_up_facts()
+
+    async def read_facts(*_: object) -> object:
+        return facts
+
+    async def fees(*_: object) -> FeeCaps:
+        return FeeCaps(77, 7)
+
+    async def circumstances(*_: object) -> object:
+        return replace(BEFORE, account_code="0x63")
+
+    async def codes(*_: object) -> CodeHashes:
+        return KNOWN
+
+    async def built(*_: object, as_one: bool = False) -> object:
+        made.built.append(as_one)
+        return PREPARED.built
+
+    async def tried(_: object, given: Any, *__: object) -> object:
+        first = replace(given.transactions[0], gas=made.gas)
+        return replace(given, transactions=(first,)), PREPARED.simulation
+
+    async def payable(*given: object) -> object:
+        return given[3], GasBill(5)
+
+    for name, fake in (
+        ("read_chain_facts", read_facts),
+        ("agreed_fees", fees),
+        ("read_circumstances", circumstances),
+        ("_code_hashes", codes),
+        ("_built", built),
+        ("_tried", tried),
+        ("_payable", payable),
+        ("plan_form", lambda *_: made.form),
+        ("check", lambda _, context: made.verdict or SimpleNamespace(notional=context.nonce)),
+    ):
+        monkeypatch.setattr(preparing, name, fake)
+    return made
+
+
+def made_up_facts() -> ChainFacts:
+    return ChainFacts(BASE, WALLET, 0, 3, FeeCaps(1, 1), {}, {})
+
+
+async def _prepare(action: Any = ACTION) -> Any:
+    base_time = replace(action.subject.block, timestamp=4_000, gas_limit=30_000_000)
+    return await preparing.prepare(
+        _sources(),
+        Connections(Route(cast("Any", None))),
+        replace(action, subject=replace(action.subject, block=base_time)),
+        WALLET,
+        limits=gate_limits(LimitsTable(daily_usd=1_000), BASE),
+        notional_today=0,
+        pins=Store.in_memory(),
+    )
+
+
+async def test_what_may_be_shown_holds_for_ten_minutes_and_within_its_prices(
+    prepared: SimpleNamespace,
+) -> None:
+    found = await _prepare()
+
+    band = price_band(position(0).pool.sqrt_price_x96, PREPARED.built.tolerance.slippage_bips)
+    assert (found.now, found.bounds.expires_at, found.bounds.max_fee_per_gas) == (5_000, 5_600, 77)
+    assert (found.bounds.lowest_sqrt_price, found.bounds.highest_sqrt_price) == (
+        band.lowest,
+        band.highest,
+    )
+    assert (found.facts.head_time, found.facts.fees) == (4_000, FeeCaps(77, 7))
+    assert (found.notional, found.daily_limit, found.gas) == (3, 1_000_000_000, GasBill(5))
+    assert (found.codes, found.in_steps) == (KNOWN, "")
+    several = replace(ACTION, subject=subject_of(position(0), position(0, number=8)))
+    assert (await _prepare(several)).bounds.others == (PriceLimits(band.lowest, band.highest),)
+    bare = await _prepare(replace(ACTION, subject=ActionTarget(block(100))))
+    assert (bare.bounds.lowest_sqrt_price, bare.bounds.highest_sqrt_price) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("as_one", "gas", "is_split"),
+    [(True, 15_000_000, False), (True, 15_000_001, True), (False, 15_000_001, False)],
+)
+async def test_a_batch_takes_half_a_block_at_most(
+    prepared: SimpleNamespace, as_one: bool, gas: int, is_split: bool
+) -> None:
+    prepared.form, prepared.gas = PlanForm(as_one), gas
+    found = await _prepare()
+    assert prepared.built == [as_one, *([False] if is_split else [])]
+    assert ("too much of a block's gas" in found.in_steps) is is_split
+
+
+async def test_what_the_policy_refuses_is_not_shown(prepared: SimpleNamespace) -> None:
+    prepared.verdict = PolicyRefused(("it is too much",))
+    with pytest.raises(GateRefusedError, match="it is too much") as refused:
+        await _prepare()
+    assert refused.value.code is RefusalCode.POLICY
+
+
+async def test_a_chain_without_a_base_fee_is_paid_by_the_tip(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tips = [5, 9]
+
+    async def tip(*_: object) -> int:
+        return tips.pop(0)
+
+    monkeypatch.setattr(preparing, "_tip", tip)
+    witnesses = [Witness(name, cast("Any", None)) for name in "ab"]
+    free = replace(block(100), base_fee_per_gas=None)
+    assert await preparing.agreed_fees(witnesses, free, FeeCaps(1, 1)) == FeeCaps(5, 5)
+
+
+def test_one_hook_that_may_keep_a_part_is_enough() -> None:
+    first = position(0)
+    taxed = replace(position(0, number=8), pool=replace(first.pool, key=TAXING))
+    both = replace(ACTION, subject=subject_of(first, taxed))
+    assert not plan_form(BASE, DELEGATE, both, KNOWN, "auto").as_one
