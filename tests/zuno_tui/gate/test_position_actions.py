@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -587,3 +588,52 @@ async def test_a_token_that_is_very_dear_is_still_one_the_range_takes(
     pool = replace(HELD.facts.pool, sqrt_price_x96=sqrt_price_at_tick(880_000))
     dear = replace(HELD, facts=replace(HELD.facts, pool=pool, span=Span(879_990, 880_010)))
     assert (await _budget(SOURCES, dear, OWNER, 0, 1)).amount0 == 1
+
+
+@pytest.mark.parametrize(
+    ("amount", "price", "decimals"), [("1", 0, 18), ("0", 1, 18), ("1", 1, None), ("1", -1, 18)]
+)
+async def test_a_limit_has_an_amount_and_a_price(
+    monkeypatch: pytest.MonkeyPatch, amount: str, price: int, decimals: int | None
+) -> None:
+    async def read_wallet(_: object) -> ActionTarget:
+        return ActionTarget(HELD.snapshot.block)
+
+    async def tokens_at(*_: object) -> object:
+        return {ONE.address: replace(ONE, decimals=decimals), TWO.address: TWO}
+
+    async def deepest(*_: object) -> object:
+        pytest.fail("a pool was looked for")
+
+    for name, fake in (
+        ("read_wallet", read_wallet),
+        ("tokens_at", tokens_at),
+        ("_deepest", deepest),
+        ("token_named", lambda _, named: named),
+    ):
+        monkeypatch.setattr(limiting, name, fake)
+    asked = limiting.LimitWords(read_numeral(amount), ONE.address, TWO.address, Fraction(price))
+    sources = cast("Sources", SimpleNamespace(network=BASE, without_memory=lambda: None))
+    with pytest.raises(GateRefusedError, match="Name an amount, a token and a price"):
+        await limiting.action_to_limit(sources, asked)
+
+
+async def test_allowances_that_are_taken_back_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def read_wallet(_: object) -> ActionTarget:
+        return ActionTarget(HELD.snapshot.block)
+
+    async def worth(_: object, tokens: tuple[str, ...], __: object) -> ActionWorth:
+        assert tokens == (ONE.address,)
+        return WORTH
+
+    monkeypatch.setattr(turning, "read_wallet", read_wallet)
+    monkeypatch.setattr(turning, "read_worth", worth)
+    given = GivenAllowance(ONE.address, STRANGER, "Permit2", False, 5, None)
+
+    one = await turning.action_to_revoke(SOURCES, [given])
+    two = await turning.action_to_revoke(SOURCES, [given, replace(given, through_permit2=True)])
+
+    assert (one.headline, two.headline) == ("Take an allowance back", "Take 2 allowances back")
+    assert (two.plan_id, two.tokens) == ("revoke_100", (ONE.address,))
+    assert [each.through_permit2 for each in cast("Any", two.request).allowances] == [False, True]
+    assert (one.usd_per_wei, one.disputes) == (3.0, ("disputed",))
