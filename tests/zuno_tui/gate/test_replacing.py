@@ -12,12 +12,13 @@ from chain.base.quantity import Unknown
 from chain.contracts.networks import network_named
 from chain.execution.build.facts import FactsUnknownError
 from chain.execution.build.gas_bill import GasBill
-from chain.execution.outbox.records import StepState
+from chain.execution.outbox.records import StepState, VersionKind
 from chain.execution.outbox.sender import PLAIN_TRANSFER_GAS, Fees
 from tests.chain.execution.made_up_dispatches import dispatch
 from tests.fakes.told_reader import ToldReader
 from tests.zuno_tui.gate.test_approvals import EXIT, WALLET
 from zuno_tui.gate import replace as replacing
+from zuno_tui.gate import resume as resuming
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.replace import (
@@ -179,3 +180,126 @@ async def test_the_same_bytes_again_are_judged_and_nothing_is_only_looked_at(
     assert judged == [(plan.hash, plan), ("plan", [EXIT], LIMITS)]
     with pytest.raises(GateRefusedError, match="What cancels must send nothing"):
         await _judge(sources, outbox, Replacement(plan, plan.steps[0], EXIT, CANCEL), LIMITS)
+
+
+async def test_what_replaces_a_step_is_judged_approved_and_sent_in_this_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done, heads, plan = list[str](), [SimpleNamespace(timestamp=77), None], _sent(S.SENT)
+
+    def note(name: str) -> Any:
+        async def noted(*_: object) -> None:
+            done.append(name)
+
+        return noted
+
+    class Sending:
+        def __init__(self, *_: object, **parts: object) -> None:
+            assert parts["chain_id"] == DEVNET.chain_id
+
+        async def replace(self, *given: object, at: int) -> str:
+            assert (given[:3], at) == ((plan.hash, 0, NOTHING), 77)
+            done.append("sent")
+            return "step"
+
+    monkeypatch.setattr(replacing, "_judge", note("judged"))
+    monkeypatch.setattr(replacing, "refuse_silent_route", note("route"))
+    monkeypatch.setattr(replacing, "evidence_of", lambda *_: None)
+    monkeypatch.setattr(replacing, "Sender", Sending)
+    reader = ToldReader(lambda *_: heads.pop(0))
+    sources = cast("Sources", SimpleNamespace(client=reader, network=DEVNET, clock=lambda: 5.0))
+    outbox = cast(
+        "Outbox",
+        SimpleNamespace(approve_replacement=lambda *given, now: done.append(f"approved at {now}")),
+    )
+    asked = Replacement(plan, plan.steps[0], NOTHING, CANCEL)
+    connections = cast("Any", SimpleNamespace(route=None))
+
+    async def send() -> object:
+        return await replacing.send_replacement(
+            sources, connections, outbox, asked, cast("Any", None), limits=LIMITS
+        )
+
+    assert await send() == "step"
+    assert done == ["judged", "route", "approved at 77", "sent"]
+    with pytest.raises(FactsUnknownError, match="newest block is unknown"):
+        await send()
+
+
+def _version(kind: VersionKind, unsigned: Any = EXIT) -> Any:
+    return SimpleNamespace(
+        kind=kind, transaction=SimpleNamespace(unsigned=unsigned, hash="0xab", raw=b"")
+    )
+
+
+async def test_bytes_that_are_sent_again_are_the_wallets_and_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    checked = list[object]()
+
+    async def judge(_: object, plan_id: str, transactions: object, __: object) -> str:
+        assert (plan_id, transactions) == ("plan", [EXIT])
+        return "parties"
+
+    monkeypatch.setattr(resuming, "check_signed_bytes", checked.append)
+    monkeypatch.setattr(resuming, "judge_transactions", judge)
+    plan, sources = _sent(S.SENT), cast("Sources", None)
+
+    async def parties(version: Any) -> Any:
+        return await resuming._judge(sources, plan, version, LIMITS)
+
+    same, nothing = _version(VersionKind.ORIGINAL), _version(VersionKind.CANCEL, NOTHING)
+    assert await parties(same) == "parties"
+    assert (await parties(nothing)).sender == WALLET
+    assert checked == [same.transaction, nothing.transaction]
+    with pytest.raises(GateRefusedError, match="What cancels must send nothing"):
+        await parties(_version(VersionKind.CANCEL))
+
+
+def test_what_is_sent_again_is_told_in_its_own_words() -> None:
+    plan = _sent(S.SENT)
+
+    def told(kind: VersionKind) -> Any:
+        return resuming.Resumption(plan, plan.steps[0], _version(kind), cast("Any", None), {})
+
+    again = told(VersionKind.ORIGINAL)
+    assert again.gas == GasBill(200_000 * 2 * 10**9)
+    assert "(0xab), with nonce 0" in again.headline
+    assert any("#7" in words for words in again.words(network_named("base")))
+    assert told(VersionKind.CANCEL).words(DEVNET) == (
+        "Send nothing to yourself, so that the step can no longer happen.",
+    )
+
+
+async def test_only_what_was_shown_is_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = _sent(S.SENT)
+    shown = resuming.Resumption(
+        plan, plan.steps[0], _version(VersionKind.ORIGINAL), cast("Any", None), {}
+    )
+    now = [shown]
+
+    async def again(*_: object, **__: object) -> object:
+        return now[0]
+
+    class Sending:
+        def __init__(self, *_: object, **parts: object) -> None:
+            assert parts["chain_id"] == DEVNET.chain_id
+
+        async def resume(self, sealed: str, position: int) -> object:
+            return sealed, position
+
+    monkeypatch.setattr(resuming, "prepare_resume", again)
+    monkeypatch.setattr(resuming, "evidence_of", lambda *_: None)
+    monkeypatch.setattr(resuming, "Sender", Sending)
+    sources = cast("Sources", SimpleNamespace(client=None, network=DEVNET, clock=lambda: 5.0))
+    connections = cast("Any", SimpleNamespace(route=None))
+
+    async def go() -> Any:
+        return await resuming.resume_plan(
+            sources, connections, cast("Any", None), shown, limits=LIMITS, changed=lambda _: None
+        )
+
+    assert await go() == (plan.hash, 0)
+    now[0] = replace(shown, version=_version(VersionKind.SPEED_UP, NOTHING))
+    with pytest.raises(GateRefusedError, match="is not what was shown"):
+        await go()
