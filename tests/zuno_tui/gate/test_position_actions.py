@@ -637,3 +637,107 @@ async def test_allowances_that_are_taken_back_are_counted(monkeypatch: pytest.Mo
     assert (two.plan_id, two.tokens) == ("revoke_100", (ONE.address,))
     assert [each.through_permit2 for each in cast("Any", two.request).allowances] == [False, True]
     assert (one.usd_per_wei, one.disputes) == (3.0, ("disputed",))
+
+
+@pytest.mark.parametrize("given", [NATIVE, ONE.address])
+async def test_of_the_coin_pools_of_its_wrapped_form_count_where_it_is_bought(
+    monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    """What is sold must be of the pool itself; the deepest of them is taken."""
+    wanted, asked = (ONE.address if given == NATIVE else NATIVE), list[PoolKey]()
+    wrapped = str(BASE.wrapped_native)
+
+    async def read_pools(_: object, keys: list[PoolKey], at: str) -> object:
+        assert at == "0xb1"
+        asked.extend(keys)
+        return [
+            SimpleNamespace(state=SimpleNamespace(key=key, liquidity=place % 3))
+            for place, key in enumerate(keys)
+        ]
+
+    monkeypatch.setattr(limiting, "read_pools", read_pools)
+    found = await limiting._deepest(SOURCES, given, wanted, "0xb1")
+
+    plain = list(plain_pools(given, wanted))
+    beside = [] if given == NATIVE else list(plain_pools(given, wrapped))
+    assert asked == [*plain, *beside]
+    assert found.liquidity == 2
+
+    async def nothing(*_: object) -> tuple[object, ...]:
+        return ()
+
+    monkeypatch.setattr(limiting, "read_pools", nothing)
+    with pytest.raises(GateRefusedError, match="No pool of this pair"):
+        await limiting._deepest(SOURCES, given, wanted, "0xb1")
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+@pytest.mark.parametrize("sells_first", [False, True])
+async def test_a_limit_stands_on_the_far_side_of_the_price(
+    monkeypatch: pytest.MonkeyPatch, inverted: bool, sells_first: bool
+) -> None:
+    tokens = {ONE.address: ONE, TWO.address: TWO}
+    given, wanted = (ONE, TWO) if sells_first else (TWO, ONE)
+    state = SimpleNamespace(key=KEY, sqrt_price_x96=5, lp_fee=500)
+    below, rises = list[bool](), list[bool]()
+
+    async def read_wallet(_: object) -> ActionTarget:
+        return ActionTarget(HELD.snapshot.block)
+
+    async def tokens_at(*_: object) -> object:
+        return tokens
+
+    async def deepest(*_: object) -> object:
+        return state
+
+    async def worth(*_: object) -> ActionWorth:
+        return WORTH
+
+    def condition(_: object, price: Fraction, **way: bool) -> object:
+        assert price == 3_500
+        below.append(way["below"])
+        return SimpleNamespace(sqrt_price="99")
+
+    def beside(_: object, level: int, **way: bool) -> Span:
+        assert level == 99
+        rises.append(way["rises"])
+        return Span(10, 20)
+
+    pair = SimpleNamespace(
+        inverted=inverted,
+        bounds=lambda low, high: (f"at {low}", f"at {high}"),
+        price_text=lambda sqrt: "far" if sqrt == sqrt_price_at_tick(20) else "near",
+    )
+    for name, fake in (
+        ("read_wallet", read_wallet),
+        ("tokens_at", tokens_at),
+        ("_deepest", deepest),
+        ("read_worth", worth),
+        ("price_condition", condition),
+        ("_beside", beside),
+        ("pair_of", lambda *_: pair),
+        ("pool_name", lambda *_: "A/B"),
+        ("token_named", lambda _, named: named),
+    ):
+        monkeypatch.setattr(limiting, name, fake)
+    sources = cast("Sources", SimpleNamespace(network=BASE, without_memory=lambda: None))
+    asked = limiting.LimitWords(read_numeral("2"), given.address, wanted.address, Fraction(3_500))
+
+    found = await limiting.action_to_limit(sources, asked)
+
+    assert rises == [sells_first]
+    assert below == [inverted if sells_first else not inverted]
+    units = 2 * 10**18
+    budget = Amounts(units, 0) if sells_first else Amounts(0, units)
+    assert cast("Any", found.request).budget == budget
+    assert cast("Any", found.request).span == Span(10, 20)
+    side = "above" if sells_first is not inverted else "below"
+    edge = "far" if sells_first else "near"
+    assert f"It is all {wanted.label} once the price is {side} {edge}" in found.left_behind[0]
+    assert f"order close ID {side} {edge}" in found.left_behind[1]
+    assert (found.plan_id, found.tokens) == ("limit_100", (KEY.currency0, KEY.currency1))
+
+
+async def test_a_token_is_not_sold_for_itself() -> None:
+    with pytest.raises(GateRefusedError, match="are the same token"):
+        await swapping.action_to_swap(SOURCES, read_numeral("1"), ONE.address, ONE.address.upper())
