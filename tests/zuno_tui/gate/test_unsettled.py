@@ -275,3 +275,11 @@ async def test_gas_is_worth_nothing_known_where_nobody_answers(
     assert await results._usd_per_wei(sources) == 2.5
     monkeypatch.setattr(results, "read_worth", fail)
     assert await results._usd_per_wei(sources) is None
+
+
+def test_only_what_was_said_and_needs_nothing_is_remembered() -> None:
+    over, waits = TOLD._replace(situation=W.OVER), TOLD._replace(situation=W.PENDING)
+    unsaid = over._replace(step="enter", news=False)
+    with Outbox.in_memory() as outbox:
+        remember_heard(outbox, (over, waits, unsaid), now=1.0)
+        assert outbox.store.items("findings-heard") == {"hash:exit:over": True}
