@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from enum import StrEnum
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -55,7 +56,7 @@ class AddressBook(Struct, frozen=True):
     def find(self, named: str) -> Wallet:
         """The wallet with this name or address."""
         for wallet in self.wallets:
-            if named in (wallet.name, wallet.address) or named.lower() == wallet.address:
+            if named == wallet.name or named.lower() == wallet.address:
                 return wallet
         raise NoSuchWalletError(
             "No wallet goes by that name or address. See which there are: zuno wallet list"
@@ -65,7 +66,7 @@ class AddressBook(Struct, frozen=True):
         """A name for a new wallet: the chosen one when it is free, else the next number."""
         taken = {wallet.name for wallet in self.wallets}
         if chosen is None:
-            numbered = (f"wallet-{number}" for number in range(1, len(taken) + 2))
+            numbered = (f"wallet-{number}" for number in count(1))
             return next(name for name in numbered if name not in taken)
         if not _NAME.fullmatch(chosen) or chosen.lower().startswith("0x"):
             raise WalletError(

@@ -161,7 +161,7 @@ def _in_time(action: Callable[[], T], title: str, seconds: float) -> T:
     thread.start()
     thread.join(seconds)
     if outcome.values:
-        return outcome.values[0]
+        return outcome.values.pop()
     if not outcome.failure:
         raise KeyringUnusableError(f"{title} did not answer within {seconds:g} s.")
     reason = _REASONS.get(outcome.failure, f"cannot be used ({outcome.failure})")

@@ -60,7 +60,7 @@ def _check_scrypt(fields: Mapping[str, object], available: int | None) -> None:
     cost = _bounded(fields, "n", MOST_COST)
     block_size = _bounded(fields, "r", MOST_BLOCK_SIZE)
     parallel = _bounded(fields, "p", MOST_PARALLEL)
-    if cost < 2 or cost & (cost - 1):
+    if cost < 2 or cost.bit_count() != 1:
         raise _hostile("has an scrypt cost that is no power of two")
     memory = 128 * cost * block_size
     if memory > MOST_MEMORY or cost * block_size * parallel > MOST_WORK:
@@ -190,9 +190,9 @@ def _lowered(value: object) -> dict[str, object] | None:
     return lowered if len(lowered) == len(value) else None
 
 
-def _length(value: object) -> int:
+def _length(value: object) -> int | None:
     found = _HEX.fullmatch(value) if isinstance(value, str) else None
-    return len(found[1]) // 2 if found else 0
+    return len(found[1]) // 2 if found else None
 
 
 def _damaged(path: Path) -> KeystoreError:

@@ -5,6 +5,7 @@ import os
 import resource
 import stat
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from chain.base.home import FILE_MODE, FOLDER_MODE, sync_folder
@@ -13,15 +14,12 @@ from chain.wallet.errors import WalletError, WalletRefusedError
 _PR_SET_DUMPABLE = 4
 
 
-def guard_process() -> bool:
-    """Ask the system for both; whether it agreed, since not every system can."""
-    try:
+def guard_process() -> None:
+    """No core and no tracer sees a key, as far as this system can be asked for that."""
+    with suppress(OSError, ValueError, AttributeError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if sys.platform != "linux":
-            return True
-        return bool(ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) == 0)
-    except (OSError, ValueError, AttributeError):
-        return False
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0)
 
 
 MOST_BYTES = 64 * 1024
@@ -60,23 +58,29 @@ def write_once(path: Path, content: bytes) -> None:
         raise
 
 
+def _open_at_once(path: str, flags: int) -> int:
+    """Without waiting: a named pipe must not hang the command."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def _read(path: Path, *, private: bool) -> bytes:
     try:
-        # Opened without waiting: a named pipe must not hang the command.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with open(path, "rb", opener=_open_at_once) as file:
+            _refuse_unfit(path, os.fstat(file.fileno()), private=private)
+            content = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise WalletError(f"{path} cannot be read: {error.strerror}.") from None
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise WalletError(f"{path} is not a file.")
-        if private and status.st_mode & 0o077:
-            raise WalletRefusedError(
-                f"{path} can be read by others and was not used. Run: chmod 600 {path}"
-            )
-        if private and status.st_uid not in (os.getuid(), 0):
-            raise WalletRefusedError(f"{path} belongs to somebody else and was not used.")
-        content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
         raise WalletError(f"{path} is too large: at most {MOST_BYTES // 1024} KB are read.")
     return content
+
+
+def _refuse_unfit(path: Path, status: os.stat_result, *, private: bool) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise WalletError(f"{path} is not a file.")
+    if private and status.st_mode & 0o077:
+        raise WalletRefusedError(
+            f"{path} can be read by others and was not used. Run: chmod 600 {path}"
+        )
+    if private and status.st_uid not in (os.getuid(), 0):
+        raise WalletRefusedError(f"{path} belongs to somebody else and was not used.")

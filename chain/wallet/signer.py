@@ -84,8 +84,7 @@ class Signer:
             lambda: _signed_digest(digest, self._key),
             lambda kind: WalletError(f"The order could not be signed ({kind})."),
         )
-        found = recovered_address(digest, parity=point.parity, r=point.r, s=point.s)
-        if point.s > CURVE_ORDER // 2 or found != self.address:
+        if not _signs(point, digest, self.address):
             raise WalletError("The signature is not of what was to be signed. It was dropped.")
         words = point.r.to_bytes(32, "big") + point.s.to_bytes(32, "big")
         return delegation._replace(signature=words + bytes([_PARITY + point.parity]))
@@ -228,20 +227,21 @@ def _is_of(signature: _Signature, transaction: UnsignedTransaction) -> bool:
             _quantity(given.nonce),
         ]
         lending = signature.lending
-        if lending is None or not _signs(lending, _typed(_AUTHORIZING, leave), transaction.sender):
+        if lending is None or not _signs(
+            lending, keccak(_typed(_AUTHORIZING, leave)), transaction.sender
+        ):
             return False
         fields.append([[*leave, *map(_quantity, lending)]])
     whole = _typed(kind, [*fields, *map(_quantity, signature.point)])
     return signature.raw == whole and _signs(
-        signature.point, _typed(kind, fields), transaction.sender
+        signature.point, keccak(_typed(kind, fields)), transaction.sender
     )
 
 
-def _signs(point: _Point, signed: bytes, sender: Address) -> bool:
+def _signs(point: _Point, digest: bytes, sender: Address) -> bool:
     if point.s > CURVE_ORDER // 2:
         return False
-    found = recovered_address(keccak(signed), parity=point.parity, r=point.r, s=point.s)
-    return found == sender
+    return recovered_address(digest, parity=point.parity, r=point.r, s=point.s) == sender
 
 
 def _typed(kind: int, fields: Sequence[object]) -> bytes:

@@ -143,7 +143,8 @@ def _held_words(holding: TokenHolding, token: Token) -> str:
     if holding.before is None:
         return held
     changed = holding.now - holding.before
-    if not changed:
-        return f"{held} (as before the plan)"
-    way = "more" if changed > 0 else "less"
-    return f"{held} ({amount_text(abs(changed), token)} {way} than before the plan)"
+    if changed > 0:
+        return f"{held} ({amount_text(changed, token)} more than before the plan)"
+    if changed < 0:
+        return f"{held} ({amount_text(-changed, token)} less than before the plan)"
+    return f"{held} (as before the plan)"

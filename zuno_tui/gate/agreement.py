@@ -43,6 +43,20 @@ from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.settings import Settings
 from zuno_tui.settings.plain_http import THIS_MACHINE
 
+ENOUGH = 2
+"""How many endpoints must tell the same, where that many are set."""
+CATCH_UP_SECONDS = 6.0
+WITNESS_SECONDS = 20.0
+_ANSWERS = 3
+"""That a witness gives one after the other."""
+_POLL_SECONDS = 0.5
+_LEAST_BEHIND = 3
+_BUILDING_SECONDS = 15.0
+
+_OURS = "what this was built on"
+
+Statement = dict[str, object]
+
 
 def evidence_of(network: Network, connections: Connections) -> Evidence:
     """Two endpoints where two are set and none may vouch alone; the embedded chain never lags."""
@@ -77,7 +91,7 @@ class Connections(Struct, frozen=True):
     """Whether one endpoint may vouch where others are silent."""
     doubt_seconds: float | None = None
     """How long a bad sign must last before it is believed."""
-    witness_seconds: float = 20.0
+    witness_seconds: float = WITNESS_SECONDS
     """How long each of them is waited for."""
 
     def readers(self, first: RpcClient) -> tuple[RpcClient, ...]:
@@ -99,7 +113,8 @@ async def open_connections(
         private = settings.send_endpoint_for(network)
         if private is not None:
             sends = await alone(private)
-            route = Route(sends, sends.endpoints[0].label)
+            [endpoint] = sends.endpoints
+            route = Route(sends, endpoint.label)
         by_host = _by_host(settings.endpoints_for(network))
         several = by_host if len(by_host) > 1 else {}
         witnesses = [Witness(host, await alone(url)) for host, url in several.items()]
@@ -144,21 +159,6 @@ async def refuse_silent_route(route: Route) -> None:
             f"{error.sentence} Sends go through it alone. Nothing was signed.",
             "Try again when it answers, or name another under [send] in settings.toml.",
         ) from error
-
-
-ENOUGH = 2
-"""How many endpoints must tell the same, where that many are set."""
-CATCH_UP_SECONDS = 6.0
-WITNESS_SECONDS = 20.0
-_ANSWERS = 3
-"""That a witness gives one after the other."""
-_POLL_SECONDS = 0.5
-_LEAST_BEHIND = 3
-_BUILDING_SECONDS = 15.0
-
-_OURS = "what this was built on"
-
-Statement = dict[str, object]
 
 
 class Silent(NamedTuple):
@@ -299,8 +299,8 @@ class _Difference(NamedTuple):
     def odd(self) -> frozenset[str]:
         """Those who stand against a majority of the endpoints; nobody where there is none."""
         witnesses = {who: str(value) for who, value in self.answers.items() if who != _OURS}
-        (common, count), *_ = Counter(witnesses.values()).most_common(1)
-        if count * 2 <= len(witnesses) or len(witnesses) <= ENOUGH:
+        [(common, count)] = Counter(witnesses.values()).most_common(1)
+        if count * 2 <= len(witnesses):
             return frozenset()
         return frozenset(who for who, value in witnesses.items() if value != common)
 

@@ -151,8 +151,8 @@ async def _objection(
         tried = await simulate(sources.client, [transaction], block_hash)
     except RpcRefused as error:
         return f"it could not be tried before it was signed: {error.sentence}"
-    failure = next((step.failure for step in tried.steps if not step.success), None)
-    return None if failure is None else f"tried before it was signed, it fails: {failure}"
+    failed = next((step for step in tried.steps if not step.success), None)
+    return None if failed is None else f"tried before it was signed, it fails: {failed.failure}"
 
 
 def _whose(store: Store, approval: Approval, confirmed: str) -> str:

@@ -96,7 +96,7 @@ def _begin(path: Path) -> None:
         with suppress(FileExistsError):
             os.link(temporary, path)
     finally:
-        Path(temporary).unlink(missing_ok=True)
+        Path(temporary).unlink()
 
 
 def _folder(environment: Mapping[str, str]) -> Path:

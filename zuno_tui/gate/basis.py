@@ -45,10 +45,10 @@ async def replay_swap(sources: Sources, swap: SwapInput, at: str) -> QuotedSwap 
 
     here = OneBlock(sources.client, sources.network, at)
     words = (await read_slots(here, sources.network, pool_state_slots([swap.pool]))).words
-    states = pool_states([swap.pool], words)
-    if not states:
+    state = next(iter(pool_states([swap.pool], words)), None)
+    if state is None:
         return None
-    depth = (await read_depths(here, sources.network, states, reach=REACH))[states[0].pool_id]
+    depth = (await read_depths(here, sources.network, [state], reach=REACH))[state.pool_id]
     leaving = swap.leaving
     if leaving is not None and leaving.pool.key == swap.pool:
         span = leaving.span

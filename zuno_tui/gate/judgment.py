@@ -74,7 +74,7 @@ class NamedInBytes(Struct, frozen=True):
     swaps: tuple[SwapInput, ...]
     tokens: tuple[Address, ...]
     """The pairs in the order of their pools, then the coin and what is turned or revoked."""
-    lent: bool = False
+    lent: bool
     """Whether they rest on code that runs as the account."""
 
     def contracts(self, network: Network) -> tuple[Address, ...]:

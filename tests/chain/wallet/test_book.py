@@ -35,6 +35,44 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+def test_a_book_is_written_so_that_a_person_can_read_it(tmp_path: Path) -> None:
+    book = change_book(tmp_path, lambda empty: empty.holding(FIRST))
+
+    assert book == AddressBook((FIRST,), FIRST.address)
+    assert (
+        (tmp_path / "wallets.json").read_text()
+        == f"""{{
+  "version": 1,
+  "current": "{FIRST.address}",
+  "wallets": [
+    {{
+      "address": "{FIRST.address}",
+      "name": "first",
+      "store": "keystore file"
+    }}
+  ]
+}}"""
+    )
+
+
+def test_a_wallet_is_in_the_book_once_and_another_is_left_alone() -> None:
+    book = AddressBook().holding(FIRST).holding(SECOND)
+    imported = Wallet(SECOND.address, "second", KeyStorage.KEYRING)
+
+    assert book == AddressBook((FIRST, SECOND), FIRST.address)
+    assert book.holding(imported).wallets == (FIRST, imported)
+    assert book.without(SECOND.address) == AddressBook((FIRST,), FIRST.address)
+    assert book.without(FIRST.address) == AddressBook((SECOND,), None)
+    assert [book.at(each.address) for each in (FIRST, SECOND)] == [FIRST, SECOND]
+    assert book.at("0x" + "33" * 20) is None
+
+
+@pytest.mark.parametrize("keeping", list(KeyStorage))
+def test_a_wallet_without_a_key_is_only_watched(keeping: KeyStorage) -> None:
+    is_watched = Wallet(FIRST.address, "first", keeping).watch_only
+    assert is_watched is (keeping is KeyStorage.NOWHERE)
+
+
 def test_no_book_is_an_empty_one(tmp_path: Path) -> None:
     assert read_book(tmp_path) == AddressBook()
 
@@ -66,11 +104,12 @@ def test_a_name_that_would_mislead_is_refused(name: str) -> None:
     assert "\x1b" not in str(refusal.value)
 
 
-def test_a_wallet_without_a_name_gets_the_next_free_one() -> None:
+def test_a_wallet_gets_the_name_that_is_chosen_or_the_next_free_one() -> None:
     taken = AddressBook((Wallet(FIRST.address, "wallet-1", KeyStorage.FILE),))
 
     assert AddressBook().named(None) == "wallet-1"
     assert taken.named(None) == "wallet-2"
+    assert [BOOK.named(name) for name in ("mine", "x" * 32)] == ["mine", "x" * 32]
 
 
 def test_an_address_is_read_in_any_case_but_not_with_an_error() -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Any
 
 import keyring
 import pytest
 from keyring.backend import KeyringBackend
-from keyring.errors import KeyringLocked
+from keyring.errors import InitError, KeyringLocked, PasswordDeleteError, PasswordSetError
 
 from chain.wallet.errors import KeyringUnusableError
-from chain.wallet.keyring_store import SERVICE, find_keyring
+from chain.wallet.keyring_store import ANSWER_SECONDS, SERVICE, find_keyring
 from chain.wallet.secrets import PrivateKey
 from tests.chain.wallet.canary import ADDRESS, KEY, KEY_TEXT, seen_in, told_with_locals
 
@@ -182,3 +183,75 @@ def test_a_keyring_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPat
 
     with pytest.raises(KeyringUnusableError, match=r"did not answer within 0\.2 s"):
         found.keep(PrivateKey(KEY))
+
+    asking = [thread for thread in threading.enumerate() if thread.name == "keyring"]
+    assert asking
+    assert all(thread.daemon for thread in asking), "it would hold the process after its end"
+    assert ANSWER_SECONDS == 30, "for a person who types into a dialog"
+
+
+class Thinking(Kept):
+    def get_password(self, service: str, username: str) -> str | None:
+        time.sleep(0.05)
+        return super().get_password(service, username)
+
+
+def test_a_keyring_that_takes_a_moment_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, Thinking())
+    found = find_keyring()
+    found.keep(PrivateKey(KEY))
+    assert found.key_of(ADDRESS).reveal() == KEY
+
+
+@pytest.mark.parametrize(
+    ("backends", "said"),
+    [
+        ([], "has no keyring that answers"),
+        (["fail.Keyring"], "has no keyring that answers"),
+        (["fail.Keyring", "null.Keyring", "chainer.Other"], r"is keyring\.backends\.null\.Keyring"),
+    ],
+)
+def test_without_a_trusted_keyring_it_is_said_what_there_is(
+    monkeypatch: pytest.MonkeyPatch, backends: list[str], said: str
+) -> None:
+    def named(place: str, **fields: object) -> object:
+        module, name = place.split(".")
+        return type(name, (), {"__module__": f"keyring.backends.{module}", **fields})()
+
+    chain = named("chainer.ChainerBackend", backends=[named(each) for each in backends])
+    monkeypatch.setattr(keyring, "get_keyring", lambda: chain)
+    with pytest.raises(KeyringUnusableError, match=said):
+        find_keyring()
+
+
+class Refusing(Kept):
+    error: type[Exception] = OSError
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        raise self.error
+
+    def delete_password(self, service: str, username: str) -> None:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (InitError, "is locked or not set up"),
+        (PasswordSetError, "refused to keep the key"),
+        (PasswordDeleteError, "refused to delete the key"),
+        (OSError, r"cannot be used \(OSError\)"),
+    ],
+)
+def test_why_a_keyring_refuses_is_said_in_words(
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception], said: str
+) -> None:
+    backend = Refusing()
+    backend.error = error
+    install(monkeypatch, backend)
+    found = find_keyring()
+    backend.entries[SERVICE, ADDRESS] = KEY_TEXT
+    with pytest.raises(KeyringUnusableError, match=f"Secret Service {said}"):
+        found.keep(PrivateKey(KEY))
+    with pytest.raises(KeyringUnusableError, match=f"Secret Service {said}"):
+        found.forget(ADDRESS)

@@ -337,3 +337,150 @@ def test_a_file_that_could_not_be_written_whole_is_taken_away(
     with pytest.raises(OSError, match="No space left"):
         write_keystore(tmp_path / "wallet.json", PrivateKey(KEY), passphrase(), cost=LIGHT)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_keystore_may_ask_for_is_a_promise() -> None:
+    assert (USUAL_COST, SMALL_MACHINE_COST) == (262_144, 65_536)
+    assert cost_for(768 * 2**20) == USUAL_COST
+    assert cost_for(768 * 2**20 - 1) == SMALL_MACHINE_COST
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_taken"),
+    [
+        ({"n": 2**20, "r": 1, "p": 1}, True),
+        ({"n": 2**21, "r": 1, "p": 1}, False),
+        ({"n": 2**20, "r": 8, "p": 1}, True),
+        ({"n": 2**20, "r": 9, "p": 1}, False),
+        ({"n": 2**20, "r": 2, "p": 8}, True),
+        ({"n": 2**20, "r": 3, "p": 8}, False),
+        ({"n": 2, "r": 16, "p": 8}, True),
+        ({"n": 2, "r": 17, "p": 8}, False),
+        ({"n": 2, "r": 16, "p": 9}, False),
+        ({"n": 2, "r": True, "p": 1}, False),
+        ({"n": 2, "r": 1, "p": 1.0}, False),
+        ({"n": 3, "r": 1, "p": 1}, False),
+        ({"n": 1, "r": 1, "p": 1}, False),
+        ({"n": 2, "r": 0, "p": 1}, False),
+        ({"n": 2, "r": 1}, False),
+        ({"n": 2, "r": 1, "p": 1, "dklen": 31}, False),
+        ({"n": 2, "r": 1, "p": 1, "dklen": 33}, False),
+        ({"c": 1, "prf": "hmac-sha256"}, True),
+        ({"c": 10_000_000, "prf": "hmac-sha256"}, True),
+        ({"c": 10_000_001, "prf": "hmac-sha256"}, False),
+    ],
+)
+def test_a_derivation_is_tried_up_to_its_bounds(fields: dict[str, object], is_taken: bool) -> None:
+    name = "scrypt" if "n" in fields else "pbkdf2"
+    try:
+        check_derivation(name, {"dklen": 32, **fields}, None)
+    except KeystoreError:
+        assert not is_taken
+    else:
+        assert is_taken
+
+
+def test_a_derivation_may_take_all_the_memory_that_is_free_and_no_byte_more() -> None:
+    usual = {"n": USUAL_COST, "r": 8, "p": 1, "dklen": 32}
+    check_derivation("scrypt", usual, 2**28)
+    with pytest.raises(KeystoreError, match="needs 256 MB"):
+        check_derivation("scrypt", usual, 2**28 - 1)
+
+
+@pytest.mark.parametrize(("length", "is_taken"), [(7, False), (8, True), (64, True), (65, False)])
+def test_a_salt_is_of_eight_to_sixty_four_bytes(path: Path, length: int, is_taken: bool) -> None:
+    """Another salt than it was encrypted with makes the passphrase a wrong one."""
+    change(path, "crypto", "kdfparams", "salt", to="0a" * length)
+    with pytest.raises(WrongPassphraseError if is_taken else KeystoreError):
+        read_keystore(path, passphrase())
+
+
+@pytest.mark.parametrize(
+    ("place", "to", "said"),
+    [
+        (("version",), 2, "is not a keystore of version 3"),
+        (("version",), 4, "is not a keystore of version 3"),
+        (("crypto",), {}, "is damaged"),
+        (("crypto",), None, "is damaged"),
+        (("crypto", "cipherparams"), None, "is damaged"),
+        (("crypto", "kdfparams"), None, "is damaged"),
+        (("crypto", "cipher"), "aes-256-cbc", "cipher other than aes-128-ctr"),
+        (("crypto", "ciphertext"), "00" * 31, "is damaged"),
+        (("crypto", "mac"), "00" * 33, "is damaged"),
+        (("crypto", "cipherparams", "iv"), "00" * 15, "is damaged"),
+        (("crypto", "kdfparams", "salt"), 8, "is damaged"),
+        (("crypto", "kdf"), "argon2id", "other than scrypt and pbkdf2"),
+        (("crypto", "kdfparams", "p"), 9, "p is not between 1 and 8"),
+    ],
+)
+def test_what_is_wrong_with_a_keystore_is_said(
+    path: Path, place: tuple[str, ...], to: object, said: str
+) -> None:
+    change(path, *place, to=to)
+    with pytest.raises(KeystoreError, match=said):
+        read_keystore(path, passphrase())
+
+
+@pytest.mark.parametrize("form", ["{}", "0x{}", "0X{}"])
+def test_an_address_is_compared_however_it_is_written(path: Path, form: str) -> None:
+    change(path, "address", to=form.format(ADDRESS[2:].upper()))
+    assert read_keystore(path, passphrase()).address == ADDRESS
+    change(path, "address", to=form.format("11" * 20))
+    with pytest.raises(KeystoreError, match="says it is 0x1111"):
+        read_keystore(path, passphrase())
+
+
+def test_bytes_with_0x_before_them_are_read(path: Path) -> None:
+    crypto = json.loads(path.read_bytes())["crypto"]
+    for name in ("ciphertext", "mac"):
+        change(path, "crypto", name, to="0x" + crypto[name])
+    assert read_keystore(path, passphrase()).address == ADDRESS
+
+
+def test_names_in_capitals_are_read_at_every_depth(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is decrypted is what was checked, whatever else the library would read."""
+    import eth_keyfile.keyfile
+
+    quiet = json.loads(path.read_bytes())
+
+    def loud(value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        return {name.upper(): loud(inner) for name, inner in value.items()}
+
+    path.write_text(json.dumps(loud(quiet)))
+    assert read_keystore(path, passphrase()).address == ADDRESS
+    given = list[object]()
+
+    def decrypt(fields: object, _: bytes) -> bytes:
+        given.append(fields)
+        return KEY
+
+    monkeypatch.setattr(eth_keyfile.keyfile, "decode_keyfile_json", decrypt)
+    read_keystore(path, passphrase())
+    assert given == [quiet]
+
+
+def test_a_key_that_cannot_be_encrypted_is_not_written_and_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError(KEY.hex())
+
+    monkeypatch.setattr("eth_keyfile.keyfile.create_keyfile_json", fail)
+    with pytest.raises(WalletError, match=r"could not be encrypted \(MemoryError\)") as failed:
+        write_keystore(tmp_path / "wallet.json", PrivateKey(KEY), passphrase())
+    assert KEY.hex() not in str(failed.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_new_file_costs_what_the_machine_can_bear(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keystore_file, "available_memory", lambda: 12_345)
+    monkeypatch.setattr(keystore_file, "cost_for", lambda available: {12_345: LIGHT}[available])
+    write_keystore(tmp_path / "wallet.json", PrivateKey(KEY), passphrase())
+    written = json.loads((tmp_path / "wallet.json").read_bytes())
+    assert written["crypto"]["kdfparams"]["n"] == LIGHT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chain.wallet.errors import WalletError
-from chain.wallet.secrets import keys_of_phrase
+from chain.wallet.secrets import MOST_ACCOUNTS, keys_of_phrase
 
 PHRASE = b"test test test test test test test test test test test junk"
 # The accounts that Hardhat and Anvil print for this phrase.
@@ -44,7 +44,22 @@ def test_what_is_no_phrase_is_refused_and_not_repeated(
     assert refused.value.__context__ is None
 
 
-@pytest.mark.parametrize("count", [0, 11, 13, 25])
+@pytest.mark.parametrize("count", range(30))
 def test_a_phrase_of_another_length_is_told_its_length(count: int) -> None:
-    with pytest.raises(WalletError, match=f"and that has {count}"):
+    """One of a length that there is, with words in no order that there is, is no phrase either."""
+    is_one = count in (12, 15, 18, 21, 24)
+    said = "two are in the wrong order" if is_one else f"and that has {count}"
+    with pytest.raises(WalletError, match=said):
         keys_of_phrase(b"test " * count, (0,))
+
+
+def test_a_hundred_accounts_can_be_asked_for() -> None:
+    assert MOST_ACCOUNTS == 100
+    assert len({key.address for key in keys_of_phrase(PHRASE, (0, 1, 99))}) == 3
+    assert keys_of_phrase(PHRASE, ()) == ()
+
+
+@pytest.mark.parametrize("accounts", [(-1,), (100,), (0, -1)])
+def test_an_account_out_of_bounds_is_said_to_be_so(accounts: tuple[int, ...]) -> None:
+    with pytest.raises(WalletError, match="counted from 0 to 99"):
+        keys_of_phrase(PHRASE, accounts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib import import_module
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,15 +18,28 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chain.base.home import Home
+from chain.contracts import calldata
 from chain.contracts.addresses import recovered_address
+from chain.contracts.delegation import BatchCall
 from chain.contracts.networks import network_named
+from chain.contracts.signed_delegation import ROOT, CallTerms, SignedDelegation, caveats_of
 from chain.execution.transaction import Authorization, UnsignedTransaction
 from chain.wallet.address_book import KeyStorage, Wallet, change_book
 from chain.wallet.errors import NoSuchWalletError, WalletError, WalletRefusedError
 from chain.wallet.keystore import open_signer
 from chain.wallet.keystore_file import keystore_path, write_keystore
 from chain.wallet.secrets import CURVE_ORDER, Passphrase, PrivateKey
-from chain.wallet.signer import Signer, _is_of, _quantity, _signature
+from chain.wallet.signer import (
+    Signer,
+    _delegates_on,
+    _is_of,
+    _network_on,
+    _Point,
+    _possible,
+    _quantity,
+    _signature,
+    _signs,
+)
 from tests.chain.wallet.canary import ADDRESS, KEY, PASSPHRASE, seen_in, told_with_locals
 
 if TYPE_CHECKING:
@@ -281,6 +295,7 @@ def test_the_other_of_two_signatures_is_not_taken() -> None:
     """Of each signature there is a mirror image with a high s, of another hash; nodes refuse it."""
     honest = _signature(TRANSACTION, PrivateKey(KEY))
     assert _is_of(honest, TRANSACTION)
+    assert not _is_of(honest._replace(raw=honest.raw + b"\0"), TRANSACTION)
     rlp: Any = import_module("rlp")
     *fields, _, _, _ = rlp.decode(honest.raw[1:])
     point = honest.point
@@ -352,12 +367,12 @@ from chain.wallet.secrets import PrivateKey
 from chain.wallet.signer import Signer
 
 def state():
-    return resource.getrlimit(resource.RLIMIT_CORE)[0], ctypes.CDLL(None).prctl(3, 0, 0, 0, 0)
+    return *resource.getrlimit(resource.RLIMIT_CORE), ctypes.CDLL(None).prctl(3, 0, 0, 0, 0)
 
 resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
 before = state()
 Signer(PrivateKey(bytes([7]) * 32), 8453)
-print(before[1], *state())
+print(before[2], *state())
 """
 
 
@@ -366,4 +381,179 @@ def test_a_process_with_a_key_leaves_no_core_and_cannot_be_traced() -> None:
     told = subprocess.run(
         [sys.executable, "-c", _GUARDED], capture_output=True, text=True, timeout=60, check=True
     )
-    assert told.stdout.split() == ["1", "0", "0"]
+    assert told.stdout.split() == ["1", "0", "0", "0"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_possible"),
+    [
+        ({}, True),
+        ({"value": 0}, True),
+        ({"value": 2**256 - 1}, True),
+        ({"value": 2**256}, False),
+        ({"value": -1}, False),
+        ({"gas": 0}, True),
+        ({"gas": 2**64 - 1}, True),
+        ({"gas": 2**64}, False),
+        ({"gas": -1}, False),
+        ({"nonce": 0}, True),
+        ({"nonce": 2**64 - 2}, True),
+        ({"nonce": 2**64 - 1}, False),
+        ({"nonce": -1}, False),
+        ({"max_priority_fee_per_gas": 0}, True),
+        ({"max_priority_fee_per_gas": -1}, False),
+        ({"max_priority_fee_per_gas": TRANSACTION.max_fee_per_gas}, True),
+        ({"max_priority_fee_per_gas": TRANSACTION.max_fee_per_gas + 1}, False),
+        ({"max_fee_per_gas": 2**256 - 1}, True),
+        ({"max_fee_per_gas": 2**256}, False),
+        ({"to": "0x" + "AB" * 20}, False),
+        ({"to": "0x" + "22" * 21}, False),
+        ({"to": ""}, False),
+    ],
+)
+def test_every_field_has_the_width_that_chains_give_it(
+    fields: dict[str, Any], is_possible: bool
+) -> None:
+    assert _possible(replace(TRANSACTION, **fields)) is is_possible
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(0, ""), (1, "01"), (127, "7f"), (128, "80"), (255, "ff"), (256, "0100"), (65_536, "010000")],
+)
+def test_a_number_is_written_without_a_leading_zero(value: int, written: str) -> None:
+    assert _quantity(value).hex() == written
+
+
+def test_an_account_is_lent_on_the_first_chain_and_on_none_without_a_number() -> None:
+    """An authorization for chain 0 counts on every chain."""
+    authorization = LENDING.authorization
+    assert authorization is not None
+    for chain_id in (0, 1):
+        lent = replace(
+            LENDING, chain_id=chain_id, authorization=replace(authorization, chain_id=chain_id)
+        )
+        if chain_id:
+            assert sender_of(signer(1).sign(lent).raw) == ADDRESS
+        else:
+            with pytest.raises(WalletRefusedError, match="on one chain"):
+                signer(0).sign(lent)
+
+
+def test_a_network_without_known_code_lends_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _delegates_on(BASE.chain_id) == {"0x" + "00" * 20, BASE.contracts.delegate}
+    assert _network_on(BASE.chain_id) is BASE
+    assert _network_on(424_242).name == "devnet"
+    bare = replace(BASE, contracts=replace(BASE.contracts, delegate=None))
+    monkeypatch.setattr("chain.wallet.signer._network_on", lambda _: bare)
+    assert _delegates_on(BASE.chain_id) == {"0x" + "00" * 20}
+
+
+@pytest.mark.parametrize(
+    ("s", "is_taken"), [(CURVE_ORDER // 2, True), (CURVE_ORDER // 2 + 1, False), (1, True)]
+)
+def test_of_two_signatures_the_lower_is_taken_up_to_the_middle(
+    monkeypatch: pytest.MonkeyPatch, s: int, is_taken: bool
+) -> None:
+    monkeypatch.setattr("chain.wallet.signer.recovered_address", lambda _, **__: ADDRESS)
+    assert _signs(_Point(0, 1, s), b"", ADDRESS) is is_taken
+    assert not _signs(_Point(0, 1, s), b"", "0x" + "33" * 20)
+
+
+def test_a_lending_that_another_key_signed_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = _signature(LENDING, PrivateKey(KEY))
+    assert _is_of(honest, LENDING)
+    assert not _is_of(honest._replace(lending=None), LENDING)
+    honestly = Account.sign_authorization
+    monkeypatch.setattr(
+        Account, "sign_authorization", lambda given, _: honestly(given, bytes([5]) * 32)
+    )
+    with pytest.raises(WalletError, match="not the transaction that was to be signed"):
+        signer().sign(LENDING)
+
+
+def test_bytes_that_cannot_be_read_back_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError
+
+    monkeypatch.setattr("chain.wallet.signer.recovered_address", fail)
+    with pytest.raises(WalletError, match=r"could not be read back \(ValueError\)"):
+        signer().sign(TRANSACTION)
+
+
+ORDER_TERMS = CallTerms(
+    BatchCall(
+        DEVNET.contracts.position_manager,
+        0,
+        calldata.modify_liquidities(
+            [
+                calldata.Burn(7, 1, 2),
+                calldata.TakePair("0x" + "00" * 20, "0x" + "66" * 20, ADDRESS),
+            ],
+            1_800_000_000,
+        ),
+    ),
+    1,
+    1_799_000_000,
+    1_800_000_000,
+    0,
+)
+ORDER = SignedDelegation("0x" + "77" * 20, ADDRESS, ROOT, caveats_of(ORDER_TERMS), 5)
+
+
+@pytest.mark.parametrize("salt", [0, 1, 2, 3, 4, 5, 6, 2**256 - 1])
+def test_an_order_is_signed_by_its_own_key_as_the_chain_reads_it(salt: int) -> None:
+    order = ORDER._replace(salt=salt)
+
+    signed = signer().sign_delegation(order)
+
+    r, s, v = signed.signature[:32], signed.signature[32:64], signed.signature[64:]
+    assert v in (b"\x1b", b"\x1c")
+    assert signed._replace(signature=b"") == order
+    found = recovered_address(
+        order.digest(DEVNET.chain_id),
+        parity=v[0] - 27,
+        r=int.from_bytes(r, "big"),
+        s=int.from_bytes(s, "big"),
+    )
+    assert found == ADDRESS
+
+
+@pytest.mark.parametrize(
+    ("odd", "said"),
+    [
+        ({"delegator": "0x" + "88" * 20}, "which is not the owner's wallet"),
+        ({"delegate": "0x" + "77" * 19}, "lets one other key make one call"),
+        ({"delegate": "0x" + "AA" * 20}, "lets one other key make one call"),
+        ({"signature": b"\1"}, "lets one other key make one call"),
+        ({"salt": -1}, "lets one other key make one call"),
+        ({"salt": 2**256}, "lets one other key make one call"),
+        ({"authority": bytes(32)}, "rests on another delegation"),
+        ({"caveats": ()}, "cannot be read"),
+    ],
+)
+def test_an_order_of_another_kind_is_not_signed(odd: dict[str, Any], said: str) -> None:
+    with pytest.raises(WalletRefusedError, match=f"{said}.*Nothing was signed"):
+        signer().sign_delegation(ORDER._replace(**odd))
+
+
+def test_an_order_of_another_wallet_is_not_signed() -> None:
+    """Whole in itself, and paid to its own owner: only the key is another's."""
+    other = Signer(PrivateKey(bytes([5]) * 32), DEVNET.chain_id)
+    with pytest.raises(WalletRefusedError, match="lets one other key make one call"):
+        other.sign_delegation(ORDER)
+
+
+def test_an_order_that_a_library_signs_otherwise_is_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    honestly = Account.unsafe_sign_hash
+
+    def mirrored(digest: bytes, key: bytes) -> object:
+        found = honestly(digest, key)
+        return SimpleNamespace(v=27 + 28 - found.v, r=found.r, s=CURVE_ORDER - found.s)
+
+    for dishonest in (mirrored, lambda digest, _: honestly(digest, bytes([5]) * 32)):
+        monkeypatch.setattr(Account, "unsafe_sign_hash", dishonest)
+        with pytest.raises(WalletError, match="It was dropped"):
+            signer().sign_delegation(ORDER)

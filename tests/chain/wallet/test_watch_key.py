@@ -54,6 +54,14 @@ def test_it_signs_calls_to_the_manager_nothing_to_itself_and_its_coins_way_back(
     watch.close()
 
 
+def test_a_closed_watch_key_signs_nothing(watch: WatchSigner) -> None:
+    redeeming = replace(TRANSACTION, to=DELEGATION_MANAGER, value=0)
+    watch.sign(redeeming)
+    watch.close()
+    with pytest.raises(WalletError, match="could not be signed"):
+        watch.sign(redeeming)
+
+
 def test_its_passphrase_comes_from_a_private_file_that_is_named(tmp_path: Path) -> None:
     named, credential = tmp_path / "named", tmp_path / "zuno-watch-key"
     for path, text in ((named, "one two\n"), (credential, "three four")):

@@ -34,4 +34,4 @@ def changed_world(node: Node) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def open_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Signing shuts a process off from others, which the tests after it could not undo."""
-    monkeypatch.setattr("chain.wallet.signer.guard_process", lambda: True)
+    monkeypatch.setattr("chain.wallet.signer.guard_process", lambda: None)

@@ -64,7 +64,7 @@ def caught_signatures(monkeypatch: pytest.MonkeyPatch) -> Iterator[CaughtSignatu
 
     with monkeypatch.context() as patch:
         # Signing shuts a process off from others, which the tests after it could not undo.
-        patch.setattr("chain.wallet.signer.guard_process", lambda: True)
+        patch.setattr("chain.wallet.signer.guard_process", lambda: None)
         patch.setattr(Signer, "sign", catch)
         yield caught
 

@@ -48,6 +48,13 @@ def test_two_that_tell_the_same_are_enough() -> None:
     assert not _agreed(OURS, OURS, SILENCE).alone
 
 
+def test_who_vouches_alone_and_who_was_not_heard_is_said() -> None:
+    assert Agreement(("a",)).words == "One endpoint, a, vouches for everything here."
+    assert Agreement(("a",), (SILENCE,)).words == (
+        "One endpoint, a, vouches for everything here; c did not answer."
+    )
+
+
 TRIED = {**OURS, WHOLE_TRIAL: 2}
 
 
@@ -114,9 +121,20 @@ def test_a_contradiction_is_refused_and_a_majority_names_the_odd_one(
         assert odd in str(refused)
 
 
-@pytest.mark.parametrize(("other", "differs"), [(109_999, False), (91_000, False), (111_000, True)])
+@pytest.mark.parametrize(
+    ("other", "differs"),
+    [(110_000, False), (110_001, True), (90_910, False), (90_909, True), (100_000, False)],
+)
 def test_gas_may_differ_by_a_tenth(other: int, differs: bool) -> None:
     assert contradicts(Gas(100_000), Gas(other)) is differs
+    assert contradicts(Gas(other), Gas(100_000)) is differs
+
+
+def test_gas_is_compared_with_gas_alone() -> None:
+    assert contradicts(Gas(5), 5)
+    assert contradicts(5, Gas(5))
+    assert contradicts(1, 2)
+    assert not contradicts("a", "a")
 
 
 class _Node:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.base.store import Store
-from zuno_tui.gate.approval_tag import refuse_untagged, tag_approval
+from zuno_tui.gate.approval_tag import ApprovalTags, refuse_untagged, tag_approval
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
@@ -114,3 +114,58 @@ def test_a_key_that_is_a_link_vouches_for_nothing(tmp_path: Path) -> None:
 
     with pytest.raises(GateRefusedError):
         refuse_untagged(store, HASH, "plan", here)
+
+
+def test_asking_makes_no_key_and_approving_leaves_nothing_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, here, synced = Store.in_memory(), _here(tmp_path / "run"), list[int]()
+    folder = tmp_path / "run" / "zuno"
+    assert _code(store, HASH, here) is RefusalCode.NOT_APPROVED_HERE
+    assert list(folder.iterdir()) == []
+    monkeypatch.setattr(
+        os, "fsync", lambda _: synced.extend(path.stat().st_size for path in folder.iterdir())
+    )
+    for _ in range(2):
+        tag_approval(store, HASH, now=NOW, environment=here)
+    assert [path.name for path in folder.iterdir()] == ["approval.key"]
+    assert synced == [32], "a power cut could leave a key of nothing, which anybody knows"
+
+
+@pytest.mark.parametrize("mode", [0o601, 0o602, 0o604, 0o610, 0o620, 0o640])
+def test_a_key_that_others_may_use_in_any_way_is_refused(tmp_path: Path, mode: int) -> None:
+    store, here = Store.in_memory(), _here(tmp_path / "run")
+    tag_approval(store, HASH, now=NOW, environment=here)
+    (tmp_path / "run" / "zuno" / "approval.key").chmod(mode)
+    with pytest.raises(GateRefusedError, match="not this user's alone"):
+        refuse_untagged(store, HASH, "plan", here)
+
+
+def test_a_key_of_another_user_and_one_that_cannot_be_opened_vouch_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, here = Store.in_memory(), _here(tmp_path / "run")
+    tag_approval(store, HASH, now=NOW, environment=here)
+
+    def refuse(*_: object) -> int:
+        raise PermissionError
+
+    with monkeypatch.context() as closed:
+        closed.setattr(os, "open", refuse)
+        with pytest.raises(PermissionError):
+            refuse_untagged(store, HASH, "plan", here)
+    monkeypatch.setattr(os, "getuid", lambda: 4_321)
+    with pytest.raises(GateRefusedError, match="not this user's alone"):
+        refuse_untagged(store, HASH, "plan", here)
+
+
+def test_what_is_kept_elsewhere_is_vouched_for_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", _here(tmp_path / "run")["XDG_RUNTIME_DIR"])
+    tags = ApprovalTags(Store.in_memory(), lambda: NOW)
+    with pytest.raises(GateRefusedError):
+        tags.refuse_untagged(HASH, "plan")
+    tags.tag(HASH)
+    tags.refuse_untagged(HASH, "plan")
+    assert tags.store.written_at("approval-tags", HASH) == NOW

@@ -53,7 +53,7 @@ def chain(chain: DevnetReady) -> tuple[DevnetReady, UnlistedPosition]:
 @pytest.fixture(autouse=True)
 def open_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Signing shuts a process off from others, which the tests after it could not undo."""
-    monkeypatch.setattr("chain.wallet.signer.guard_process", lambda: True)
+    monkeypatch.setattr("chain.wallet.signer.guard_process", lambda: None)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chain.contracts.networks import all_networks, network_named
+from chain.execution.outbox.lookup import DOUBT_BLOCKS, LEAST_DOUBT_SECONDS
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.settings.schema import LimitsTable
 
@@ -32,6 +33,28 @@ def test_a_table_sets_each_of_them() -> None:
     assert limits.value_usd == 3000
     assert limits.policy.daily_notional == 1_000_000_000
     assert limits.allowed_hooks == {HOOK.lower()}
+
+
+def test_where_a_table_says_nothing_the_choices_are_these() -> None:
+    usual = gate_limits(LimitsTable(), BASE)
+
+    assert (usual.value_usd, usual.value_coins, usual.transactions) == (250_000, None, "auto")
+    waits = {one.name: gate_limits(LimitsTable(), one).doubt_seconds for one in all_networks()}
+    assert waits["ethereum"] == max(LEAST_DOUBT_SECONDS, DOUBT_BLOCKS * 12)
+    assert waits["base"] == max(LEAST_DOUBT_SECONDS, DOUBT_BLOCKS * 2)
+    assert len(set(waits.values())) > 1
+
+
+def test_what_a_table_says_of_coins_doubt_and_steps_counts() -> None:
+    table = LimitsTable(value_eth=0.5, doubt_seconds=77, transactions="steps")
+    limits = gate_limits(table, BASE)
+
+    assert (limits.doubt_seconds, limits.transactions) == (77, "steps")
+    assert limits.value_coins == COIN // 2
+    # The lower of both counts: of a coin that is dear enough, what the dollars buy.
+    assert limits.at_price(2_500 / COIN).value == COIN // 2
+    assert limits.at_price(2_500_000 / COIN).value == pytest.approx(COIN // 10)
+    assert limits.at_price(None).value == COIN // 2
 
 
 @pytest.mark.parametrize(("name", "dollars"), [("ethereum", 2500.0), ("polygon", 0.25)])

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from msgspec.structs import replace
 
 from chain.contracts.networks import NATIVE
 from chain.execution.build.facts import SpenderAllowance, TokenAllowances
@@ -16,6 +17,7 @@ from tests.zuno_tui.gate.test_drift import BEFORE
 from zuno_tui.gate.actions.target import ActionTarget
 from zuno_tui.gate.basis import WHOLE_TRIAL, Gas, statement
 from zuno_tui.gate.contract_code import CodeHashes
+from zuno_tui.gate.drift import OtherPosition
 
 if TYPE_CHECKING:
     from zuno_tui.gate.basis import Basis
@@ -77,6 +79,22 @@ def test_each_fact_has_its_name() -> None:
     assert told["untold by exit"] == ((ONE, 3),)
     assert told["gas of exit"] == Gas(100_000)
     assert told[WHOLE_TRIAL] == 1
+
+
+def test_of_several_positions_each_is_told_by_its_number() -> None:
+    first = replace(position(0), fees0=3, fees1=4)
+    second = replace(position(0, number=8), fees0=5, fees1=6)
+    made = basis()
+    made.subject = ActionTarget(block(100), None, first, (second,))  # type: ignore[misc]
+    other = OtherPosition(8, "0xowner", 9, "0xpool", None, None, 3 << 96, 500)
+    made.circumstances = replace(BEFORE, others=(other,))  # type: ignore[misc]
+
+    told = statement(made)
+
+    assert (told["fees waiting"], told["fees waiting of #8"]) == ((3, 4), (5, 6))
+    assert (told["owner of #8"], told["liquidity of #8"]) == ("0xowner", 9)
+    assert told["range of #8"] == told["range"] == (-1_000, 1_000)
+    assert "others" not in told
 
 
 @pytest.mark.parametrize("name", ["range", "fees waiting", "liquidity of the pool"])

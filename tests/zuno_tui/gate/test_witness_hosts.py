@@ -28,3 +28,7 @@ def test_on_this_machine_each_port_is_an_endpoint(host: str) -> None:
 
 def test_two_hosts_are_two_witnesses() -> None:
     assert len(_by_host(["https://rpc.example.com", "https://rpc2.example.com"])) == 2
+
+
+def test_a_url_without_a_host_is_a_witness_of_no_name() -> None:
+    assert list(_by_host(["http:///key", "http:///other"])) == [""]

@@ -30,6 +30,7 @@ from zuno_tui.gate.actions.action import (
     Action,
     owned_position,
     owned_positions,
+    pair_of,
     spendable_tokens,
 )
 from zuno_tui.gate.actions.target import subject_of
@@ -85,7 +86,8 @@ async def action_for(
     Those that have nothing are named: nothing is left out silently.
     """
     if len(token_ids) == 1:
-        mine = await _held(sources, token_ids[0], owner)
+        [token_id] = token_ids
+        mine = await _held(sources, token_id, owner)
         headline = f"{_HEADLINES[verb]} position #{mine.token_id}"
         return mine.action(verb, headline, _request(verb, mine.facts))
     missing = None
@@ -97,7 +99,7 @@ async def action_for(
     taken = [snapshot for snapshot in snapshots if snapshot not in idle]
     if not taken:
         raise GateRefusedError(f"None of these positions has anything to {verb}.")
-    pairs = (spendable_tokens(sources.network, snapshot.pool.key)[:2] for snapshot in taken)
+    pairs = (pair_of(snapshot.pool.key) for snapshot in taken)
     tokens = tuple(dict.fromkeys(token for pair in pairs for token in pair))
     worth = await read_worth(sources, tokens, taken[0].block)
     parts = tuple(_request(verb, position_facts(snapshot)) for snapshot in taken)
@@ -183,8 +185,8 @@ async def _held(
     sources: Sources, token_id: int, owner: Address, *, spending: bool = False
 ) -> HeldPosition:
     snapshot = await owned_position(sources, token_id, owner, "latest")
-    spendable = spendable_tokens(sources.network, snapshot.pool.key)
-    tokens = spendable if spending else spendable[:2]
+    key = snapshot.pool.key
+    tokens = spendable_tokens(sources.network, key) if spending else pair_of(key)
     worth = await read_worth(sources, tokens, snapshot.block)
     return HeldPosition(snapshot, position_facts(snapshot), worth, tokens)
 
@@ -224,8 +226,8 @@ async def _budget(
     most = most_taken(span, liquidity, drift_band(price, Tolerance().slippage_bips, span))
     beside = most[1 - place]
     balance = await _balance(sources, mine, owner, other.address)
-    if isinstance(balance, Known) and now[1 - place] <= balance.value < beside:
-        beside = balance.value
+    if isinstance(balance, Known) and now[1 - place] <= balance.value:
+        beside = min(beside, balance.value)
     return Amounts(units, beside) if place == 0 else Amounts(beside, units)
 
 
@@ -235,4 +237,5 @@ async def _balance(
     block = mine.snapshot.block
     here = OneBlock(sources.client, sources.network, block.hash)
     answers = await here.read([balance_call(sources.network, owner, token)])
-    return balance_of(answers.outcomes[0], block)
+    [outcome] = answers.outcomes
+    return balance_of(outcome, block)

@@ -1,0 +1,463 @@
+"""What an approval stands for: kept whole, used once, here, and within the day's limit."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from msgspec.structs import replace
+
+from chain.base.store import Store
+from chain.base.units import DAY
+from chain.contracts import calldata
+from chain.contracts.networks import NATIVE, network_named
+from chain.execution.decode.decoder import decode
+from chain.execution.outbox.delivery import Route
+from chain.execution.outbox.journal import OutboxError
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import Anchor, PlannedDispatch, PlannedStep
+from chain.execution.simulate import Simulation, StepOutcome
+from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+from chain.rpc.errors import RpcRefused
+from chain.tokens import Token
+from tests.agents.monitor.made_up_positions import KEY
+from tests.zuno_tui.gate.test_drift import BEFORE, BOUNDS
+from zuno_tui.gate import apply as applying
+from zuno_tui.gate.actions.target import TargetKind
+from zuno_tui.gate.agreement import Connections
+from zuno_tui.gate.apply import (
+    ShownSigner,
+    WaitingApproval,
+    _objection,
+    _whose,
+    unused_approval,
+    waiting_of,
+)
+from zuno_tui.gate.approval_tag import tag_approval
+from zuno_tui.gate.approvals import (
+    Approval,
+    approval_under,
+    find_approval,
+    keep_approval,
+    notional_of_today,
+    read_approval,
+    refuse_past_the_day,
+    refuse_tampered,
+    seal_again,
+    unread_approval,
+)
+from zuno_tui.gate.drift import OtherPosition, PriceLimits
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from chain.positions.overview import Sources
+
+BASE = network_named("base")
+WALLET, ONE, TWO = "0x" + "aa" * 20, "0x" + "11" * 20, "0x" + "22" * 20
+UNTIL = 1_700_000_600
+EXIT = UnsignedTransaction(
+    chain_id=BASE.chain_id,
+    sender=WALLET,
+    to=BASE.contracts.position_manager,
+    value=0,
+    data=calldata.modify_liquidities(
+        [calldata.Burn(7, 1, 2), calldata.TakePair(NATIVE, ONE, WALLET)], UNTIL
+    ),
+    gas=200_000,
+    max_fee_per_gas=2 * 10**9,
+    max_priority_fee_per_gas=10**6,
+    nonce=3,
+    step="exit",
+)
+OTHER = OtherPosition(8, WALLET, 5, "0x" + "77" * 32, None, None, 3 << 96, 500)
+UNSEALED = Approval(
+    hash="",
+    plan_id="plan_7",
+    about=TargetKind(7, others=(8,)),
+    headline="Close #7",
+    tokens=(NATIVE, ONE),
+    before=replace(BEFORE, others=(OTHER,)),
+    bounds=replace(BOUNDS, others=(PriceLimits(1, 2),)),
+    quoted={NATIVE: 5, ONE: -(2**70)},
+    notional=1_500_000,
+    simulated="0xabc",
+    warnings=("A hook keeps 1%.",),
+    kept={ONE: 10_000},
+    untold=(ONE,),
+    daily_limit=4_000_000,
+    codes={ONE: "0xcc"},
+    gas_exceeds=False,
+)
+
+
+@pytest.fixture
+def outbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Outbox]:
+    """On a machine of its own, which has a key of its own for approvals."""
+    (tmp_path / "run").mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    with Outbox.in_memory() as opened:
+        yield opened
+
+
+def _planned(
+    outbox: Outbox, approval: Approval = UNSEALED, step: UnsignedTransaction = EXIT
+) -> Approval:
+    """As approving writes it: sealed, planned, kept and tagged."""
+    plan = PlannedDispatch(
+        hash="",
+        plan_id=approval.plan_id,
+        anchor=Anchor(100, "0x" + "b1" * 32),
+        steps=(PlannedStep(step, "nothing happened", UNTIL),),
+    )
+    with Outbox.in_memory() as draft:
+        sealed = seal_again(draft.plan(plan, now=0), approval.terms)
+    outbox.plan(replace(plan, hash=sealed), now=0)
+    kept = replace(approval, hash=sealed)
+    keep_approval(outbox.store, kept, now=0)
+    tag_approval(outbox.store, sealed, now=0)
+    return kept
+
+
+def _applied(outbox: Outbox, approval: Approval, at: float) -> None:
+    outbox.approve(approval.hash, now=at)
+    outbox.consume(approval.hash, now=at)
+
+
+def _used(approval: Approval, amount: int, nonce: int) -> tuple[Approval, UnsignedTransaction]:
+    plan_id = f"plan_{nonce}"
+    return replace(approval, plan_id=plan_id, notional=amount), replace(EXIT, nonce=nonce)
+
+
+def test_an_approval_is_read_as_it_was_kept(outbox: Outbox) -> None:
+    kept = _planned(outbox)
+
+    assert read_approval(outbox.store, kept.hash) == kept
+    assert approval_under(outbox.store, kept.hash) == kept
+    assert find_approval(outbox.store, None) == find_approval(outbox.store, "plan_7") == kept
+    bare = replace(
+        kept,
+        hash="bare",
+        about=TargetKind(pool=KEY),
+        quoted=None,
+        daily_limit=None,
+        before=replace(BEFORE, owner=None),
+        bounds=BOUNDS,
+    )
+    keep_approval(outbox.store, bare, now=0)
+    assert read_approval(outbox.store, "bare") == bare
+    alone = replace(bare, hash="alone", about=TargetKind())
+    keep_approval(outbox.store, alone, now=0)
+    assert read_approval(outbox.store, "alone") == alone
+
+
+def test_the_words_that_are_hashed_are_these() -> None:
+    """Another spelling of the same would make every approval that waits one that was changed."""
+    terms = UNSEALED.terms
+
+    assert terms["about"] == {"tokenId": "7", "pool": None, "others": ["8"]}
+    assert terms["quoted"] == {NATIVE: "5", ONE: str(-(2**70))}
+    assert (terms["notional"], terms["dailyLimit"], terms["kept"]) == (
+        "1500000",
+        "4000000",
+        {ONE: "10000"},
+    )
+    before = cast("dict[str, Any]", terms["before"])
+    assert (before["nonce"], before["subscriber"]) == ("7", None)
+    assert before["others"] == [
+        {
+            "token_id": "8",
+            "owner": WALLET,
+            "liquidity": "5",
+            "pool_id": OTHER.pool_id,
+            "hook_code": None,
+            "subscriber": None,
+            "sqrt_price_x96": str(3 << 96),
+            "pool_fee": "500",
+        }
+    ]
+    assert "others" not in cast("dict[str, Any]", replace(UNSEALED, before=BEFORE).terms["before"])
+    pool = replace(UNSEALED, about=TargetKind(pool=KEY), quoted=None, daily_limit=None).terms
+    assert pool["about"] == {"tokenId": None, "pool": list(KEY.values)}
+    assert (pool["quoted"], pool["dailyLimit"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"plan_id": "plan_8"},
+        {"about": TargetKind(7)},
+        {"headline": "Collect #7"},
+        {"tokens": (NATIVE,)},
+        {"before": BEFORE},
+        {"bounds": BOUNDS},
+        {"quoted": None},
+        {"notional": 0},
+        {"simulated": "0xabd"},
+        {"warnings": ()},
+        {"kept": {ONE: 10_001}},
+        {"untold": ()},
+        {"daily_limit": None},
+        {"codes": {}},
+        {"gas_exceeds": True},
+    ],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_whatever_of_an_approval_is_changed_on_disk_it_is_refused(
+    outbox: Outbox, changed: dict[str, Any]
+) -> None:
+    kept = _planned(outbox)
+    dispatch = outbox.dispatch(kept.hash)
+    refuse_tampered(kept, dispatch)
+    with pytest.raises(GateRefusedError) as refused:
+        refuse_tampered(replace(kept, **changed), dispatch)
+    assert refused.value.code is RefusalCode.CHANGED_ON_DISK
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"value": 1},
+        {"to": TWO},
+        {"nonce": 4},
+        {"gas": 200_001},
+        {"max_fee_per_gas": 3 * 10**9},
+        {"max_priority_fee_per_gas": 10**6 + 1},
+        {"chain_id": 1},
+        {"data": b"\x01\x02"},
+        {"data": EXIT.data.replace(bytes.fromhex("aa" * 20), bytes.fromhex("66" * 20))},
+    ],
+)
+def test_whatever_of_its_bytes_is_changed_on_disk_it_is_refused(
+    outbox: Outbox, changed: dict[str, Any]
+) -> None:
+    kept = _planned(outbox)
+    dispatch = outbox.dispatch(kept.hash)
+    step = dispatch.steps[0]
+    for other in (
+        replace(dispatch, steps=(replace(step, transaction=replace(EXIT, **changed)),)),
+        replace(dispatch, steps=(replace(step, deadline=UNTIL + 1),)),
+        replace(dispatch, steps=(step, step)),
+        replace(dispatch, private_host="elsewhere"),
+        replace(dispatch, anchor=Anchor(100, "0x" + "b2" * 32)),
+    ):
+        with pytest.raises(GateRefusedError) as refused:
+            refuse_tampered(kept, other)
+        assert refused.value.code is RefusalCode.CHANGED_ON_DISK
+
+
+def test_the_newest_approval_of_a_plan_is_meant(outbox: Outbox) -> None:
+    first = _planned(outbox)
+    second = _planned(outbox, replace(UNSEALED, headline="Close #7 at another block"))
+    third = _planned(outbox, replace(UNSEALED, plan_id="plan_9"))
+
+    assert find_approval(outbox.store, None) == third
+    assert find_approval(outbox.store, "plan_7") == second
+    assert first.hash != second.hash
+    outbox.store.put("approved-plans", "plan_7", third.hash, now=0)
+    with pytest.raises(GateRefusedError, match="approval of plan_7 is one of plan_9"):
+        find_approval(outbox.store, "plan_7")
+
+
+def test_an_approval_in_another_form_is_said_to_be_older_or_newer() -> None:
+    store = Store.in_memory()
+    whole = UNSEALED.terms
+    older = {name: value for name, value in whole.items() if name != "gasExceeds"}
+    kinds = {
+        "nothing": None,
+        "text": "text",
+        "damaged": {**whole, "notional": "much"},
+        "older": older,
+        "newer": {**whole, "mood": "good"},
+        "other": {**older, "mood": "good"},
+    }
+    store.put_many("approvals", kinds, now=0)
+    said = {name: unread_approval(store, name).split(" ")[0] for name in kinds}
+
+    assert said == {
+        "nothing": "What",
+        "text": "What",
+        "damaged": "What",
+        "older": "An",
+        "newer": "A",
+        "other": "An",
+    }
+    assert [read_approval(store, name) for name in ("nothing", "text", "damaged", "older")] == (
+        [None] * 4
+    )
+    with pytest.raises(GateRefusedError, match=r"An older zuno.*Approve again"):
+        approval_under(store, "older")
+
+
+def test_plans_that_were_applied_within_a_day_count_together(outbox: Outbox) -> None:
+    now = 10 * DAY
+    for nonce, (amount, at) in enumerate(
+        ((1_000_000, now - DAY), (2_000_000, now - DAY + 1), (500_000, now))
+    ):
+        approval, step = _used(UNSEALED, amount, nonce)
+        _applied(outbox, _planned(outbox, approval, step), at)
+    _planned(outbox, *_used(UNSEALED, 7_000_000, 9))
+
+    assert notional_of_today(outbox, now) == 2_500_000
+    outbox.store.forget("approvals")
+    assert notional_of_today(outbox, now) == 0
+
+
+@pytest.mark.parametrize(
+    ("limit", "amount", "is_refused"),
+    [
+        (None, 10**12, False),
+        (4_000_000, 1_500_000, False),
+        (4_000_000, 1_500_001, True),
+        (1_000_000, 0, False),
+        (0, 1, True),
+    ],
+)
+def test_the_plan_that_goes_past_the_days_limit_is_refused(
+    outbox: Outbox, limit: int | None, amount: int, is_refused: bool
+) -> None:
+    approval, step = _used(UNSEALED, 2_500_000, 1)
+    _applied(outbox, _planned(outbox, approval, step), 100.0)
+    asked = replace(UNSEALED, daily_limit=limit, notional=amount)
+    if is_refused:
+        with pytest.raises(OutboxError, match="past the day's limit"):
+            refuse_past_the_day(outbox, asked, 200.0)
+    else:
+        refuse_past_the_day(outbox, asked, 200.0)
+
+
+def test_an_approval_is_used_once_by_its_own_hash_where_it_was_given(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    earlier = _planned(outbox, replace(UNSEALED, headline="Close #7 before"))
+    kept = _planned(outbox)
+    other = _planned(outbox, replace(UNSEALED, plan_id="plan_9"))
+
+    def code(confirmed: str | None, plan_id: str | None = "plan_7") -> RefusalCode | None:
+        try:
+            approval, dispatch = unused_approval(outbox, plan_id, confirmed)
+        except GateRefusedError as error:
+            return error.code
+        assert dispatch == outbox.dispatch(approval.hash)
+        assert approval == (other if plan_id is None else kept)
+        return None
+
+    assert (code(None), code(kept.hash), code(other.hash, None)) == (None, None, None)
+    for confirmed in (earlier.hash, other.hash, "ab" * 32, ""):
+        assert code(confirmed) is RefusalCode.ANOTHER_HASH
+    assert "earlier approval of plan_7" in _whose(outbox.store, kept, earlier.hash)
+    assert "belongs to plan_9, not to plan_7" in _whose(outbox.store, kept, other.hash)
+    assert "Nothing with that hash" in _whose(outbox.store, kept, "ab" * 32)
+    with monkeypatch.context() as elsewhere:
+        (tmp_path / "elsewhere").mkdir(mode=0o700)
+        elsewhere.setenv("XDG_RUNTIME_DIR", str(tmp_path / "elsewhere"))
+        assert code(None) is RefusalCode.NOT_APPROVED_HERE
+    outbox.store.put("approvals", kept.hash, {**kept.terms, "notional": "0"}, now=0)
+    assert code(None) is RefusalCode.CHANGED_ON_DISK
+    outbox.store.put("approvals", kept.hash, kept.terms, now=0)
+    _applied(outbox, kept, 1.0)
+    assert code(None) is RefusalCode.ALREADY_APPLIED
+
+
+class _Pen:
+    address = WALLET
+
+    def sign(self, transaction: UnsignedTransaction, /) -> SignedTransaction:
+        return SignedTransaction(transaction, b"signed", "0x01")
+
+
+def test_only_what_was_shown_is_signed() -> None:
+    signer = ShownSigner(_Pen(), frozenset({EXIT}))
+
+    assert signer.sign(EXIT) == SignedTransaction(EXIT, b"signed", "0x01")
+    with pytest.raises(OutboxError, match="is not what was shown"):
+        signer.sign(replace(EXIT, value=1))
+
+
+@pytest.mark.parametrize(("gas_exceeds", "word"), [(False, "apply"), (True, "apply-anyway")])
+def test_dear_gas_has_a_word_of_its_own(gas_exceeds: bool, word: str) -> None:
+    waiting = WaitingApproval(
+        replace(UNSEALED, gas_exceeds=gas_exceeds), cast("Any", None), cast("Any", None), ()
+    )
+    assert waiting.word == word
+
+
+async def test_a_step_that_would_fail_is_objected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcomes = list[object]()
+
+    async def simulate(_: object, tried: list[UnsignedTransaction], at: str) -> object:
+        assert (tried, at) == ([EXIT], "0xb1")
+        outcome = outcomes.pop()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(applying, "simulate", simulate)
+    sources = cast("Sources", SimpleNamespace(client=None))
+    steps = [
+        (StepOutcome("exit", True, 1, {}, None), None),
+        (StepOutcome("exit", False, 1, {}, "PoolNotInitialized"), "it fails: PoolNotInitialized"),
+    ]
+    for step, said in steps:
+        outcomes.append(Simulation("eth_simulateV1", (step,), ()))
+        objection = await _objection(sources, EXIT, "0xb1")
+        assert objection is None if said is None else said in str(objection)
+    outcomes.append(RpcRefused(-32601, "It does not try.", endpoint="a"))
+    assert "could not be tried" in str(await _objection(sources, EXIT, "0xb1"))
+
+
+TRIED = Simulation("eth_simulateV1", (StepOutcome("exit", True, 1, {ONE: 5, TWO: 6}, None),), ())
+TOKENS = {ONE: Token(ONE, "ONE", 18, verified=True, suspicious=False)}
+JUDGED = cast(
+    "Any",
+    SimpleNamespace(
+        now=200,
+        steps=(decode(EXIT),),
+        basis=SimpleNamespace(tokens=TOKENS, simulation=TRIED),
+    ),
+)
+
+
+def test_what_waits_is_told_in_words_out_of_its_bytes(outbox: Outbox) -> None:
+    kept = _planned(outbox)
+
+    waiting = waiting_of(BASE, kept, outbox.dispatch(kept.hash), JUDGED)
+
+    assert (waiting.approval, waiting.judgment) == (kept, JUDGED)
+    assert (waiting.tokens, waiting.changes) == (TOKENS, {ONE: 5})
+    (name, sentences), *others = waiting.words
+    assert (name, others) == ("exit", [])
+    assert any("#7" in sentence for sentence in sentences)
+
+
+async def test_only_what_was_shown_is_handed_to_the_sender_and_within_the_days_limit(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = _planned(outbox)
+    handed = list[Any]()
+
+    class Sending:
+        def __init__(self, *_: object, **parts: object) -> None:
+            assert parts["chain_id"] == BASE.chain_id
+
+        async def apply(self, sealed: str, signer: ShownSigner, *, at: int) -> str:
+            handed.append((sealed, signer.shown, at))
+            return "dispatch"
+
+    monkeypatch.setattr(applying, "Sender", Sending)
+    sources = cast("Sources", SimpleNamespace(client=None, network=BASE, clock=lambda: 0.0))
+    waiting = waiting_of(BASE, kept, outbox.dispatch(kept.hash), JUDGED)
+
+    async def go(shown: WaitingApproval) -> object:
+        connections = Connections(Route(cast("Any", None)))
+        return await applying.apply(
+            sources, connections, outbox, shown, _Pen(), changed=lambda _: None
+        )
+
+    assert await go(waiting) == "dispatch"
+    assert handed == [(kept.hash, frozenset({EXIT}), 200)]
+    with pytest.raises(OutboxError, match="past the day's limit"):
+        await go(replace(waiting, approval=replace(kept, daily_limit=1)))
