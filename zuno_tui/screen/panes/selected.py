@@ -111,7 +111,7 @@ class BookPane(PlainText):
             self._draw()
 
     def on_mount(self) -> None:
-        frame(self, pane_title("All positions", "closed hours, days by UTC"))
+        frame(self, pane_title("All positions", "by hour and day, UTC"))
 
     def on_resize(self) -> None:
         self._draw()
