@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from math import sqrt
 from typing import Literal, NamedTuple
 
 from msgspec import Struct, field
@@ -194,7 +195,7 @@ def most_cost(facts: ReceiptFacts) -> float | None:
     """Dollars at present prices that all of it may cost; None where a price is missing.
 
     Every swap at its minimum, every position that is filled at its most, the network at its most.
-    What a position pays out is worth least at the present price: leaving one adds nothing.
+    What a position pays out is worth least where its pool stands at these very prices.
     """
     rate, prices, lost = facts.usd_per_wei, facts.usd_per_unit, 0.0
     for action in facts.actions:
@@ -215,7 +216,30 @@ def most_cost(facts: ReceiptFacts) -> float | None:
                 )
             ]
             lost += max(worths) - worths[0]
+        elif isinstance(action, DecodedBurn | DecodedDecrease):
+            less = _less_paid(facts, action)
+            if less is None:
+                return None
+            lost += less
     return None if rate is None else cent_sum(lost, facts.gas * rate)
+
+
+def _less_paid(facts: ReceiptFacts, action: DecodedBurn | DecodedDecrease) -> float | None:
+    """Dollars between what it pays now and the least, once its pool follows the dollar prices."""
+    held, pair = facts.positions.get(action.token_id), facts.pair(action.token_id)
+    if held is None or pair is None or any(not facts.usd_per_unit.get(token) for token in pair):
+        return None
+    liquidity = held.liquidity if isinstance(action, DecodedBurn) else action.liquidity
+    rate0, rate1 = (facts.usd_per_unit[token] for token in pair)
+    at_least = int(sqrt(rate0 / rate1) * Q96)
+    now, least = (
+        paid[0] * rate0 + paid[1] * rate1
+        for paid in (
+            held.span.holds(price, liquidity, round_up=False)
+            for price in (held.pool.sqrt_price_x96, at_least)
+        )
+    )
+    return max(0.0, now - least)
 
 
 _Filling = tuple[tuple[Address, Address], Span, int, tuple[int, int], int]

@@ -168,6 +168,21 @@ def test_all_in_is_the_worst_swap_the_dearest_fill_and_the_highest_network_cost(
     assert worst - 0.02 <= bound_dollars(shown) <= worst + most_taken() * 0.0002
 
 
+def test_all_in_counts_what_a_position_pays_less_until_its_pool_follows_the_dollars() -> None:
+    """By looking at every tick: here the pool stands away from the dollar prices."""
+    paid = [
+        dollars(SPAN.holds(sqrt_price_at_tick(tick), LIQUIDITY, round_up=False))
+        for tick in range(SPAN.tick_lower - 400, SPAN.tick_upper + 400)
+    ]
+    less = dollars(SPAN.holds(AT, LIQUIDITY, round_up=False)) - min(paid)
+    more = most_taken() - dollars(NEW.holds(AT, 10**15, round_up=True))
+
+    shown = bound_dollars(receipt_of(facts(MOVE)).lines[-1].dollars)
+
+    assert less > 1
+    assert less + more + 7.0 - 0.02 <= shown <= less + more + 7.02 + most_taken() * 0.0002
+
+
 def test_where_a_hook_could_take_a_share_no_bound_is_claimed() -> None:
     hooked = PoolKey(WETH, USDC, 500, 10, "0x" + "00" * 19 + "01")
     opened = actions.modify_liquidities(
