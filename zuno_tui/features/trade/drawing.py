@@ -78,8 +78,11 @@ def verdict_lines(view: TradeRunView, width: int) -> list[Line]:
         half = (width - _CARD_GAP) // 2
         beside = _order_lines(told, half), _against_lines(told, half)
         orders, against = side_by_side(*beside, half, _CARD_GAP), []
+    under_table = bool(against) and _has_beside(told, width)
+    if under_table:
+        against = []
     # What is sent stands before what it changes: it is what is approved.
-    for block in (orders, rest_lines(told, width)[1:], against):
+    for block in (orders, rest_lines(told, width, with_against=under_table)[1:], against):
         lines += [(), *block] if block else []
     if view.progress:
         lines += [(), (StyledText("DONE SO FAR", "title"),)]
@@ -115,16 +118,21 @@ def _against_lines(told: TradeVerdict, width: int) -> list[Line]:
     return lines
 
 
-def rest_lines(told: TradeVerdict, width: int) -> list[Line]:
-    """What it changes, in figures, and what is to be known of it."""
+def _has_beside(told: TradeVerdict, width: int) -> bool:
+    return width >= _TABLES_BESIDE and any(table.beside for table in told.tables)
+
+
+def rest_lines(told: TradeVerdict, width: int, *, with_against: bool = False) -> list[Line]:
+    """What it changes, in figures, what speaks against it beside them, what is to be known."""
     blocks = [list(table_lines(table, width)) for table in told.tables]
     right = [table for table in told.tables if table.beside]
-    if right and width >= _TABLES_BESIDE:
+    if _has_beside(told, width):
         left = [table for table in told.tables if not table.beside and not _has_bars(table)]
         half, bars = _LEFT_TABLE, [table for table in told.tables if _has_bars(table)]
         beside = _FIGURES if width >= _THREE_BESIDE else width - half - _CARD_GAP
         first = _stacked(list(table_lines(table, half)) for table in left)
-        second = _stacked(list(table_lines(table, beside)) for table in right)
+        argued = [_against_lines(told, beside)] if with_against else []
+        second = _stacked([*(list(table_lines(table, beside)) for table in right), *argued])
         blocks = [side_by_side(first, second, half, _CARD_GAP)]
         if width >= _THREE_BESIDE:
             taken = half + beside + _CARD_GAP
