@@ -151,8 +151,10 @@ def macro_finding(context: TradeContext, limits: DeskLimits) -> MacroFinding:
     )
     votes = {
         "puts over calls": _vote(context.number(options, "put_call"), 0.7, 1.1, low=1),
-        "25-delta skew": _vote(context.number(options, "skew_25d"), -0.02, 0.04, low=1),
-        "2s10s": _vote(context.number(macro, "curve_change"), -limits.curve_fall, 0.1, low=-1),
+        "option skew": _vote(context.number(options, "skew_25d"), -0.02, 0.04, low=1),
+        "yield curve": _vote(
+            context.number(macro, "curve_change"), -limits.curve_fall, 0.1, low=-1
+        ),
         "dollar": _vote(context.number(macro, "dollar_change"), -0.005, 0.005, low=1),
         "Nasdaq": _vote(context.number(macro, "nasdaq_change"), -0.01, 0.01, low=-1),
     }

@@ -126,7 +126,7 @@ def _consensus(findings: Mapping[ExpertName, AnyFinding]) -> tuple[str, ...]:
 
 def _tiebreaker(one: ExpertName, other: ExpertName, mode: TradeMode) -> str:
     first = min(one, other, key=HIERARCHY[mode].index)
-    return f"{first.spoken} comes first in {mode.value} trading"
+    return f"{first.spoken} decides in {mode.value} trading, but only where the votes are even"
 
 
 def _dominant(findings: Sequence[AnyFinding], regime: RegimeCall) -> Bias:

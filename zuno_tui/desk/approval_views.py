@@ -21,7 +21,14 @@ from zuno_tui.gate.replace import Replacement
 from zuno_tui.gate.worth import ActionWorth
 from zuno_tui.present import signing
 from zuno_tui.present.approval_card import outcome_lines
-from zuno_tui.present.receipt import ReceiptFacts, lost_right, receipt_of, step_brief, step_part
+from zuno_tui.present.receipt import (
+    ReceiptFacts,
+    given_right,
+    lost_right,
+    receipt_of,
+    step_brief,
+    step_part,
+)
 from zuno_tui.present.views import ApprovalView, StepView
 
 
@@ -92,6 +99,7 @@ def approved_view(approved: Approved, wallet: Address, key: SigningKey) -> Appro
             account_code=prepared.circumstances.account_code,
         ),
         as_one=parties.batched > 0,
+        executor=signing.executor(network, parties),
         could_be_one=signing.could_be_one(network, parties, prepared.circumstances.account_code),
     )
 
@@ -138,6 +146,7 @@ def waiting_view(
         ),
         word=waiting.word,
         as_one=judgment.parties.batched > 0,
+        executor=signing.executor(network, judgment.parties),
         could_be_one=signing.could_be_one(
             network, judgment.parties, judgment.basis.circumstances.account_code
         ),
@@ -187,6 +196,13 @@ def _steps(
     words: Sequence[tuple[str, tuple[str, ...]]], facts: ReceiptFacts
 ) -> tuple[StepView, ...]:
     return tuple(
-        StepView(name, sentences, step_brief(step, facts), step_part(step), lost_right(step, facts))
+        StepView(
+            name,
+            sentences,
+            step_brief(step, facts),
+            step_part(step),
+            lost_right(step, facts),
+            given_right(step, facts),
+        )
         for (name, sentences), step in zip(words, facts.steps, strict=True)
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from math import sqrt
 from typing import Literal, NamedTuple
 
 from msgspec import Struct, field
@@ -40,7 +41,7 @@ from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.gate.allowances import GivenAllowance
 from zuno_tui.present.output import Json
-from zuno_tui.present.views import RangeView, ReceiptLine, ReceiptView
+from zuno_tui.present.views import Permission, RangeView, ReceiptLine, ReceiptView
 from zuno_tui.present.words import amount_of, cent_sum, fee_text
 
 _LIMITLESS = 2**159
@@ -140,17 +141,18 @@ class ReceiptFacts(Struct, frozen=True):
 
 
 def receipt_of(facts: ReceiptFacts) -> ReceiptView:
-    """What is expected first, its result before all, then what is guaranteed."""
+    """A sum that is read downward, what is given less what comes; then what is guaranteed."""
     cost = total_cost(facts)
     parts = (*_expected(facts), *_wrapping(facts))
     got = tuple(line for line in parts if line.part == "get")
     given = tuple(line for line in parts if line.part != "get")
-    wallet, paid, pools = tuple(_wallet(facts)), _costs(cost), tuple(_pool_lines(facts))
+    wallet, pools = tuple(_wallet(facts)), tuple(_pool_lines(facts))
+    paid = tuple(_costs(cost, facts.network.native_symbol))
     # Of several positions first what they come to together.
     lines = (
-        (*wallet, paid, *pools, *parts)
+        (*wallet, *paid, *pools, *parts)
         if len(facts.positions) > 1
-        else (*got, *wallet, *given, paid, *pools)
+        else (*given, *got, *wallet, *paid, *pools)
     )
     return ReceiptView((*lines, *_bounds(facts)), _range(facts), *cost)
 
@@ -187,6 +189,78 @@ def total_cost(facts: ReceiptFacts) -> TotalCost:
         for way, line in lines
     )
     return TotalCost(max(0.0, lost), network)
+
+
+def most_cost(facts: ReceiptFacts) -> float | None:
+    """Dollars at present prices that all of it may cost; None where a price is missing.
+
+    Every swap at its minimum, every position that is filled at its most, the network at its most.
+    What a position pays out is worth least where its pool stands at these very prices.
+    """
+    rate, prices, lost = facts.usd_per_wei, facts.usd_per_unit, 0.0
+    for action in facts.actions:
+        if isinstance(action, DecodedSwapExactIn):
+            sold, bought = (_worth(facts, (each,)) for each in _swapped(action))
+            if sold is None or bought is None:
+                return None
+            lost += max(0.0, sold - bought)
+        elif filled := _filling(facts, action):
+            pair, span, liquidity, most, price = filled
+            if any(token not in prices for token in pair):
+                return None
+            worths = [
+                taken[0] * prices[pair[0]] + taken[1] * prices[pair[1]]
+                for taken in (
+                    span.holds(price, liquidity, round_up=True),
+                    *_ends_within(span, liquidity, most),
+                )
+            ]
+            lost += max(worths) - worths[0]
+        elif isinstance(action, DecodedBurn | DecodedDecrease):
+            less = _less_paid(facts, action)
+            if less is None:
+                return None
+            lost += less
+    return None if rate is None else cent_sum(lost, facts.gas * rate)
+
+
+def _less_paid(facts: ReceiptFacts, action: DecodedBurn | DecodedDecrease) -> float | None:
+    """Dollars between what it pays now and the least, once its pool follows the dollar prices."""
+    held, pair = facts.positions.get(action.token_id), facts.pair(action.token_id)
+    if held is None or pair is None or any(not facts.usd_per_unit.get(token) for token in pair):
+        return None
+    liquidity = held.liquidity if isinstance(action, DecodedBurn) else action.liquidity
+    rate0, rate1 = (facts.usd_per_unit[token] for token in pair)
+    at_least = int(sqrt(rate0 / rate1) * Q96)
+    now, least = (
+        paid[0] * rate0 + paid[1] * rate1
+        for paid in (
+            held.span.holds(price, liquidity, round_up=False)
+            for price in (held.pool.sqrt_price_x96, at_least)
+        )
+    )
+    return max(0.0, now - least)
+
+
+_Filling = tuple[tuple[Address, Address], Span, int, tuple[int, int], int]
+
+
+def _filling(facts: ReceiptFacts, action: Action) -> _Filling | None:
+    """Tokens, range, liquidity, the most of either and the pool's price, where one is filled."""
+    match action:
+        case DecodedMint(pool, lower, upper, liquidity, most0, most1):
+            price = facts.price_in(pool)
+            pair = pool.currency0, pool.currency1
+            if price is None:
+                return None
+            return pair, Span(lower, upper), liquidity, (most0, most1), price
+        case DecodedIncrease(token_id, liquidity, most0, most1):
+            held, known = facts.positions.get(token_id), facts.pair(token_id)
+            if held is None or known is None:
+                return None
+            return known, held.span, liquidity, (most0, most1), held.pool.sqrt_price_x96
+        case _:
+            return None
 
 
 def step_part(step: DecodedStep) -> Literal["approve", "execute", "revoke"]:
@@ -252,6 +326,18 @@ def lost_right(step: DecodedStep, facts: ReceiptFacts) -> tuple[str, str] | None
         case _:
             return None
     return _spender(facts, spender), facts.names.token(token).label
+
+
+def given_right(step: DecodedStep, facts: ReceiptFacts) -> Permission | None:
+    """Who may move how much of a token, until when; None where a step allows nothing."""
+    match step.call:
+        case TokenApproval(spender, amount) if amount:
+            token, until = step.transaction.to, ""
+        case Permit2Approval(token, spender, amount, expiration) if amount:
+            until = minute_text(expiration)
+        case _:
+            return None
+    return Permission(_spender(facts, spender), _amount(facts, amount, token), until)
 
 
 def _spender(facts: ReceiptFacts, spender: Address) -> str:
@@ -383,7 +469,7 @@ def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
             case DecodedMint(pool, lower, upper, liquidity, most0, most1):
                 most, pair = (most0, most1), (pool.currency0, pool.currency1)
                 ends = _ends_within(Span(lower, upper), liquidity, most)
-                yield _most_line(facts, "the position takes at most", pair, most, ends)
+                yield _most_line(facts, "the new position takes at most", pair, most, ends)
             # On the way into a position its step says the same.
             case DecodedSwapExactIn() if not facts.changes_positions:
                 yield ReceiptLine("bound", _doing(action, facts))
@@ -394,6 +480,28 @@ def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     coin = facts.network.native_symbol
     words = f"network cost at most {format_amount(facts.gas, 18, 4)} {coin}"
     yield ReceiptLine("bound", words, dollars)
+    yield from _all_in(facts)
+
+
+def _all_in(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
+    """Where more than the network takes something; a hook could take more than bytes bound."""
+    swaps = any(isinstance(action, DecodedSwapExactIn) for action in facts.actions)
+    fills = any(_filling(facts, action) is not None for action in facts.actions)
+    if not swaps and not fills:
+        return
+    if any(int(hooks, 16) for hooks in _hooks(facts)):
+        yield ReceiptLine("bound", "all in: no bound, the pool's hook could take a share")
+        return
+    most = most_cost(facts)
+    if most is not None:
+        how = " (swap at its minimum, the rest at its most)" if swaps else ""
+        yield ReceiptLine("bound", f"all in, at most{how}", f"{_MOST}{usd(most)}")
+
+
+def _hooks(facts: ReceiptFacts) -> Iterator[Address]:
+    """Of the pools that are entered or left; what a swap pays at least binds its hook too."""
+    yield from (held.pool.key.hooks for held in facts.positions.values())
+    yield from (action.pool.hooks for action in facts.actions if isinstance(action, DecodedMint))
 
 
 def _most_line(
@@ -409,9 +517,12 @@ def _most_line(
         return _line(facts, "bound", words, amounts, _MOST)
     worths = [_worth(facts, end) for end in taken]
     known = [worth for worth in worths if worth is not None]
-    told = " or ".join(_amount(facts, amount, token) for amount, token in amounts)
-    dollars = f"{_MOST}{usd(max(known))}" if len(known) == len(taken) else ""
-    return ReceiptLine("bound", f"{words} {told}, never both", dollars)
+    if len(known) == len(taken):
+        # The amounts stand in the step's own sentence: two of them here read as a sum.
+        rest = "this; the rest comes to your wallet"
+        return ReceiptLine("bound", f"{words} {rest}", f"{_MOST}{usd(max(known))}")
+    either = " or ".join(_amount(facts, amount, token) for amount, token in amounts)
+    return ReceiptLine("bound", f"{words} {either}, never both")
 
 
 def _ends_within(span: Span, liquidity: int, most: tuple[int, int]) -> Iterator[tuple[int, int]]:
@@ -458,14 +569,19 @@ def _sum(facts: ReceiptFacts, changed: Sequence[tuple[int, Address]]) -> str:
     return "" if total is None else f"{'+' if total > 0 else ''}{usd(total)}"
 
 
-def _costs(cost: TotalCost) -> ReceiptLine:
-    """The same total as on the plan: swap fee, price impact and network cost."""
-    network = "network cost unknown" if cost.network is None else f"network {usd(cost.network)}"
+def _costs(cost: TotalCost, coin: str) -> Iterator[ReceiptLine]:
+    """What the lines above come to, and with the network's cost the same total as on the plan."""
+    network = (
+        "network cost unknown" if cost.network is None else f"network {usd(cost.network)} in {coin}"
+    )
     if cost.swap is None:
-        return ReceiptLine("pay", f"swap and price impact unknown, {network}")
-    swap = f"swap and price impact {usd(cost.swap)} + " if cost.swap >= _CENT else ""
+        yield ReceiptLine("pay", f"swap and price impact unknown, {network}")
+        return
+    if cost.swap >= _CENT:
+        yield ReceiptLine("swap", "swap and price impact", usd(cost.swap))
+        network = f"+ {network}"
     total = "" if cost.total is None else f"≈ {usd(cost.total)}"
-    return ReceiptLine("pay", f"{swap}{network}", total)
+    yield ReceiptLine("pay", network, total)
 
 
 def _line(

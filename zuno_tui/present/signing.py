@@ -53,6 +53,14 @@ def could_be_one(network: Network, parties: Parties, account_code: str | None) -
     return parties.transactions > 1 and known and account_code is None
 
 
+def executor(network: Network, parties: Parties) -> str:
+    """The contract that carries out steps as one: no batch is built for another's delegation."""
+    delegate = network.contracts.delegate
+    if not parties.batched or delegate is None:
+        return ""
+    return _named(names_on(network, parties.sender, {}), delegate)
+
+
 def _sent_as(network: Network, parties: Parties, account_code: str | None) -> Iterator[Term]:
     if parties.batched:
         yield Term(SENT_AS, f"1 transaction, {parties.batched} steps, all or nothing")

@@ -186,6 +186,13 @@ class OptionView(Struct, frozen=True):
     """What it does to which position, in a sentence."""
 
 
+class Permission(Struct, frozen=True):
+    spender: str
+    amount: str
+    until: str = ""
+    """Empty where it stays until it is taken back."""
+
+
 class StepView(Struct, frozen=True):
     name: str
     sentences: tuple[str, ...]
@@ -196,10 +203,12 @@ class StepView(Struct, frozen=True):
     """Steps of one part stand together."""
     ends: tuple[str, str] | None = None
     """Who may move which token no more, where that is all it does."""
+    allows: Permission | None = None
+    """Who may move how much, where that is all it does."""
 
 
 class ReceiptLine(Struct, frozen=True):
-    part: Literal["pool", "give", "get", "wallet", "pay", "bound"]
+    part: Literal["pool", "give", "get", "wallet", "swap", "pay", "bound"]
     """What is expected; a bound is what the bytes guarantee, whatever the price does."""
     words: str
     dollars: str = ""
@@ -278,6 +287,8 @@ class ApprovalView(Struct, frozen=True):
     """Whether its steps are one transaction, all of them or none."""
     could_be_one: bool = False
     """Whether they could be, were the account delegated."""
+    executor: str = ""
+    """The contract that the account is delegated to, where its steps are one transaction."""
 
 
 class ResultView(Struct, frozen=True):

@@ -100,6 +100,20 @@ def push(desk: Desk, order: StandingOrder, *, bips: int) -> None:
     desk.raise_price(pool, bips=-bips if order.condition.falls else bips)
 
 
+def test_the_page_says_what_has_a_floor_who_pays_and_what_a_jump_does(delegated: Desk) -> None:
+    desk = delegated
+    price = level(desk, 0.99)
+    shown = desk.here("order", "close", str(desk.token_id(STATE)), "below", price)
+    words = " ".join(shown.out.split())
+    most = 500_000 * network_named("devnet").max_fee_per_gas / 10**18
+
+    assert re.search(r"Only WETH has a floor: below [\d,.]+ you hold more of it\.", words)
+    assert "If the price jumps, it closes at what it finds, even far below" in words
+    assert f"The watch key pays it, at most about {most:g} ETH" in words
+    rows = [line.split()[0] for line in shown.out.splitlines() if line.startswith("  ")]
+    assert rows.index("needs") < rows.index("key") < rows.index("monitor")
+
+
 def test_a_stop_is_carried_out_below_its_price_and_not_above(delegated: Desk) -> None:
     desk, token_id = delegated, delegated.token_id(STATE)
     shown = ordered(desk, "close", str(token_id), "below", level(desk, 0.99))

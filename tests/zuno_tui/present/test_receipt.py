@@ -81,6 +81,10 @@ def most_taken() -> float:
     return max(worths)
 
 
+def bound_dollars(shown: str) -> float:
+    return float(shown.removeprefix("≤ $").replace(",", ""))
+
+
 def test_a_shown_total_is_the_sum_of_the_shown_parts() -> None:
     assert usd(2.574 + 2.444) == "$5.02"
     assert usd(TotalCost(2.574, 2.444).total) == "$5.01"
@@ -98,24 +102,26 @@ def test_a_move_says_what_is_expected_first_and_then_what_is_guaranteed() -> Non
     swap = round(dollars(before), 2) - round(dollars(after), 2) - round(wallet, 2)
 
     lines = {line.part: line for line in receipt.lines if line.part != "bound"}
-    assert list(lines) == ["get", "wallet", "give", "pay", "pool"]
+    assert list(lines) == ["give", "get", "wallet", "swap", "pay", "pool"]
     assert lines["pool"].words == "WETH/USDC 0.05% · no hook · #28 → new position"
     assert lines["give"].dollars == usd(dollars(before))
     assert lines["get"].dollars == usd(dollars(after))
     assert lines["wallet"].dollars == usd(wallet)
     assert receipt.swap_cost == pytest.approx(swap)
     assert receipt.network_cost == pytest.approx(3.0)
-    assert lines["pay"].words == f"swap and price impact {usd(swap)} + network $3.00"
+    assert lines["swap"].dollars == usd(swap)
+    assert lines["pay"].words == "+ network $3.00 in ETH"
     assert lines["pay"].dollars == f"≈ {usd(round(swap, 2) + 3.0)}"
     bounds = [(line.words, line.dollars) for line in receipt.lines if line.part == "bound"]
     shown = bounds[1][1]
     # A bound may stop it between two ticks.
-    told = float(shown.removeprefix("≤ $").replace(",", ""))
+    told = bound_dollars(shown)
     assert most_taken() - 0.01 <= told <= most_taken() * 1.0002
     assert bounds == [
         ("#28 pays at least 2.83583 WETH", "≥ $8,507.49"),
-        ("the position takes at most 1 WETH or 2,000 USDC, never both", shown),
+        ("the new position takes at most this; the rest comes to your wallet", shown),
         ("network cost at most 0.002335 ETH", "≤ $7.00"),
+        ("all in, at most", bounds[3][1]),
     ]
     assert receipt.range is not None
     assert 0 < receipt.range.progress < 1
@@ -139,11 +145,55 @@ def test_a_swap_alone_is_given_and_got_and_one_on_the_way_is_guaranteed_beside_t
         receipt = receipt_of(facts(actions.execute(commands, 1_768_180_500)))
         return [(line.part, line.dollars) for line in receipt.lines]
 
-    assert parts(SWAP)[:3] == [("get", "$43.90"), ("wallet", "−$3,659.80"), ("give", "$3,000.00")]
+    assert parts(SWAP)[:3] == [("give", "$3,000.00"), ("get", "$43.90"), ("wallet", "−$3,659.80")]
     assert ("bound", "") in parts(SWAP)
     assert ("bound", "") not in parts(SWAP, OPEN)
     assert "pool" in dict(parts(SWAP, OPEN))
     assert "pool" not in dict(parts(SWAP))
+
+
+def test_all_in_is_the_worst_swap_the_dearest_fill_and_the_highest_network_cost() -> None:
+    """By looking at every tick, and by what the swap pays at least."""
+    at_once = facts(actions.execute((SWAP, OPEN), 1_768_180_500))
+    expected = dollars(NEW.holds(AT, 10**15, round_up=True))
+    worst = (3_000 - 2_900) + (most_taken() - expected) + 7.005
+
+    words, shown = next(
+        (line.words, line.dollars)
+        for line in receipt_of(at_once).lines
+        if line.words.startswith("all in")
+    )
+
+    assert words == "all in, at most (swap at its minimum, the rest at its most)"
+    assert worst - 0.02 <= bound_dollars(shown) <= worst + most_taken() * 0.0002
+
+
+def test_all_in_counts_what_a_position_pays_less_until_its_pool_follows_the_dollars() -> None:
+    """By looking at every tick: here the pool stands away from the dollar prices."""
+    paid = [
+        dollars(SPAN.holds(sqrt_price_at_tick(tick), LIQUIDITY, round_up=False))
+        for tick in range(SPAN.tick_lower - 400, SPAN.tick_upper + 400)
+    ]
+    less = dollars(SPAN.holds(AT, LIQUIDITY, round_up=False)) - min(paid)
+    more = most_taken() - dollars(NEW.holds(AT, 10**15, round_up=True))
+
+    shown = bound_dollars(receipt_of(facts(MOVE)).lines[-1].dollars)
+
+    assert less > 1
+    assert less + more + 7.0 - 0.02 <= shown <= less + more + 7.02 + most_taken() * 0.0002
+
+
+def test_where_a_hook_could_take_a_share_no_bound_is_claimed() -> None:
+    hooked = PoolKey(WETH, USDC, 500, 10, "0x" + "00" * 19 + "01")
+    opened = actions.modify_liquidities(
+        [actions.Mint(hooked, -196_600, -195_300, 10**15, 10**18, 2_000 * 10**6, YOU)],
+        1_768_180_500,
+    )
+
+    last = receipt_of(facts(opened)).lines[-1]
+
+    assert last.words.startswith("all in: no bound")
+    assert not last.dollars
 
 
 def test_no_figure_has_more_than_six_digits_and_none_is_made_up() -> None:

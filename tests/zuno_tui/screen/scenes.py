@@ -26,6 +26,7 @@ from zuno_tui.present.views import (
     GlanceView,
     JobView,
     OptionView,
+    Permission,
     PlanView,
     PositionRow,
     PositionsView,
@@ -326,6 +327,7 @@ APPROVAL = ApprovalView(
                 (f"Allow the PositionManager to move at most {amount} {token} until then.",),
                 f"let PositionManager move {amount} {token} until 2026-01-12 09:39 UTC",
                 "approve",
+                allows=Permission("PositionManager", f"{amount} {token}", "2026-01-12 09:39 UTC"),
             )
             for token, amount in (("WETH", "2.4152"), ("USDC", "4,415.3"))
         ),
@@ -337,18 +339,24 @@ APPROVAL = ApprovalView(
     ),
     receipt=ReceiptView(
         (
-            ReceiptLine("get", "a position of 2.0031 WETH + 5,145.2 USDC", "$8,775"),
-            ReceiptLine("wallet", "+0.0119822 WETH  +3.20114 USDC", "+$25"),
-            ReceiptLine("give", "position #7: 2.42331 WETH + 4,424.9 USDC", "$8,816"),
-            ReceiptLine("pay", "swap and price impact $15.91 + network $1.90", "≈ $17.81"),
+            ReceiptLine("give", "position #7: 2.42331 WETH + 4,424.9 USDC", "$8,815.91"),
+            ReceiptLine("get", "a position of 2.0031 WETH + 5,145.2 USDC", "$8,775.00"),
+            ReceiptLine("wallet", "+0.0119822 WETH  +3.20114 USDC", "+$25.00"),
+            ReceiptLine("swap", "swap and price impact", "$15.91"),
+            ReceiptLine("pay", "+ network $1.90 in ETH", "≈ $17.81"),
             ReceiptLine("pool", "WETH/USDC 0.05% · no hook · #7 → new position"),
             ReceiptLine("bound", "#7 pays at least 2.41112 WETH + 4,402.1 USDC", "≥ $8,771"),
             ReceiptLine(
                 "bound",
-                "the position takes at most 2.0131 WETH or 5,165.2 USDC, never both",
+                "the new position takes at most this; the rest comes to your wallet",
                 "≤ $8,776",
             ),
             ReceiptLine("bound", "network cost at most 0.0021 ETH", "≤ $3.80"),
+            ReceiptLine(
+                "bound",
+                "all in, at most (swap at its minimum, the rest at its most)",
+                "≤ $24.12",
+            ),
         ),
         RangeView("1,575.10", "2,084.30", "1,812.09", 0.47),
     ),

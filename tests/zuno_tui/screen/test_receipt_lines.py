@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.zuno_tui.screen.scenes import APPLIED, APPROVAL
-from zuno_tui.present.views import StepProgress, StepView
+from zuno_tui.present.views import Permission, StepProgress, StepView
 from zuno_tui.screen.panes.receipt import receipt_lines, receipt_width, step_lines
 from zuno_tui.screen.panes.result import applied_lines, copied_hashes
 
@@ -77,9 +77,10 @@ def test_steps_of_one_transaction_share_what_becomes_of_it() -> None:
     heading, *_ = (line.plain for line in step_lines(together, (), 75))
     done, *rows = (line.plain for line in step_lines(together, PROGRESS[:1], 75))
 
-    assert heading == f"1 TRANSACTION, {count} STEPS  all or nothing: it cannot stop half-way"
+    assert heading == f"1 TRANSACTION, {count} STEPS  all or nothing"
     assert done == f"{count} OF {count} DONE"
-    assert sum("block 31,204,118" in row for row in rows) == count
+    # The two permissions are one row.
+    assert sum("block 31,204,118" in row for row in rows) == count - 1
 
 
 def test_permissions_that_end_in_one_transaction_are_one_row_and_else_a_row_each() -> None:
@@ -94,10 +95,46 @@ def test_permissions_that_end_in_one_transaction_are_one_row_and_else_a_row_each
     steps = (*APPROVAL.steps, *ending)
     together = replace(APPROVAL, steps=steps, as_one=True)
 
-    folded = [line.plain for line in step_lines(together, (), 120)]
-    apart = [line.plain for line in step_lines(replace(APPROVAL, steps=steps), (), 120)]
+    folded, apart = (
+        [line.plain.strip() for line in step_lines(approval, (), 120)]
+        for approval in (together, replace(APPROVAL, steps=steps))
+    )
 
     words = "take back the right of UniversalRouter and Permit2 to move WETH and USDC"
-    assert folded[-1].endswith(f"○ 5–7 {words}")
-    assert [line[-11:] for line in apart[-3:]] == ["take back a", "take back b", "take back c"]
+    assert f"revoke     5–7 {words}" in folded
+    assert "approve    2–3 allow PositionManager exactly 2.4152 WETH and 4,415.3 USDC" in folded
+    assert folded[-1] == "No permission stays open: all end with 5–7."
+    assert not any("○" in line for line in folded)
+    assert [line[-11:] for line in apart if "take back " in line] == [
+        "take back a",
+        "take back b",
+        "take back c",
+    ]
     assert "it can stop after any" in apart[0]
+
+
+def test_permissions_that_stay_open_are_said_with_their_end_and_how_to_end_them() -> None:
+    drawn = " ".join(line.plain.strip() for line in step_lines(APPROVAL, (), 120))
+
+    assert "stays open: PositionManager until 2026-01-12 09:39 UTC." in drawn
+    assert drawn.endswith("To end it: zuno revoke --all")
+
+
+def test_permissions_of_unlike_amounts_are_not_put_into_one_sentence() -> None:
+    unlike = tuple(
+        replace(step, allows=Permission(f"spender {place}", f"{place} WETH"))
+        if step.allows is not None
+        else step
+        for place, step in enumerate(APPROVAL.steps)
+    )
+    together = replace(APPROVAL, steps=unlike, as_one=True)
+
+    rows = [line.plain for line in step_lines(together, (), 120)]
+
+    assert sum("let PositionManager move" in row for row in rows) == 2
+
+
+def test_the_contract_of_a_delegated_account_is_named() -> None:
+    together = replace(APPROVAL, as_one=True, executor="batch executor 0x63c0…e32B")
+
+    assert "delegated to batch executor 0x63c0…e32B" in next(step_lines(together, (), 120)).plain

@@ -24,18 +24,18 @@ BEGUN = TradeRunView(
     "req_5b1f0c77a1d2e394", "Hedge of #28", "swing", "paper", working="reading the market"
 )
 LAMPS = (
-    SourceLamp("narrative", "stale", "6 h", "a search model", "Calm before the data."),
-    SourceLamp("ingestion", "fresh", "4 min", "own memory"),
+    SourceLamp("market story", "stale", "6 h", "a search model", "Calm before the data."),
+    SourceLamp("filed notes", "fresh", "4 min", "own memory"),
     SourceLamp("funding", "fresh", "12 s", "Binance", "Funding -0.0162% for 8 h."),
-    SourceLamp("cvd", "fresh", "30 min", "Binance"),
+    SourceLamp("net buying", "fresh", "30 min", "Binance"),
     SourceLamp("liquidations", "missing", says="nobody has listened"),
-    SourceLamp("memory", "fresh", "0 s", "own memory"),
+    SourceLamp("past runs", "fresh", "0 s", "own memory"),
     SourceLamp("news", "missing", says="no source is set for it"),
     SourceLamp("lessons", "fresh", "0 s", "own record"),
-    SourceLamp("microstructure", "fresh", "2 s", "Binance"),
+    SourceLamp("order book", "fresh", "2 s", "Binance"),
     SourceLamp("macro", "fresh", "2 d", "FRED"),
     SourceLamp("options", "fresh", "41 min", "Deribit"),
-    SourceLamp("fear greed", "fresh", "9 h", "alternative.me"),
+    SourceLamp("fear and greed", "fresh", "9 h", "alternative.me"),
 )
 EXPERTS = (
     ExpertCard(
@@ -94,7 +94,7 @@ VERDICT = TradeVerdict(
             (
                 FigureRow("ETH held", "3.515", "3.515"),
                 FigureRow("ETH short", "0.000", "3.514", "target 100%"),
-                FigureRow("net", "3.515", "0.001", "−1.45 ETH for each $100 up"),
+                FigureRow("net", "3.515", "0.001", "−1.45 if ETH rises $100"),
             ),
         ),
         FigureTable(
@@ -125,16 +125,17 @@ VERDICT = TradeVerdict(
             (
                 FigureRow("not hedged", "±$771", "", part=1.0),
                 FigureRow("left alone", "±$355", "$10.90", part=0.46),
-                FigureRow("adjusted ×8", "±$86", "$20.40", "by you, alerted at 20% off", 0.11),
+                FigureRow("you adjust ×8", "±$86", "$20.40", part=0.11),
             ),
+            note="You adjust when an alert says it is 20% off. Costs: trading fees, no funding.",
         ),
     ),
     (),
     (
         "entry: sell 3.514 ETH at 3,094.38 or better, resting, for 30 seconds",
-        "then: sell at once what is left of it, at most 3.514 ETH",
+        "then: sell at once what is left, at most 3.514 ETH, at any price: no worst price is set",
     ),
-    ("If ETH rises by 10%, the short loses $1,088 and the position gains $442.",),
+    ("If ETH rises by 10%, the short loses $1,087 and the position gains $442.",),
     "You asked for 100%; the experts would hedge nothing: the market shows bear momentum.",
 )
 HEDGING = replace(
@@ -150,9 +151,9 @@ HEDGING = replace(
         (
             ConflictLine(
                 "liquidity against microstructure",
-                "BEARISH at 62%: takers sold net 4.1%.",
-                "BULLISH at 31%: the fuller side leads by 18%.",
-                "microstructure comes first in swing trading",
+                "BEARISH at 62%: In 24 h the price moved +0.90% and takers sold net 4.1%.",
+                "BULLISH at 31%: The fuller side leads by 18% over 20 levels in 3 samples.",
+                "microstructure decides in swing trading, but only where the votes are even",
             ),
         ),
         "Who is right, liquidity or microstructure?",

@@ -4,6 +4,9 @@ from msgspec import Struct
 
 from zuno_tui.desk.events import Event
 
+NEEDS = "needs"
+"""The label of the row without which an order is never carried out."""
+
 
 class OrderApprovalView(Struct, frozen=True):
     """What the typed word would sign."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from chain.base.units import DAY, HOUR, MICRO, minute_text, time_text, usd
 from chain.contracts.addresses import checksummed, shortened
 from chain.contracts.networks import Network
+from chain.math.price import format_amount
 from chain.standing_orders.book import KeptOrder
 from chain.standing_orders.call import OrderCall, OrderKind, OrderRefusedError, read_call
 from chain.standing_orders.order import (
@@ -20,6 +21,7 @@ from chain.standing_orders.order import (
     StandingProgress,
     StandingState,
 )
+from zuno_tui.features.orders.events import NEEDS
 from zuno_tui.present.output import Json
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import amount_of, percent, round_usd
@@ -82,8 +84,16 @@ def draft_terms(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
         ("when", _when(draft)),
         ("expected", _expected(draft)),
         ("at least", _least(draft)),
+        *_jump(draft.order.condition),
         ("until", f"It ends on {minute_text(call.until)}."),
     )
+
+
+def _jump(condition: OrderCondition) -> Iterator[tuple[str, str]]:
+    """No order names the price it is carried out at, only the one from which on it may be."""
+    if isinstance(condition, PricePast):
+        side, level = condition.words.split()[:2]
+        yield "jumps", f"If the price jumps, it closes at what it finds, even far {side} {level}."
 
 
 def _when(draft: OrderDraft) -> str:
@@ -127,10 +137,11 @@ def draft_recipient(draft: OrderDraft) -> str:
 def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
     """What the chain holds it to, and what it cannot."""
     return (
+        (NEEDS, "This desk or zuno monitor must run with the watch key, or nothing happens."),
         ("key", _by(draft)),
+        ("network", _network_cost(draft)),
         ("chain", f"The chain lets it make this one call and nothing else{_reach(draft)}."),
         ("monitor", _monitor(draft)),
-        ("needs", "One of them must run with that key, or nothing happens."),
         (
             "cancel",
             "Type order cancel: it ends on chain. Deleting files or stopping zuno ends no order.",
@@ -153,14 +164,33 @@ _DOING: dict[OrderKind, str] = {"close": "close", "collect": "collect the fees o
 def _least(draft: OrderDraft) -> str:
     if not any(draft.call.least):
         return "No minimum is signed: you get what is in it then."
-    return f"{_amounts(draft, draft.call.least)}, or the chain refuses it."
+    least = f"{_amounts(draft, draft.call.least)}, or the chain refuses it."
+    condition = draft.order.condition
+    with_floor = [
+        draft.tokens[currency].label
+        for amount, currency in zip(draft.call.least, draft.call.currencies, strict=True)
+        if amount
+    ]
+    if not isinstance(condition, PricePast) or draft.falls_short or len(with_floor) > 1:
+        return least
+    side, level = condition.words.split()[:2]
+    return f"{least} Only {with_floor[0]} has a floor: {side} {level} you hold more of it."
 
 
 def _by(draft: OrderDraft) -> str:
     key = checksummed(draft.order.signed.delegate)
     if draft.own_key:
-        return f"The watch key {key} sends it; it owns nothing."
+        return f"The watch key {key} sends it; it owns nothing of yours."
     return f"{key} sends it, a key made elsewhere: only its address is known here."
+
+
+def _network_cost(draft: OrderDraft) -> str:
+    """By the gas that is set aside for an order, at the highest fee that the limits let go."""
+    cost = draft.network_cost
+    dollars = "" if cost.dollars is None else f" ({usd(cost.dollars)})"
+    each = " each time" if draft.call.times > 1 else ""
+    amount = f"{format_amount(cost.wei, 18, 3)} {cost.coin}{dollars}"
+    return f"The watch key pays it{each}, at most about {amount} by your fee limit."
 
 
 def _reach(draft: OrderDraft) -> str:
@@ -180,14 +210,14 @@ def _monitor(draft: OrderDraft) -> str:
         side = "below" if is_below(draft.order.condition) else "above"
         past = f", once the price is {side} {draft.reach}" if draft.reach else ""
         early = f"; whoever steals the watch key can do it early{past}, and nothing else"
-    who = "This desk or zuno monitor judges when, by"
+    who = "This desk or zuno monitor watches for it"
     if draft.endpoints == 0:
-        return f"{who} the embedded chain{early}."
+        return f"{who} on the demo's own chain{early}."
     if draft.endpoints == 1:
-        return f"{who} ONE endpoint, which could be wrong: set a second{early}."
+        return f"{who} through ONE endpoint, which could be wrong: set a second{early}."
     from_one = isinstance(draft.order.condition, LossOver | FeesOver)
     beside = "; past and prices are read from one" if from_one else ""
-    return f"{who} two of {draft.endpoints} endpoints that must agree{beside}{early}."
+    return f"{who} through {draft.endpoints} endpoints; two must agree{beside}{early}."
 
 
 _STATES = {

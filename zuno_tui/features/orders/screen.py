@@ -13,6 +13,7 @@ from textual.widgets import Input
 from zuno_tui.desk.events import Event
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.features.orders.events import (
+    NEEDS,
     OrderApprovalView,
     OrderConfirmationAsked,
     OrderFormReady,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _FIRST = ("what", "when", "expected")
 """What one signs for; the rest is how far it is held to that."""
+_STYLES = {NEEDS: "bold $warning", "hash": "$quiet"}
 
 
 class OrderConfirmScreen(TypedConfirmScreen):
@@ -68,7 +70,7 @@ class OrderConfirmScreen(TypedConfirmScreen):
             lines += wrapped(words, width, f"{label:<{LABEL}}", "bold" * (label in _FIRST))
         lines += [Content(""), heading("WHO CARRIES IT OUT")]
         for label, words in (*order.rows, ("hash", order.hash)):
-            lines += wrapped(words, width, f"{label:<{LABEL}}", "$quiet" * (label == "hash"))
+            lines += wrapped(words, width, f"{label:<{LABEL}}", _STYLES.get(label, ""))
         return lines
 
 

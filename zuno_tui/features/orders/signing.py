@@ -44,6 +44,7 @@ from chain.tokens import Token
 from chain.tokens.pair import pair_of
 from chain.wallet.watch_key import watch_key
 from zuno_tui.app.session import Session
+from zuno_tui.app.watch_key import ORDER_GAS
 from zuno_tui.features.orders.events import OrderFormReady
 from zuno_tui.features.orders.intents import OrderClose, OrderCollect
 from zuno_tui.features.orders.sight import OrderSight, hook_code, read_sight
@@ -53,6 +54,7 @@ from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.approval_tag import ApprovalTags
 from zuno_tui.gate.contract_code import read_code_hashes
 from zuno_tui.gate.drift import network_time
+from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.worth import ActionWorth, read_worth
 
@@ -77,6 +79,14 @@ class OrderOutlook(Struct, frozen=True):
     """Their worth at that price; None where the quote token's is unknown."""
 
 
+class NetworkCost(Struct, frozen=True):
+    """What one call may cost whoever sends it."""
+
+    wei: int
+    coin: str
+    dollars: float | None
+
+
 class OrderDraft(Struct, frozen=True):
     """An order that waits for the owner's word, with what is told of it."""
 
@@ -95,6 +105,8 @@ class OrderDraft(Struct, frozen=True):
     between the range's edge and a level outside it."""
     own_key: bool
     """Whether the watch key is this home's; of another one nothing is known but its address."""
+    network_cost: NetworkCost
+    """At most, by the limits; the watch key pays it."""
     outlook: OrderOutlook | None = None
     """None where the position is gone or its tokens' decimals are unknown."""
 
@@ -261,10 +273,18 @@ def _draft(
         reach,
         falls_short=not isinstance(condition, PricePast) or level != int(condition.sqrt_price),
         own_key=own is not None and own.address == order.signed.delegate,
+        network_cost=_network_cost(session, worth),
         outlook=None
         if sight.position is None
         else _outlook(session.network, condition, sight.position, worth),
     )
+
+
+def _network_cost(session: Session, worth: ActionWorth) -> NetworkCost:
+    """The keeper outbids itself up to the limit, never beyond it."""
+    network, rate = session.network, worth.usd_per_wei
+    wei = ORDER_GAS * gate_limits(session.settings.limits, network).policy.max_fee_per_gas
+    return NetworkCost(wei, network.native_symbol, None if rate is None else wei * rate)
 
 
 def _outlook(

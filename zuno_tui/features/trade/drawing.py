@@ -51,6 +51,11 @@ _SEPARATOR = " · "
 _FIGURES = 38
 _LONGEST_BAR = 24
 _LEFT_TABLE, _TABLES_BESIDE = 68, 110
+_THREE_BESIDE = 180
+"""The width from which all tables of a hedge stand in one row."""
+_EXPERTS_IN_ROWS, _EXPERT, _BIAS = 90, 15, 10
+_PAPER = "paper"
+NO_MONEY = "PAPER: no real money"
 _WHY_BESIDE = 100
 _STAGE, _DECISION, _ALLOCATION, _LEVERAGE, _WORTH = 14, 16, 15, 7, 16
 
@@ -61,19 +66,24 @@ def verdict_lines(view: TradeRunView, width: int) -> list[Line]:
     told = view.verdict
     glyph, tone = _VERDICTS[told.kind]
     # What is only asked for bears no star: a mark says the same as the words beside it.
-    lines = _words(f"{'▸' if told.dissent else glyph} {told.headline}", width, tone, indent=2)
+    is_paper = told.kind == "acts" and view.venue.startswith(_PAPER)
+    paper = f" · {NO_MONEY}" if is_paper else ""
+    head = f"{'▸' if told.dissent else glyph} {told.headline}{paper}"
+    lines = _words(head, width, tone, indent=2)
     lines += _words(_reason(told), width, tone if told.kind == "failed" else "dim", indent=2)
     if told.dissent:
         lines += _words(f"▲ {told.dissent}", width, "warn", indent=2)
-    lines += rest_lines(told, width)
-    if told.orders:
-        lines += [(), (StyledText("ORDERS", "title"),)]
-        for place, order in enumerate(told.orders, 1):
-            lines += _words(f"  {place} {order}", width, indent=4)
-    if told.against:
-        lines += [(), (StyledText("AGAINST IT", "title"),)]
-        for words in told.against:
-            lines += _words(f"▲ {words}", width, "warn", indent=2)
+    orders, against = _order_lines(told, width), _against_lines(told, width)
+    if orders and against and width >= _THREE_BESIDE:
+        half = (width - _CARD_GAP) // 2
+        beside = _order_lines(told, half), _against_lines(told, half)
+        orders, against = side_by_side(*beside, half, _CARD_GAP), []
+    under_table = bool(against) and _has_beside(told, width)
+    if under_table:
+        against = []
+    # What is sent stands before what it changes: it is what is approved.
+    for block in (orders, rest_lines(told, width, with_against=under_table)[1:], against):
+        lines += [(), *block] if block else []
     if view.progress:
         lines += [(), (StyledText("DONE SO FAR", "title"),)]
         for line in view.progress:
@@ -81,17 +91,57 @@ def verdict_lines(view: TradeRunView, width: int) -> list[Line]:
     return lines
 
 
-def rest_lines(told: TradeVerdict, width: int) -> list[Line]:
-    """What it changes, in figures, and what is to be known of it."""
+def venue_words(venue: str) -> str:
+    """A venue of made-up money is called so before anything is sent to it."""
+    return f"{venue} · {NO_MONEY}" if venue.startswith(_PAPER) else venue
+
+
+def without_orphan(lines: Sequence[Line], height: int) -> list[Line]:
+    """A heading that would be the last line in sight goes to the next page with its rows."""
+    last = lines[height - 1] if 0 < height < len(lines) else ()
+    if not any(piece.tone == "title" for piece in last):
+        return list(lines)
+    return [*lines[: height - 1], (), *lines[height - 1 :]]
+
+
+def _order_lines(told: TradeVerdict, width: int) -> list[Line]:
+    lines: list[Line] = [(StyledText("ORDERS", "title"),)] if told.orders else []
+    for place, order in enumerate(told.orders, 1):
+        lines += _words(f"  {place} {order}", width, indent=4)
+    return lines
+
+
+def _against_lines(told: TradeVerdict, width: int) -> list[Line]:
+    lines: list[Line] = [(StyledText("AGAINST IT", "title"),)] if told.against else []
+    for words in told.against:
+        lines += _words(f"▲ {words}", width, "warn", indent=2)
+    return lines
+
+
+def _has_beside(told: TradeVerdict, width: int) -> bool:
+    return width >= _TABLES_BESIDE and any(table.beside for table in told.tables)
+
+
+def rest_lines(told: TradeVerdict, width: int, *, with_against: bool = False) -> list[Line]:
+    """What it changes, in figures, what speaks against it beside them, what is to be known."""
     blocks = [list(table_lines(table, width)) for table in told.tables]
     right = [table for table in told.tables if table.beside]
-    if right and width >= _TABLES_BESIDE:
+    if _has_beside(told, width):
         left = [table for table in told.tables if not table.beside and not _has_bars(table)]
-        beside, half = width - _LEFT_TABLE - _CARD_GAP, _LEFT_TABLE
+        half, bars = _LEFT_TABLE, [table for table in told.tables if _has_bars(table)]
+        beside = _FIGURES if width >= _THREE_BESIDE else width - half - _CARD_GAP
         first = _stacked(list(table_lines(table, half)) for table in left)
-        second = _stacked(list(table_lines(table, beside)) for table in right)
-        below = [list(table_lines(table, width)) for table in told.tables if _has_bars(table)]
-        blocks = [side_by_side(first, second, half, _CARD_GAP), *below]
+        argued = [_against_lines(told, beside)] if with_against else []
+        second = _stacked([*(list(table_lines(table, beside)) for table in right), *argued])
+        blocks = [side_by_side(first, second, half, _CARD_GAP)]
+        if width >= _THREE_BESIDE:
+            taken = half + beside + _CARD_GAP
+            third = _stacked(
+                list(table_lines(table, width - taken - 2 * _CARD_GAP)) for table in bars
+            )
+            blocks = [side_by_side(blocks[0], third, taken, 2 * _CARD_GAP)]
+        else:
+            blocks += [list(table_lines(table, width)) for table in bars]
     lines: list[Line] = []
     for block in blocks:
         lines += [(), *block]
@@ -123,6 +173,7 @@ def table_lines(table: FigureTable, width: int) -> Iterator[Line]:
             StyledText(f"  {drawn}" if bar_cells else "", "good" if row.second else "warn"),
             StyledText(f"  {row.beside}".rstrip(), "dim"),
         )
+    yield from _words(f"  {table.note}", width, "dim", indent=2) if table.note else ()
 
 
 def _gain_tone(figure: str, otherwise: DrawnTone) -> DrawnTone:
@@ -204,7 +255,7 @@ def _cells(cells: Sequence[str]) -> str:
 
 def lamp_lines(view: TradeRunView, width: int) -> list[Line]:
     """Twelve lamps with their ages, in as many columns as there is room for."""
-    columns = max(1, min(4, (width + 1) // (_LAMP_CELLS + 1)))
+    columns = max(1, min(6, (width + 1) // (_LAMP_CELLS + 1)))
     gap = StyledText("  " if width >= columns * (_LAMP_CELLS + 2) - 2 else " ")
     rows = -(-len(view.lamps) // columns)
     lines = []
@@ -225,13 +276,45 @@ def _lamp(lamp: SourceLamp) -> tuple[StyledText, StyledText]:
 
 
 def expert_lines(view: TradeRunView, width: int) -> list[Line]:
-    """Four cards, two beside each other where there is room."""
+    """Four rows in fixed columns where there is room, else cards, two beside each other."""
     pending = "… not heard yet" if view.verdict is None else "never asked"
+    if width >= _EXPERTS_IN_ROWS:
+        return [line for card in view.experts for line in _expert_row(card, width, pending)]
     if width < _CARDS_BESIDE:
         return _stacked(_card(card, width, pending) for card in view.experts)
     half = (width - _CARD_GAP) // 2
     cards = [_card(card, half, pending) for card in view.experts]
     return _stacked(side_by_side(left, right, half, _CARD_GAP) for left, right in _pairs(cards))
+
+
+def _expert_row(card: ExpertCard, width: int, pending: str) -> list[Line]:
+    """Name, leaning and how sure, and right of them its words under each other."""
+    glyph, tone = _BIASES[card.bias]
+    name = StyledText(f"{card.title.upper():<{_EXPERT}}")
+    if not card.bias or card.confidence is None:
+        return [(name, StyledText(pending, "dim"))]
+    leaning = StyledText(f"{glyph} {card.bias:<{_BIAS}}", tone)
+    sure = StyledText(f"{bar(card.confidence, _BAR)} {card.confidence:>4.0%}  ", "dim")
+    left = _EXPERT + 2 + _BIAS + _BAR + 7
+    says = _said_lines(card, width - left)
+    return side_by_side([(name, leaning, sure)], says, left, 0)
+
+
+def _said_lines(card: ExpertCard, width: int) -> list[Line]:
+    lines = _words(f"sees {card.sees}", width, "warn") if card.sees else []
+    lines += _words(card.says, width)
+    if card.levels:
+        lines += _words(card.levels, width, "dim")
+    if not card.by_rules:
+        lines.append((StyledText("a model's words", "dim"),))
+    return lines
+
+
+def bias_counts(cards: Iterable[ExpertCard]) -> str:
+    """`1 bullish, 1 bearish, 2 neutral`."""
+    biases = [card.bias for card in cards]
+    counts = ((biases.count(bias), bias.lower()) for bias in ("BULLISH", "BEARISH", "NEUTRAL"))
+    return ", ".join(f"{count} {bias}" for count, bias in counts if count)
 
 
 def _card(card: ExpertCard, width: int, pending: str) -> list[Line]:
@@ -245,14 +328,7 @@ def _card(card: ExpertCard, width: int, pending: str) -> list[Line]:
     lines: list[Line] = [
         (StyledText(title), StyledText(leaning, tone), StyledText(f"{drawn}{sure}", "dim"))
     ]
-    if card.sees:
-        lines += _words(f"sees {card.sees}", width, "warn")
-    lines += _words(card.says, width)
-    if card.levels:
-        lines += _words(card.levels, width, "dim")
-    if not card.by_rules:
-        lines.append((StyledText("a model's words", "dim"),))
-    return lines
+    return lines + _said_lines(card, width)
 
 
 def conflict_lines(view: TradeRunView, width: int) -> list[Line]:
@@ -264,19 +340,28 @@ def conflict_lines(view: TradeRunView, width: int) -> list[Line]:
     lines: list[Line] = [
         (
             StyledText(f"{glyph} {found.dominant}", tone),
-            StyledText(f" on balance; surest is {found.strongest}", "dim"),
+            StyledText(f" by weight: {bias_counts(view.experts)}", "dim"),
         )
     ]
     for agreed in found.agreed:
         lines += _words(f"= {agreed}", width, indent=2)
     for conflict in found.conflicts:
         lines += _words(f"✗ {conflict.between}", width, "warn", indent=2)
-        lines += _words(f"  {conflict.first}", width, indent=4)
-        lines += _words(f"  {conflict.second}", width, indent=4)
+        for claim in (conflict.first, conflict.second):
+            lines += _words(f"  {_leaning(claim, view.experts)}", width, indent=4)
         lines += _words(f"  tie: {conflict.tiebreaker}", width, "dim", indent=4)
     if not found.conflicts:
         lines += _words("no conflicts between experts", width, "dim")
     return [*lines, *_words(f"? {found.question}", width, indent=2)]
+
+
+def _leaning(claim: str, cards: Iterable[ExpertCard]) -> str:
+    """Without the sentence that stands beside the expert's name already."""
+    repeated = (card for card in cards if card.says and claim.endswith(f": {card.says}"))
+    card = next(repeated, None)
+    if card is None:
+        return claim
+    return f"{card.title}: {claim.removesuffix(f': {card.says}')}"
 
 
 class RunSection(NamedTuple):

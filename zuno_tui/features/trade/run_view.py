@@ -36,7 +36,7 @@ from agents.trade.plan import (
 from agents.trade.terms import ExpertName, SectionName, SectionStatus, TradeDecision
 from chain.base.clean_text import clean_text
 from chain.base.units import age_text
-from zuno_tui.features.trade.drawing import chip_lines, sections, verdict_lines
+from zuno_tui.features.trade.drawing import bias_counts, chip_lines, sections, verdict_lines
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import plain
 from zuno_tui.present.exit_codes import DONE, FAILED
@@ -51,18 +51,18 @@ VerdictKind = Literal["acts", "holds", "failed"]
 EXPERT_TITLES = ("liquidity", "microstructure", "macro", "geometry")
 STAGE_TITLES = ("judge", "expected value", "budget", "risk officer", "leverage guard")
 SOURCE_TITLES = (
-    "narrative",
-    "ingestion",
+    "market story",
+    "filed notes",
     "funding",
-    "cvd",
+    "net buying",
     "liquidations",
-    "memory",
+    "past runs",
     "news",
     "lessons",
-    "microstructure",
+    "order book",
     "macro",
     "options",
-    "fear greed",
+    "fear and greed",
 )
 
 
@@ -144,6 +144,8 @@ class FigureTable(Struct, frozen=True):
     rows: tuple[FigureRow, ...]
     beside: bool = False
     """Whether it stands right of the others, where there is room."""
+    note: str = ""
+    """What is to be known of its figures, below them."""
 
 
 class TradeVerdict(Struct, frozen=True):
@@ -316,6 +318,7 @@ def _rests_on(told: TradeVerdict) -> Iterator[str]:
             figures = ((table.first, row.first), (table.second, row.second))
             words = [*(f"{name} {figure}" for name, figure in figures if figure), row.beside]
             yield f"{table.title.lower()}, {row.name}: {', '.join(filter(None, words))}"
+        yield from filter(None, (table.note,))
     yield from told.lines
     yield from (f"order, {order}" for order in told.orders)
     yield from (f"against it: {words}" for words in told.against)
@@ -594,8 +597,12 @@ def _hedge_tables(plan: TradePlan) -> Iterator[FigureTable]:
         if account := tuple(_account_rows(plan, plan.hedge)):
             yield FigureTable("ACCOUNT", "now", "after", account)
         if plan.hedge.outlook is not None:
-            rows = tuple(_usual_week(plan.hedge.outlook, plan.hedge.position.band))
-            yield FigureTable("A USUAL WEEK", "swings", "costs", rows)
+            rows = tuple(_usual_week(plan.hedge.outlook))
+            note = (
+                f"You adjust when an alert says it is {plan.hedge.position.band:.0%} off. "
+                "Costs: trading fees, no funding."
+            )
+            yield FigureTable("A USUAL WEEK", "swings", "costs", rows, note=note)
 
 
 def _exposure(hedge: HedgePlan) -> Iterator[FigureRow]:
@@ -612,7 +619,8 @@ def _exposure(hedge: HedgePlan) -> Iterator[FigureRow]:
     target = f"target {hedge.ratio:.0%}" if position.delta else ""
     yield row(f"{coin} short", hedge.held, hedge.reached, target)
     if position.delta:
-        moves = f"{position.gamma * 100:+.3g} {coin} for each $100 up".replace("-", "−")
+        risen = hedge.net_delta + position.gamma * 100
+        moves = f"{risen:+.3g} if {coin} rises $100".replace("-", "−")
         yield row("net", position.delta - hedge.held, hedge.net_delta, moves)
 
 
@@ -636,37 +644,41 @@ def _account_rows(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
 
 def _moved(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
     """What position and short together gain or lose, as the range would have it."""
-    facts, mark = hedge.position, plan.mark
-    exposure = RangeExposure.holding(facts.delta, mark, facts.lower, facts.upper)
     for part in _MOVES:
-        alone = facts.delta * mark * part
-        if exposure is not None:
-            alone = exposure.worth(mark * (1 + part)) - exposure.worth(mark)
-        together = alone - hedge.reached * mark * part
+        alone, short = _moved_by(plan, hedge, part)
         yield FigureRow(
             f"{part:+.0%}".replace("-", "−"),
-            dollar_gain(round(alone)).removesuffix(".00"),
-            dollar_gain(round(together)).removesuffix(".00"),
+            dollar_gain(alone).removesuffix(".00"),
+            dollar_gain(alone + short).removesuffix(".00"),
         )
 
 
+def _moved_by(plan: TradePlan, hedge: HedgePlan, part: float) -> tuple[int, int]:
+    """Whole dollars that the position and the short gain: readers add up what they see."""
+    facts, mark = hedge.position, plan.mark
+    exposure = RangeExposure.holding(facts.delta, mark, facts.lower, facts.upper)
+    alone = facts.delta * mark * part
+    if exposure is not None:
+        alone = exposure.worth(mark * (1 + part)) - exposure.worth(mark)
+    return round(alone), -round(hedge.reached * mark * part)
+
+
+_AGAINST = 0.1
 _MOVES = (-0.2, -0.1, 0.1, 0.2)
 
 
-def _usual_week(outlook: HedgeOutlook, band: float) -> Iterator[FigureRow]:
+def _usual_week(outlook: HedgeOutlook) -> Iterator[FigureRow]:
     most = max(outlook.unhedged_usd, outlook.once_usd, outlook.adjusted_usd) or 1.0
-    by_you = f"by you, alerted at {band:.0%} off"
-    for name, moves, cost, beside in (
-        ("not hedged", outlook.unhedged_usd, "", ""),
-        ("left alone", outlook.once_usd, f"${outlook.once_cost_usd:,.2f}", ""),
+    for name, moves, cost in (
+        ("not hedged", outlook.unhedged_usd, ""),
+        ("left alone", outlook.once_usd, f"${outlook.once_cost_usd:,.2f}"),
         (
-            f"adjusted ×{outlook.adjustments:.0f}",
+            f"you adjust ×{outlook.adjustments:.0f}",
             outlook.adjusted_usd,
             f"${outlook.adjusted_cost_usd:,.2f}",
-            by_you,
         ),
     ):
-        yield FigureRow(name, f"±${moves:,.0f}", cost, beside, moves / most)
+        yield FigureRow(name, f"±${moves:,.0f}", cost, part=moves / most)
 
 
 def _left_out(plan: TradePlan) -> Iterator[str]:
@@ -682,8 +694,17 @@ def _left_out(plan: TradePlan) -> Iterator[str]:
 
 
 def _against(plan: TradePlan) -> Iterator[str]:
-    if plan.reasoning is not None and plan.reasoning.counter_scenario:
-        yield clean_text(plan.reasoning.counter_scenario)
+    hedge = plan.hedge
+    if hedge is not None and hedge.position.delta and plan.decision.opens:
+        # By what is really sold, which the argument before it could not know.
+        alone, short = _moved_by(plan, hedge, _AGAINST)
+        yield (
+            f"If {hedge.position.coin} rises by {_AGAINST:.0%}, the short loses ${-short:,} and "
+            f"the position gains ${alone:,}."
+        )
+    argued = "" if plan.reasoning is None else clean_text(plan.reasoning.counter_scenario)
+    if argued and not (hedge is not None and argued.startswith(f"If {hedge.position.coin} rises")):
+        yield argued
 
 
 def _dissent(plan: TradePlan) -> str:
@@ -697,7 +718,8 @@ def _dissent(plan: TradePlan) -> str:
         reasons.append(f"the market shows {plan.regime.regime.value.replace('_', ' ').lower()}")
     if plan.conflicts is not None:
         leaning = plan.conflicts.dominant_signal.value.lower()
-        reasons.append("they see no direction" if leaning == "neutral" else f"they lean {leaning}")
+        lean = "they see no direction" if leaning == "neutral" else f"they lean {leaning}"
+        reasons.append(f"{lean} ({bias_counts(_cards(plan.findings))})")
     why = f": {' and '.join(reasons)}" if reasons else ""
     return f"You asked for {hedge.ratio:.0%}; the experts would hedge {less}{why}."
 
@@ -736,7 +758,12 @@ def order_words(order: PlannedOrder, coin: str) -> str:
     price = "at any price" if order.price is None else f"at {order.price:,.2f}"
     words = f"{order.purpose.replace('_', ' ')}: {order.side} {order.quantity:g} {coin} {price}"
     if order.finishes:
-        return f"then: {order.side} at once what is left of it, at most {order.quantity:g} {coin}"
+        worst = "at any price: no worst price is set"
+        if order.price is not None:
+            worst = f"at {order.price:,.2f} or better"
+        return (
+            f"then: {order.side} at once what is left, at most {order.quantity:g} {coin}, {worst}"
+        )
     if order.type == "maker":
         words += f" or better, resting, for {_duration(order.expires_seconds or 0)}"
     if order.type == "sliced":

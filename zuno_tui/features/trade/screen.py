@@ -14,7 +14,14 @@ from textual.content import Content
 from zuno_tui.charts.drawing import ChartError, require_chart_packages
 from zuno_tui.desk.events import Event
 from zuno_tui.desk.thread import DeskLink
-from zuno_tui.features.trade.drawing import chip_lines, rest_lines, sections, verdict_lines
+from zuno_tui.features.trade.drawing import (
+    chip_lines,
+    rest_lines,
+    sections,
+    venue_words,
+    verdict_lines,
+    without_orphan,
+)
 from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
 from zuno_tui.features.trade.intents import Trade
 from zuno_tui.screen.graphics.picture import PictureWay
@@ -66,6 +73,8 @@ class TradeScreen(SubScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self._draw()
+        for change in ("scroll_y", "virtual_size"):
+            self.watch(self._page, change, self._show_rest, init=False)
 
     def on_resize(self) -> None:
         super().on_resize()
@@ -128,10 +137,11 @@ class TradeScreen(SubScreen):
         mode = view.mode if view.token_id is None else ""
         venue = view.venue.replace(":", SEPARATOR)
         page.border_title = literal(SEPARATOR.join(filter(None, (view.subject, mode, venue))))
-        page.border_subtitle = joined(view.plan_id, view.working or _next_words(view))
+        self._show_rest()
         top = self.query_one("#trade-verdict", PlainText)
         width = self._cells(top)
-        top.update(drawn((*verdict_lines(view, width), *chip_lines(view, width))))
+        head = (*verdict_lines(view, width), *chip_lines(view, width))
+        top.update(drawn(without_orphan(head, page.scrollable_content_region.height)))
         for part in self.query(
             "#trade-ladder, #trade-sources, #trade-experts, #trade-conflict-map"
         ):
@@ -144,6 +154,13 @@ class TradeScreen(SubScreen):
             part.update(
                 Content("\n").join([Content(""), heading(section.title, section.beside), lines])
             )
+
+    def _show_rest(self) -> None:
+        """What leads on, and how many lines are below the last one in sight."""
+        page, view = self._page, self._view
+        below = round(page.max_scroll_y - page.scroll_offset.y)
+        more = literal(f"▼ {below} more", "bold") if below > 0 else ""
+        page.border_subtitle = joined(more, view.plan_id, view.working or _next_words(view))
 
     def _cells(self, part: PlainText) -> int:
         """Of one that was hidden until now a little less than it will have."""
@@ -183,7 +200,7 @@ class TradeConfirmScreen(TypedConfirmScreen):
         return f"Send orders · {self._trade.verdict.headline}"
 
     def authority(self, width: int) -> Sequence[Content]:
-        return [*wrapped(self._trade.venue, width, f"{'venue':<{LABEL}}", "bold")]
+        return [*wrapped(venue_words(self._trade.venue), width, f"{'venue':<{LABEL}}", "bold")]
 
     def sheet_lines(self, width: int, _room: int) -> Sequence[Content]:
         lines = [Content("")]

@@ -20,6 +20,7 @@ _PARTS = {
     "give": "you give",
     "get": "you get",
     "wallet": "wallet",
+    "swap": "swap cost",
     "pay": "it costs",
     "bound": "guaranteed",
 }
@@ -31,6 +32,7 @@ _LONGEST_BESIDE = 20
 _BELONGS = re.compile(r"(?<=\d) (?=[A-Z–]|\d\d:\d\d)|(?<=[+–]) (?=\d)|(?<=[≤≥≈]) (?=\$)")
 """Between a figure and its unit, a day and its hour, two edges: no line ends there."""
 _WAITS = "○"
+_GUARANTEED = "or it is not carried out; dollars at the present price"
 PROGRESS_MARKS = {"under way": "⟳", "done": "✓", "stopped": "✗"}
 _COLOURS = {"under way": "$accent", "done": "$success", "stopped": "$error"}
 
@@ -45,7 +47,7 @@ class _StepRow(NamedTuple):
 
 
 def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) -> Iterator[Content]:
-    """In the order one asks: what comes, what leaves, what it costs; warnings before it all.
+    """A sum read downward: what leaves, what comes, what it costs; warnings before it all.
 
     What is guaranteed stands apart; where it has to be brief, in dollars alone.
     """
@@ -60,7 +62,7 @@ def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) ->
     room, column = min(width, receipt_width(approval)), _dollar_column(receipt)
     expected = [line for line in receipt.lines if line.part != "bound"]
     bounds = [line for line in receipt.lines if line.part == "bound"]
-    yield from _ledger(expected, room, column)
+    yield from _ledger(_costs_joined(expected) if brief else expected, room, column)
     if receipt.range is not None:
         drawn, now = receipt.range, f"  now {receipt.range.price}".translate(DROP)
         gauge = wide_gauge(drawn.progress, drawn.low, drawn.high, room - LABEL - cell_len(now))
@@ -71,7 +73,7 @@ def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) ->
         yield from _ledger([ReceiptLine("bound", " · ".join(_in_dollars(receipt)))], room, column)
     elif bounds:
         yield Content("")
-        yield from _titled("GUARANTEED", "whatever the price does meanwhile", width)
+        yield from _titled("GUARANTEED", _GUARANTEED, width)
         yield from _ledger(bounds, room, column, labelled=False)
 
 
@@ -84,16 +86,31 @@ def _titled(title: str, beside: str, width: int) -> Iterator[Content]:
     yield from wrapped(beside, width, "", "$quiet")
 
 
+def _costs_joined(lines: Sequence[ReceiptLine]) -> list[ReceiptLine]:
+    """The cost of the swap in the line of the total."""
+    swap = next((line for line in lines if line.part == "swap"), None)
+    return [
+        replace(line, words=f"{swap.words} {swap.dollars} {line.words}")
+        if line.part == "pay" and swap is not None
+        else line
+        for line in lines
+        if line.part != "swap"
+    ]
+
+
 def _in_dollars(receipt: ReceiptView) -> Iterator[str]:
-    for line in receipt.lines:
-        if line.part == "bound":
-            told = line.words.removeprefix("the position ")
-            what = re.split(r"(?: cost)? at (?:least|most) ", told)[0]
+    bounds = [line for line in receipt.lines if line.part == "bound"]
+    all_in = any(line.words.startswith("all in") and line.dollars for line in bounds)
+    for line in bounds:
+        words = line.words.removeprefix("the new position ")
+        what = re.split(r"(?: cost)?,? at (?:least|most)\b", words)[0]
+        # What a position takes at most is a part of what all of it costs at most.
+        if not (all_in and what.endswith("takes")):
             yield f"{what} {line.dollars}" if line.dollars else line.words
 
 
 def step_lines(
-    approval: ApprovalView, progress: Sequence[StepProgress], width: int
+    approval: ApprovalView, progress: Sequence[StepProgress], width: int, *, brief: bool = False
 ) -> Iterator[Content]:
     """Every step with what it allows or does, and right of it how far it has come."""
     count = len(approval.steps)
@@ -106,8 +123,10 @@ def step_lines(
     else:
         yield from _titled(*_steps_words(approval), width)
     steps = _folded(approval)
+    # One transaction is not followed step by step: before it is sent nothing waits by itself.
+    waits = "" if approval.as_one else _WAITS
     rows = [
-        _step_row(place, step, came)
+        _step_row(place, step, came, waits)
         for (place, step), came in zip_longest(steps, progress[: len(steps)])
     ]
     column = max((cell_len(row.beside) + _GAP for row in rows if row.beside), default=0)
@@ -117,32 +136,70 @@ def step_lines(
     before = ""
     for row, (_, step) in zip(rows, steps, strict=False):
         label, before = "" if step.part == before else step.part, step.part
-        first, *rest = wrapped(row.words, room, f"{row.mark} ", head=row.style, under=2)
+        mark = f"{row.mark} " if row.mark else ""
+        first, *rest = wrapped(row.words, room, mark, head=row.style, under=2)
         pad = room + column - first.cell_length - cell_len(row.beside)
         beside = " " * max(1, pad) + row.beside if row.beside else ""
         yield Content.assemble((label.ljust(left)[:left], "$quiet"), first, (beside, "$quiet"))
         yield from (Content(" " * left) + line for line in rest)
+    if not brief and not progress:
+        for words in _permission_words(approval, steps):
+            yield from wrapped(words, width, " " * (left + 2), "$quiet")
     if approval.could_be_one and not progress:
         once = "To make it one transaction, all or nothing: go back and type delegate"
         yield from wrapped(once, width, " " * (left + 2), "$quiet")
 
 
+def _permission_words(
+    approval: ApprovalView, rows: Sequence[tuple[str, StepView]]
+) -> Iterator[str]:
+    """Why so much is allowed, and what of it stays allowed when all is done."""
+    given = [step.allows for step in approval.steps if step.allows is not None]
+    if not given:
+        return
+    yield "The allowed amounts are the most that can be needed if the price moves."
+    if back := [place for place, step in rows if step.ends is not None]:
+        yield f"No permission stays open: all end with {_listed(back)}."
+        return
+    ends = {allowed.spender: allowed.until or "you take it back" for allowed in given}
+    open_to = ", ".join(f"{spender} until {until}" for spender, until in ends.items())
+    yield f"What is left of them stays open: {open_to}. To end it: zuno revoke --all"
+
+
 def _folded(approval: ApprovalView) -> list[tuple[str, StepView]]:
-    """Every step with its number; those of one transaction that only end permissions as one."""
+    """Every step with its number; permissions given or ended in one transaction as one."""
     steps = list(enumerate(approval.steps, 1))
     if not approval.as_one:
         return [(str(place), step) for place, step in steps]
     rows: list[tuple[str, StepView]] = []
-    for ends, run in groupby(steps, key=lambda numbered: numbered[1].ends is not None):
+    for _, run in groupby(steps, key=lambda numbered: _permission_kind(numbered[1])):
         several = list(run)
-        if not ends or len(several) == 1:
+        words = _together([step for _, step in several])
+        if not words or len(several) == 1:
             rows += [(str(place), step) for place, step in several]
             continue
-        rights = [step.ends for _, step in several if step.ends is not None]
-        spenders, tokens = (tuple(dict.fromkeys(names)) for names in zip(*rights, strict=True))
-        words = f"take back the right of {_listed(spenders)} to move {_listed(tokens)}"
         rows.append((f"{several[0][0]}–{several[-1][0]}", replace(several[0][1], brief=words)))
     return rows
+
+
+def _permission_kind(step: StepView) -> tuple[bool, bool]:
+    return step.ends is not None, step.allows is not None
+
+
+def _together(steps: Sequence[StepView]) -> str:
+    """Permissions in one sentence; nothing where it would not be true of each of them."""
+    ended = [step.ends for step in steps if step.ends is not None]
+    if ended:
+        spenders, tokens = (tuple(dict.fromkeys(names)) for names in zip(*ended, strict=True))
+        return f"take back the right of {_listed(spenders)} to move {_listed(tokens)}"
+    amounts: dict[str, list[str]] = {}
+    for step in steps:
+        if step.allows is not None:
+            amounts.setdefault(step.allows.spender, []).append(step.allows.amount)
+    if len({tuple(each) for each in amounts.values()}) != 1:
+        return ""
+    named = _listed(next(iter(amounts.values())))
+    return f"allow {_listed(tuple(amounts))} exactly {named}"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -210,16 +267,19 @@ def _steps_words(approval: ApprovalView) -> tuple[str, str]:
     """In how many transactions it is carried out, and whether it can stop between them."""
     count = len(approval.steps)
     if approval.as_one:
-        return f"1 TRANSACTION, {count} STEPS", "all or nothing: it cannot stop half-way"
+        who = f"; your account is delegated to {approval.executor}" if approval.executor else ""
+        return f"1 TRANSACTION, {count} STEPS", f"all or nothing{who}"
     if count == 1:
         return "1 TRANSACTION", "all or nothing: it cannot stop half-way"
     return f"{count} TRANSACTIONS, IN ORDER", "it can stop after any: what is done stays done"
 
 
-def _step_row(place: str, step: StepView, came: StepProgress | None) -> _StepRow:
+def _step_row(
+    place: str, step: StepView, came: StepProgress | None, waits: str = _WAITS
+) -> _StepRow:
     words = f"{place} {step.brief or step.name}".translate(DROP)
     if came is None:
-        return _StepRow(_WAITS, "$quiet", words, "")
+        return _StepRow(waits, "$quiet", words, "")
     mark, style = PROGRESS_MARKS[came.state], _COLOURS[came.state]
     how = came.words.removeprefix(f"{step.name}: ").translate(DROP)
     beside = f"block {came.block:,}" if came.state == "done" and came.block is not None else how
@@ -242,7 +302,7 @@ def _dollar_column(receipt: ReceiptView) -> int:
 def _ledger(
     lines: Sequence[ReceiptLine], width: int, column: int, *, labelled: bool = True
 ) -> Iterator[Content]:
-    """Words on the left, the result before all, dollars under each other on the right."""
+    """Words on the left, dollars under each other on the right; only the result stands out."""
     before = ""
     for line in lines:
         label = "" if line.part == before or not labelled else _PARTS[line.part]
@@ -253,13 +313,13 @@ def _ledger(
             pad = max(1, width - LABEL - cell_len(row) - cell_len(dollars))
             yield Content.assemble(
                 (f"{label if place == 0 else '':<{LABEL}}", "$quiet"),
-                (row, "bold" if line is lines[0] and line.part != "bound" else ""),
+                (row, ""),
                 (" " * pad + dollars if last and dollars else "", _dollar_style(line)),
             )
 
 
 def _dollar_style(line: ReceiptLine) -> str:
-    """What is expected stands out from what is only guaranteed; its sign says what is gained."""
-    if line.part == "bound":
-        return ""
-    return "bold $success" if line.dollars.startswith("+") else "bold"
+    """The total alone is bold; a sign says what is gained."""
+    if line.part == "pay":
+        return "bold"
+    return "$success" if line.dollars.startswith("+") else ""

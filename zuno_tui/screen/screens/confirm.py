@@ -90,7 +90,7 @@ class ConfirmScreen(TypedConfirmScreen):
                 Content(""),
                 *receipt_lines(approval, width, brief=brief),
                 Content(""),
-                *step_lines(approval, progress, width),
+                *step_lines(approval, progress, width, brief=brief),
             ]
             if len(body) < room:
                 break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -12,7 +13,15 @@ from agents.trade.terms import SectionName, SectionStatus, TradeDecision
 from tests.agents.trade.cases import HEDGED, NOW, context, question
 from tests.agents.trade.desks import Seen, argue, observer
 from tests.fakes.exchange import ExchangeDouble, Refusal
-from zuno_tui.features.trade.drawing import lamp_lines, table_lines, verdict_lines
+from tests.zuno_tui.screen.trade_scenes import HEDGING
+from zuno_tui.features.trade.drawing import (
+    bias_counts,
+    conflict_lines,
+    lamp_lines,
+    table_lines,
+    verdict_lines,
+    without_orphan,
+)
 from zuno_tui.features.trade.run_view import (
     run_begun,
     run_failed,
@@ -20,7 +29,7 @@ from zuno_tui.features.trade.run_view import (
     run_lines,
     run_of_plan,
 )
-from zuno_tui.present.charts import plain
+from zuno_tui.present.charts import StyledText, plain
 from zuno_tui.present.output import cell_width
 
 if TYPE_CHECKING:
@@ -100,7 +109,7 @@ def test_every_source_is_a_lamp_with_its_age_and_none_where_nothing_was_read() -
     about = {lamp.title: lamp for lamp in view.lamps}
     assert len(about) == 12
     assert (about["funding"].state, about["funding"].age) == ("fresh", "0 s")
-    assert (about["cvd"].state, about["cvd"].age) == ("stale", "2 h")
+    assert (about["net buying"].state, about["net buying"].age) == ("stale", "2 h")
     assert (about["news"].state, about["news"].age) == ("missing", "")
     assert sum(plain(line).count("○") for line in lamp_lines(view, 80)) == 10
 
@@ -148,3 +157,56 @@ async def test_no_line_is_longer_than_there_is_room() -> None:
     for view in await _watched():
         for width in (76, 114, 194):
             assert max(map(cell_width, run_lines(view, width))) <= width
+
+
+async def test_what_the_short_loses_and_the_position_gains_is_what_the_table_shows() -> None:
+    verdict = (await _watched())[-1].verdict
+    assert verdict is not None
+    moves = next(table for table in verdict.tables if table.title.startswith("IF "))
+    row = next(row for row in moves.rows if row.name == "+10%")
+
+    lost, gained = (
+        int(dollars.replace(",", "")) for dollars in re.findall(r"\$([\d,]+)", verdict.against[0])
+    )
+    alone, together = (
+        int(re.sub(r"[+$,]", "", figure).replace("−", "-")) for figure in (row.first, row.second)
+    )
+
+    assert (gained, gained - lost) == (alone, together)
+
+
+def test_a_conflict_repeats_no_sentence_of_its_experts_and_counts_all_of_them() -> None:
+    drawn = "\n".join(plain(line) for line in conflict_lines(HEDGING, 120))
+
+    assert "liquidity: BEARISH at 62%" in drawn
+    assert not any(card.says in drawn for card in HEDGING.experts)
+    assert bias_counts(HEDGING.experts) == "1 bullish, 2 bearish, 1 neutral"
+    assert bias_counts(HEDGING.experts) in drawn
+
+
+def test_orders_stand_right_under_the_headline_and_made_up_money_is_called_so() -> None:
+    real = [plain(line) for line in verdict_lines(replace(HEDGING, venue="binance"), 76)]
+    paper = [plain(line) for line in verdict_lines(HEDGING, 76)]
+
+    assert paper[0] == f"{real[0]} · PAPER: no real money"
+    assert paper.index("ORDERS") < min(
+        place for place, line in enumerate(paper) if line.startswith("EXPOSURE")
+    )
+    assert "at any price: no worst price is set" in " ".join(" ".join(paper).split())
+
+
+def test_all_tables_of_a_hedge_share_one_row_where_it_is_wide() -> None:
+    wide = [plain(line) for line in verdict_lines(HEDGING, 194)]
+    titles = [line for line in wide if "EXPOSURE" in line]
+
+    assert len(titles) == 1
+    assert "IF ETH MOVES" in titles[0]
+    assert "A USUAL WEEK" in titles[0]
+
+
+def test_no_heading_is_the_last_line_in_sight() -> None:
+    lines = [(StyledText("words"),), (StyledText("TITLE", "title"),), (StyledText("row"),)]
+
+    assert [plain(line) for line in without_orphan(lines, 2)] == ["words", "", "TITLE", "row"]
+    assert without_orphan(lines, 3) == lines
+    assert without_orphan(lines, 1) == lines
