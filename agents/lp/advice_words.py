@@ -17,7 +17,7 @@ from agents.numbers.advice import (
 )
 from agents.numbers.profiles import CheckedAssumption, Tiebreak
 from chain.base.quantity import Quantity, Unknown
-from chain.base.units import UNKNOWN, hours, usd
+from chain.base.units import UNKNOWN, hours, hours_cell, usd
 
 if TYPE_CHECKING:
     from agents.lp.advising import MoveAdvice
@@ -90,14 +90,17 @@ def listed(names: Sequence[str]) -> str:
 def weighed_words(tiebreak: Tiebreak, *moves: Candidate) -> str:
     """The figures that decided between them: `A lasts 49.2 h and earns $16.10 a day; C …`."""
 
+    def lasting(value: float | None) -> str:
+        return UNKNOWN if value is None else hours_cell(value)
+
     def figures(move: Candidate) -> str:
         letter, buffers = option_letter(move.index or 0), move.buffer_hours
         earns = f"{usd(move.fee_yield_24h)} a day"
         if tiebreak is Tiebreak.YIELD:
             return f"{letter} earns {earns}"
         if tiebreak is Tiebreak.STRESSED_BUFFER:
-            return f"{letter} lasts {hours(None if buffers is None else buffers.at_2x)}"
-        lasts = hours(None if buffers is None else buffers.at_1x)
+            return f"{letter} lasts {lasting(None if buffers is None else buffers.at_2x)}"
+        lasts = lasting(None if buffers is None else buffers.at_1x)
         return f"{letter} lasts {lasts} and earns {earns}"
 
     return "; ".join(map(figures, moves))
