@@ -73,7 +73,7 @@ def test_names_and_prose_are_words_and_nothing_else(
         desk.visits("records")
         # About a pool without a price no model is asked: its prose is about another position.
         argued = _argued(devnet)
-        desk.types(f"recommend {argued}", rf"✓ .*#{argued} .*\(plan_\w+\)")
+        desk.types(f"recommend {argued}", rf"✓ .*#{argued} is ready")
         desk.presses("3", "z")
         desk.sees(re.escape(MARKUP[0]))
         desk.presses("z")
