@@ -178,7 +178,7 @@ def closing_words(advice: Advice, more: float, *, inside: bool, since: float | N
     if reason in DECIDES_ALONE and reason is not AdviceReason.OUT_OF_RANGE:
         why = _reason_words(reason, advice, inside=inside, since=since)
     elif not inside:
-        why = "out of range it is not closed: waiting costs nothing there"
+        why = "a position out of range is not closed: the price may come back"
     elif advice.edge_7d is not None and advice.edge_7d >= LEAVE_UNDER:
         why = f"it is closed only where the pool paid under {LEAVE_UNDER:g} × its risk"
     else:

@@ -276,11 +276,11 @@ def option(
         survives_day=day,
         survives_week=week,
         figures={
-            "net in 7 d": "−$2.1 to 48" if edges else f"−{cost}",
+            "net in 7 d": "$18.16" if edges else f"−{cost}",
             "over Keep": "–" if candidate is None else "+$6.08" if edges else "−$14.10",
             "cost": cost,
             "earned back": "19.0 h" if candidate not in (None, "exit") else "–",
-            "expected": "$18.16" if edges else f"−{cost}",
+            "8 weeks in 10": "−$2.1 to 48" if edges else f"−{cost}",
             "fees a day": "$3.3–12" if edges else "$0.00",
             "LVR a day": "$3.02" if edges else "$0.00",
             "swaps": "0.41 WETH" if candidate not in (None, "exit") else "–",

@@ -103,7 +103,7 @@ def test_permissions_that_end_in_one_transaction_are_one_row_and_else_a_row_each
     words = "take back the right of UniversalRouter and Permit2 to move WETH and USDC"
     assert f"revoke     5–7 {words}" in folded
     assert "approve    2–3 allow PositionManager exactly 2.4152 WETH and 4,415.3 USDC" in folded
-    assert folded[-1] == "No permission stays open: all end with 5–7."
+    assert folded[-1] == "No token permission stays open: all end with 5–7."
     assert not any("○" in line for line in folded)
     assert [line[-11:] for line in apart if "take back " in line] == [
         "take back a",

@@ -159,7 +159,7 @@ def _permission_words(
         return
     yield "The allowed amounts are the most that can be needed if the price moves."
     if back := [place for place, step in rows if step.ends is not None]:
-        yield f"No permission stays open: all end with {_listed(back)}."
+        yield f"No token permission stays open: all end with {_listed(back)}."
         return
     ends = {allowed.spender: allowed.until or "you take it back" for allowed in given}
     open_to = ", ".join(f"{spender} until {until}" for spender, until in ends.items())
