@@ -105,6 +105,7 @@ async def test_the_typed_word_has_one_effect(
         "give",
         "get",
         "wallet",
+        "swap",
         "pay",
         "bound",
     }
