@@ -74,17 +74,12 @@ SHORT_REASONS = {
     AdviceReason.THIN_BUFFER: "its buffer is thin, but waiting costs nothing",
     AdviceReason.ACTED_RECENTLY: "a day passes between two actions",
     AdviceReason.IN_DEAD_BAND: "the pool pays too little to enter and too much to close",
-    AdviceReason.NO_CANDIDATE: "each breaks a floor of your profile, or your goal",
+    AdviceReason.NO_CANDIDATE: "each breaks a limit of your profile, or your goal",
     AdviceReason.GAIN_UNDER_COST: "after cost none gains more than it costs",
     AdviceReason.WORSE_THAN_EXIT: "closing is cheaper",
     AdviceReason.MOVE_PAYS: "nobody chose a move that pays",
 }
 """Why nothing is moved, in half a sentence."""
-
-
-def listed(names: Sequence[str]) -> str:
-    """`A`, `A and B`, `A, B and C`."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def weighed_words(tiebreak: Tiebreak, *moves: Candidate) -> str:

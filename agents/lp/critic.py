@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping
 
 from agents.bus.envelope import CLI, Envelope
 from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
-from agents.lp.advice_words import listed, option_letter
+from agents.lp.advice_words import option_letter
 from agents.lp.advising import decided_by_rule, settled
 from agents.lp.briefing import CandidateOpinion, CriticReply, asked_model, briefed
 from agents.lp.conclude import chosen_move, is_same_range, own_move, plan_of
@@ -31,6 +31,7 @@ from agents.lp.spoken import (
 from agents.model.brief import Brief
 from agents.model.speaking import about_the_model, ask, model_thought, thought
 from agents.numbers.rules import Decision, JudgmentVerdict
+from chain.base.units import listed
 
 
 async def critic(

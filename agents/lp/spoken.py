@@ -9,7 +9,6 @@ from agents.lp.advice_words import (
     WEIGHED_BY,
     edge_figure,
     edge_words,
-    listed,
     option_letter,
     weighed_words,
 )
@@ -33,7 +32,7 @@ from agents.numbers.outlook import HOURS_PER_WEEK
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rounding import gained
 from agents.numbers.rules import JudgmentVerdict, Rule
-from chain.base.units import PIPS, UNKNOWN, hours, hours_cell, percent, usd
+from chain.base.units import PIPS, UNKNOWN, hours, hours_cell, listed, percent, usd
 from chain.contracts.networks import UnknownNetworkError, network_named
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of

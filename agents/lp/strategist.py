@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 
 from agents.bus.envelope import Envelope
 from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
-from agents.lp.advice_words import listed, option_letter
+from agents.lp.advice_words import option_letter
 from agents.lp.advising import settled
 from agents.lp.briefing import StrategistReply, asked_model, briefed
 from agents.lp.conclude import rules_alone
@@ -28,6 +28,7 @@ from agents.lp.spoken import proposal_table, stance_sentence
 from agents.model.brief import Brief
 from agents.model.speaking import about_the_model, ask, model_thought, thought
 from agents.numbers.shapes import ExposureBias, ShapeError
+from chain.base.units import listed
 
 _NEW_ROUNDS = 2
 """After them the rules would only propose again what they proposed before."""

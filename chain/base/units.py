@@ -1,6 +1,7 @@
 """Units, moments and numbers: as they are counted, read exactly and written in words."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 
@@ -152,6 +153,11 @@ def age_text(seconds: int) -> str:
 
 
 _MOST_TIMES = 1_000
+
+
+def listed(names: Sequence[str]) -> str:
+    """`A`, `A and B`, `A, B and C`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def times_words(value: float) -> str:

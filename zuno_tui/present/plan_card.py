@@ -11,7 +11,6 @@ from agents.lp.advice_words import (
     assumption_words,
     edge_figure,
     edge_words,
-    listed,
     option_letter,
     weighed_words,
 )
@@ -31,7 +30,7 @@ from agents.numbers.rounding import gained
 from agents.numbers.rules import JudgmentVerdict, PlanVerdict, Rule
 from agents.scorecard.track_record import TrackRecord, track_record
 from chain.base.store import Store
-from chain.base.units import UNKNOWN, hours, hours_cell, percent, times_words, usd
+from chain.base.units import UNKNOWN, hours, hours_cell, listed, percent, times_words, usd
 from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.positions.reference import is_v3, position_label
 from chain.tokens import Token, ask_tokens, unlisted_token

@@ -41,7 +41,7 @@ from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.gate.allowances import GivenAllowance
 from zuno_tui.present.output import Json
-from zuno_tui.present.views import Permission, RangeView, ReceiptLine, ReceiptView
+from zuno_tui.present.views import RangeView, ReceiptLine, ReceiptView, StepPermission
 from zuno_tui.present.words import amount_of, cent_sum, fee_text
 
 _LIMITLESS = 2**159
@@ -328,7 +328,7 @@ def lost_right(step: DecodedStep, facts: ReceiptFacts) -> tuple[str, str] | None
     return _spender(facts, spender), facts.names.token(token).label
 
 
-def given_right(step: DecodedStep, facts: ReceiptFacts) -> Permission | None:
+def given_right(step: DecodedStep, facts: ReceiptFacts) -> StepPermission | None:
     """Who may move how much of a token, until when; None where a step allows nothing."""
     match step.call:
         case TokenApproval(spender, amount) if amount:
@@ -337,7 +337,7 @@ def given_right(step: DecodedStep, facts: ReceiptFacts) -> Permission | None:
             until = minute_text(expiration)
         case _:
             return None
-    return Permission(_spender(facts, spender), _amount(facts, amount, token), until)
+    return StepPermission(_spender(facts, spender), _amount(facts, amount, token), until)
 
 
 def _spender(facts: ReceiptFacts, spender: Address) -> str:

@@ -186,7 +186,7 @@ class OptionView(Struct, frozen=True):
     """What it does to which position, in a sentence."""
 
 
-class Permission(Struct, frozen=True):
+class StepPermission(Struct, frozen=True):
     spender: str
     amount: str
     until: str = ""
@@ -203,7 +203,7 @@ class StepView(Struct, frozen=True):
     """Steps of one part stand together."""
     ends: tuple[str, str] | None = None
     """Who may move which token no more, where that is all it does."""
-    allows: Permission | None = None
+    allows: StepPermission | None = None
     """Who may move how much, where that is all it does."""
 
 

@@ -26,7 +26,6 @@ from zuno_tui.present.views import (
     GlanceView,
     JobView,
     OptionView,
-    Permission,
     PlanView,
     PositionRow,
     PositionsView,
@@ -36,6 +35,7 @@ from zuno_tui.present.views import (
     ResultView,
     SentTransaction,
     StatusView,
+    StepPermission,
     StepProgress,
     StepView,
     Struck,
@@ -327,7 +327,9 @@ APPROVAL = ApprovalView(
                 (f"Allow the PositionManager to move at most {amount} {token} until then.",),
                 f"let PositionManager move {amount} {token} until 2026-01-12 09:39 UTC",
                 "approve",
-                allows=Permission("PositionManager", f"{amount} {token}", "2026-01-12 09:39 UTC"),
+                allows=StepPermission(
+                    "PositionManager", f"{amount} {token}", "2026-01-12 09:39 UTC"
+                ),
             )
             for token, amount in (("WETH", "2.4152"), ("USDC", "4,415.3"))
         ),

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.zuno_tui.screen.scenes import APPLIED, APPROVAL
-from zuno_tui.present.views import Permission, StepProgress, StepView
+from zuno_tui.present.views import StepPermission, StepProgress, StepView
 from zuno_tui.screen.panes.receipt import receipt_lines, receipt_width, step_lines
 from zuno_tui.screen.panes.result import applied_lines, copied_hashes
 
@@ -122,7 +122,7 @@ def test_permissions_that_stay_open_are_said_with_their_end_and_how_to_end_them(
 
 def test_permissions_of_unlike_amounts_are_not_put_into_one_sentence() -> None:
     unlike = tuple(
-        replace(step, allows=Permission(f"spender {place}", f"{place} WETH"))
+        replace(step, allows=StepPermission(f"spender {place}", f"{place} WETH"))
         if step.allows is not None
         else step
         for place, step in enumerate(APPROVAL.steps)

@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from chain.base.clean_text import DROP
+from chain.base.units import listed
 from zuno_tui.present.charts import wide_gauge
 from zuno_tui.present.views import ApprovalView, ReceiptLine, ReceiptView, StepProgress, StepView
 from zuno_tui.screen.panes.frame import heading, literal
@@ -159,7 +160,7 @@ def _permission_words(
         return
     yield "The allowed amounts are the most that can be needed if the price moves."
     if back := [place for place, step in rows if step.ends is not None]:
-        yield f"No token permission stays open: all end with {_listed(back)}."
+        yield f"No token permission stays open: all end with {listed(back)}."
         return
     ends = {allowed.spender: allowed.until or "you take it back" for allowed in given}
     open_to = ", ".join(f"{spender} until {until}" for spender, until in ends.items())
@@ -191,19 +192,15 @@ def _together(steps: Sequence[StepView]) -> str:
     ended = [step.ends for step in steps if step.ends is not None]
     if ended:
         spenders, tokens = (tuple(dict.fromkeys(names)) for names in zip(*ended, strict=True))
-        return f"take back the right of {_listed(spenders)} to move {_listed(tokens)}"
+        return f"take back the right of {listed(spenders)} to move {listed(tokens)}"
     amounts: dict[str, list[str]] = {}
     for step in steps:
         if step.allows is not None:
             amounts.setdefault(step.allows.spender, []).append(step.allows.amount)
     if len({tuple(each) for each in amounts.values()}) != 1:
         return ""
-    named = _listed(next(iter(amounts.values())))
-    return f"allow {_listed(tuple(amounts))} exactly {named}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    named = listed(next(iter(amounts.values())))
+    return f"allow {listed(tuple(amounts))} exactly {named}"
 
 
 def detail_lines(approval: ApprovalView, width: int) -> Iterator[Content]:
