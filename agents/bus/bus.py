@@ -71,6 +71,8 @@ class Flow(Generic[Services]):
         self.seconds = seconds
         """How long it may take once it has begun."""
         self.over = False
+        self.concluded = False
+        """Its last message is recorded and on its way: whatever is said now comes too late."""
         self.began_at: float | None = None
         """When an agent first found something out or passed something on, by the loop's clock."""
         self.stage = CLI
@@ -112,6 +114,7 @@ class Flow(Generic[Services]):
     def sent(self, envelope: Envelope, *, final: bool) -> None:
         """A structural message is on its way: it is its recipient's turn."""
         self.under_way += 1
+        self.concluded = final
         if self.began_at is None and envelope.sender != CLI:
             self.began_at = asyncio.get_running_loop().time()
         # What an agent tells the desk on the way leaves the turn with it.
@@ -383,7 +386,7 @@ class Bus(Generic[Services]):
             raise FlowOverError
         await self._ambient.turn(sender)
         async with flow.speaking:
-            if flow.over:
+            if flow.over or flow.concluded:
                 raise FlowOverError
             envelope = self._sealed(request_id, sender, outgoing)
             self._observe(flow, envelope)
@@ -486,6 +489,8 @@ class Bus(Generic[Services]):
         while flow.request_id in self._flows:
             envelope = await flow.remote_queue.get()
             async with flow.speaking:
+                if flow.concluded:
+                    return
                 self._observe(flow, envelope)
                 if flow.over:
                     return

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from agents.bus.bus import FlowSpec
     from agents.bus.envelope import Role
     from agents.bus.replay import Record
     from agents.bus.run import FlowOutcome, RemoteAgents
@@ -60,6 +61,7 @@ class Turns:
 async def run_jury(
     path: Path,
     *,
+    spec: FlowSpec[JuryServices] = JURY,
     order: Sequence[Role] = (),
     remote: RemoteAgents | None = None,
     limits: BusLimits | None = None,
@@ -69,7 +71,7 @@ async def run_jury(
     turns = Turns(order)
     record = RecordWriter(FileSink(path), REQUEST, {"zuno": "test"}, Redactor(), flow=JURY.name)
     outcome = await run_flow(
-        JURY,
+        spec,
         Question(symbol="ETH"),
         JuryServices(Parrot(), turns.look, turns.wait),
         record,

@@ -13,17 +13,30 @@ from msgspec import structs
 from agents.bus.envelope import CLI
 from agents.bus.record import MemorySink, RecordWriter
 from agents.bus.replay import RecordBrokenError, RecordedTurns, read_record
-from agents.bus.run import replay_flow
-from agents.bus.worker import Board
+from agents.bus.run import RemoteAgents, replay_flow
+from agents.bus.transport import QueueTransport
+from agents.bus.worker import Board, HandlerContext, Outgoing
 from chain.base.redaction import Redactor
 from chain.base.strict_json import canonical
-from tests.agents.bus.running import assert_replays, run_jury
-from tests.fakes.jury import CLERK, EXPERTS, JUDGE, JURY, JuryKind, Verdict
+from tests.agents.bus.running import REQUEST, assert_replays, run_jury
+from tests.fakes.jury import (
+    CLERK,
+    EXPERTS,
+    JUDGE,
+    JURY,
+    JuryKind,
+    JuryServices,
+    Opinion,
+    Verdict,
+    aloud,
+    expert,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
     from pathlib import Path
 
-    from agents.bus.envelope import Role
+    from agents.bus.envelope import Envelope, Role
 
 
 @pytest.mark.parametrize("order", permutations(EXPERTS), ids=" ".join)
@@ -40,6 +53,74 @@ async def test_experts_at_once_replay_byte_for_byte(
     assert [body["from"] for body in opinions] == list(order)
     assert ran.said_by(JUDGE) == ["agent_thought"] * 3 + ["verdict"]
     await assert_replays(ran)
+
+
+class SlowEnd(QueueTransport):
+    """Lets everybody go on for a while before the verdict arrives."""
+
+    async def receive(self, role: Role) -> Envelope:
+        envelope = await super().receive(role)
+        if envelope.kind == JuryKind.VERDICT:
+            for _ in range(50):
+                await asyncio.sleep(0)
+        return envelope
+
+
+async def test_a_word_said_here_while_the_end_is_under_way_is_too_late(tmp_path: Path) -> None:
+    concluded = asyncio.Event()
+
+    class Heard(SlowEnd):
+        async def send(self, envelope: Envelope, *, droppable: bool) -> bool:
+            if envelope.kind == JuryKind.VERDICT:
+                concluded.set()
+            return await super().send(envelope, droppable=droppable)
+
+    async def slow_to_finish(
+        envelope: Envelope, context: HandlerContext[JuryServices]
+    ) -> AsyncGenerator[Outgoing, None]:
+        async for outgoing in expert(envelope, context):
+            yield outgoing
+            if outgoing.kind == JuryKind.OPINION:
+                await concluded.wait()
+
+    ran = await run_jury(
+        tmp_path / "record.jsonl",
+        spec=structs.replace(JURY, handlers={**JURY.handlers, EXPERTS[2]: slow_to_finish}),
+        remote=RemoteAgents((), Heard(JURY.registry.roles)),
+    )
+    assert ran.record.messages()[-1]["kind"] == JuryKind.VERDICT
+    await assert_replays(ran)
+
+
+async def test_a_word_from_elsewhere_while_the_end_is_under_way_is_too_late(tmp_path: Path) -> None:
+    speaker = EXPERTS[2]
+
+    def sealed(outgoing: Outgoing) -> Envelope:
+        return JURY.registry.seal(
+            REQUEST,
+            sender=speaker,
+            recipient=outgoing.to,
+            kind=outgoing.kind,
+            payload=outgoing.payload,
+            ts=0,
+        )
+
+    class Played(SlowEnd):
+        async def send(self, envelope: Envelope, *, droppable: bool) -> bool:
+            if envelope.kind == JuryKind.VERDICT:
+                await self.put(CLI, sealed(aloud("one more thing")))
+            if envelope.recipient != speaker:
+                return await super().send(envelope, droppable=droppable)
+            if envelope.kind == JuryKind.QUESTION:
+                opinion = Opinion(score=5, words="from elsewhere")
+                await self.put(CLI, sealed(Outgoing(JuryKind.OPINION, JUDGE, opinion)))
+            return True
+
+    ran = await run_jury(
+        tmp_path / "record.jsonl", remote=RemoteAgents((speaker,), Played(JURY.registry.roles))
+    )
+    assert ran.record.messages()[-1]["kind"] == JuryKind.VERDICT
+    assert ran.said_by(speaker) == [JuryKind.OPINION]
 
 
 async def test_two_lines_that_changed_places_differ(tmp_path: Path) -> None:
