@@ -43,6 +43,10 @@ class AnvilError(ZunoError):
     """Anvil is not there, did not start or has ended; the message says why and what to do."""
 
 
+class AddressTakenError(AnvilError):
+    """Somebody else listens at the port that Anvil was given."""
+
+
 class AnvilProgram(Struct, frozen=True):
     command: tuple[str, ...]
     origin: str
@@ -174,7 +178,8 @@ def _started(
             if found is None:
                 process.kill()
                 why = _ending(process.wait(), said)
-                raise AnvilError(f"Anvil ({program.origin}) did not start. {why}")
+                kind = AddressTakenError if "Address already in use" in why else AnvilError
+                raise kind(f"Anvil ({program.origin}) did not start. {why}")
             yield Anvil(process, f"http://{HOST}:{found}", said)
         finally:
             _stop(process)

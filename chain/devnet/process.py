@@ -26,7 +26,7 @@ from chain.base.errors import ZunoError
 from chain.base.home import cache_folder
 from chain.base.loopback_http import HOST
 from chain.contracts.networks import embedded_chain_id
-from chain.devnet.anvil import AnvilError
+from chain.devnet.anvil import AddressTakenError, AnvilError
 from chain.devnet.control import FASTEST, ControlServer, MarketControls
 from chain.devnet.defaults import CHAIN_ID, DEMO_SEED, DEMO_SPEED, control_url
 from chain.devnet.exchange import DemoExchange
@@ -120,18 +120,26 @@ def run(
     stop = _Stop()
     if with_parent:
         threading.Thread(target=stop.when_stdin_ends, name="parent", daemon=True).start()
-    try:
-        control = _control_beside(port)
-        with opened_world(
-            seed, world, chain_id=chain_id, port=control.port - 1, progress=progress, v3=v3
-        ) as opened:
-            if not v3:
-                # Who asks whether there are positions of v3 is told that there are none.
-                place_v3(opened.node, v3_codes())
-            return 0 if build_only else _serve(opened, control, speed=speed, stop=stop)
-    except (AnvilError, NodeError, PackageError, PortError, WorldError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
+    failure: ZunoError
+    for _ in range(1 if port else _PORT_TRIES):
+        try:
+            control = _control_beside(port)
+            with opened_world(
+                seed, world, chain_id=chain_id, port=control.port - 1, progress=progress, v3=v3
+            ) as opened:
+                if not v3:
+                    # Who asks whether there are positions of v3 is told that there are none.
+                    place_v3(opened.node, v3_codes())
+                return 0 if build_only else _serve(opened, control, speed=speed, stop=stop)
+        except AddressTakenError as error:
+            # Somebody took the port between the look whether it is free and the node's start.
+            control.server_close()
+            failure = error
+        except (AnvilError, NodeError, PackageError, PortError, WorldError) as error:
+            failure = error
+            break
+    sys.stderr.write(f"{failure}\n")
+    return 1
 
 
 def _control_beside(port: int) -> ControlServer:

@@ -7,16 +7,19 @@ import shutil
 import socket
 import tempfile
 import threading
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.devnet import anvil
-from chain.devnet.anvil import AnvilError, find_anvil, running_anvil
+from chain.devnet import anvil, process
+from chain.devnet.anvil import AddressTakenError, AnvilError, find_anvil, running_anvil
 from chain.devnet.json_rpc import NodeClient, NodeError, NodeRefusedError
 from chain.devnet.npm_packages import PackageError, bundled_lock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from chain.devnet.npm_packages import LockedPackage
@@ -116,10 +119,36 @@ def test_a_port_that_is_taken_is_said() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with (
-            pytest.raises(AnvilError, match=r"did not start\. .*already in use|ddress"),
+            pytest.raises(AddressTakenError, match=r"did not start\. .*already in use"),
             running_anvil(port=port),
         ):
             pass
+
+
+@pytest.mark.parametrize(("port", "starts", "code"), [(0, 3, 0), (-1, 1, 1)], ids=["any", "one"])
+def test_a_port_taken_meanwhile_is_changed_for_another_unless_it_was_asked_for(
+    port: int,
+    starts: int,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        wanted = port and free.getsockname()[1]
+    tried: list[int] = []
+
+    @contextmanager
+    def taken_twice(*_: object, port: int, **__: object) -> Iterator[SimpleNamespace]:
+        tried.append(port)
+        if len(tried) < 3:
+            raise AddressTakenError("Anvil did not start. Address already in use")
+        yield SimpleNamespace(node=None)
+
+    monkeypatch.setattr(process, "opened_world", taken_twice)
+    monkeypatch.setattr(process, "place_v3", lambda *_: None)
+    assert process.run(port=wanted, build_only=True) == code
+    assert len(tried) == starts
+    assert ("already in use" in capsys.readouterr().err) is (code == 1)
 
 
 def test_one_that_ignores_its_end_is_killed(

@@ -47,6 +47,7 @@ from zuno_tui.desk.events import (
 )
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.present.views import AlertRow
+from zuno_tui.screen.full_collections import LOOK_SECONDS, FullCollections
 from zuno_tui.screen.last_seen import LastSeen
 from zuno_tui.screen.panes.debate import ReadingPace
 from zuno_tui.screen.prompt_history import PhraseHistory
@@ -291,6 +292,7 @@ class ZunoApp(SafeApp[None]):
         history: PhraseHistory | None = None,
         pace: ReadingPace | None = None,
         pictures: PictureWay = "blocks",
+        collections: FullCollections | None = None,
     ) -> None:
         chosen = fitting_theme(theme, os.environ)
         # Textual asks for its filters while it is being made: later is black on black.
@@ -309,6 +311,7 @@ class ZunoApp(SafeApp[None]):
         self._history = history
         self._pace = pace
         self.pictures: PictureWay = pictures
+        self._collections = collections
         self._gates: list[LineFilter] = [ControlGuard()]
         if ascii_only:
             self._gates.append(AsciiOnly())
@@ -341,6 +344,9 @@ class ZunoApp(SafeApp[None]):
     def on_ready(self) -> None:
         # The grammar is needed at the first letter, and not for the first paint.
         Thread(target=import_module, args=("zuno_tui.prompt.interpret",), daemon=True).start()
+        if self._collections is not None:
+            self._collections.take_over()
+            self.set_interval(LOOK_SECONDS, self._collections.look)
         if self._after_first_paint is not None:
             self.call_after_refresh(self._after_first_paint)
 
@@ -419,6 +425,8 @@ class ZunoApp(SafeApp[None]):
     async def on_event(self, event: TextualEvent) -> None:
         """A key reaches only what was on the screen when it was typed."""
         if isinstance(event, Key):
+            if self._collections is not None:
+                self._collections.note_key()
             while self.screen_stack and (page := self._pages.get(self.screen)):
                 if page.is_meant_by(event):
                     break

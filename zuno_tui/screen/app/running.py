@@ -14,6 +14,7 @@ from zuno_tui.desk.events import Event
 from zuno_tui.desk.thread import DeskThread
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.app.log import close_log, open_log
+from zuno_tui.screen.full_collections import FullCollections
 from zuno_tui.screen.panes.debate import ReadingPace
 from zuno_tui.screen.prompt_history import open_history
 
@@ -75,6 +76,7 @@ def run_desk(
         pictures=look.pictures,
         pace=ReadingPace(look.reading_pace, time.monotonic),
         after_first_paint=begin,
+        collections=FullCollections(time.monotonic),
     )
     app.log_path = home.log if log is not None else None
     try:

@@ -143,6 +143,16 @@ class DeskScreen(Asking):
 
     def hear(self, event: Event) -> bool:
         """Give what the desk told to whatever draws it."""
+        match event:
+            # A hundred times a second, and it moves no pane and changes no key.
+            case ProseHeard(role, text):
+                self.query_one(DebatePane).hear_prose(role, text)
+                return True
+            case ThinkingHeard(role, seconds):
+                self.query_one(DebatePane).hear_thinking(role, seconds)
+                return True
+            case _:
+                pass
         now = self._clock()
         self.context = context_after(self.context, event)
         taken = self._tell_panes(event, now) or self._tell_lines(event, now)
@@ -163,11 +173,6 @@ class DeskScreen(Asking):
                 self.query_one(AlertsPane).show(view, now)
             case DebateChanged(view):
                 self.query_one(DebatePane).show(view)
-                self.set_class(view.ended is None, "-speaking")
-            case ProseHeard(role, text):
-                self.query_one(DebatePane).hear_prose(role, text)
-            case ThinkingHeard(role, seconds):
-                self.query_one(DebatePane).hear_thinking(role, seconds)
             case TurnEnded(turn):
                 self.query_one(DebatePane).end_turn(turn)
             case PlanChanged(view):
@@ -351,12 +356,17 @@ class DeskScreen(Asking):
     def _arrange(self) -> None:
         """Plan and debate take room once there is one; until then the selected position has it."""
         planned = self._has_plan or self.front == "plan"
-        argued = self.told.debate is not None or self.front == "debate"
-        self.set_class(planned, "-planned")
-        self.set_class(argued, "-argued")
+        debate = self.told.debate
+        argued = debate is not None or self.front == "debate"
         # Where one place is left for both, what was asked for last has it.
-        heard = self.has_class("-speaking") or self.front == "debate"
-        self.set_class(argued and (heard or not planned) and self.front != "plan", "-debate-first")
+        heard = (debate is not None and debate.ended is None) or self.front == "debate"
+        first = argued and (heard or not planned) and self.front != "plan"
+        wanted = {"-planned": planned, "-argued": argued, "-debate-first": first}
+        changed = [name for name, wears in wanted.items() if wears != self.has_class(name)]
+        for name in changed:
+            self.set_class(wanted[name], name, update=False)
+        if changed:  # once: each time styles everything on the screen anew
+            self.update_node_styles()
         self._share_rows()
         self._show_needs()
 

@@ -16,7 +16,6 @@ from zuno_tui.desk.thread import DeskLink
 from zuno_tui.present.charts import depth_picture, price_chart
 from zuno_tui.present.views import RangePreview
 from zuno_tui.screen.keys import CHOOSING
-from zuno_tui.screen.long_lived import spare_the_long_lived
 from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
 from zuno_tui.screen.screens.sub_screen import SubScreen
@@ -82,7 +81,6 @@ class RangeScreen(SubScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self._say_block()
-        spare_the_long_lived()
 
     def on_resize(self) -> None:
         super().on_resize()
