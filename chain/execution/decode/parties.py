@@ -76,13 +76,12 @@ def parties_of(steps: Sequence[DecodedStep]) -> Parties:
     actions = [action for call in calls for action in actions_of(call)]
     moved = [command for command in _commands(calls) if isinstance(command, DecodedPermit2Transfer)]
     taken = [action.recipient for action in actions if isinstance(action, DecodedTake)]
-    own = [recipient for recipient in taken if recipient == sender]
     return Parties(
         sender=sender,
         recipients=_distinct(
             (
                 *(_own(recipient, sender) for recipient in _recipients(actions)),
-                *(sender for _ in own),
+                *((sender,) if sender in taken else ()),
             )
         ),
         between=_distinct(

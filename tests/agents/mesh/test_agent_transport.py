@@ -257,6 +257,16 @@ async def test_the_same_beginning_twice_is_one_request(agent: Agent) -> None:
     assert [way for way, _ in agent.heard] == ["heard"]
 
 
+async def test_another_desk_begins_no_request_that_is_somebodys(agent: Agent) -> None:
+    agent.begin()
+    second = Peer("second", CLI, "cd" * 32)
+    header = FrameHeader(FrameKind.DATA, agent.endpoint.me, "1", 0, request="req_1", routes=ROUTES)
+    terms = sealed(CLI, CRITIC, Kind.FLOW_TERMS, TERMS)
+    again = Frame(second, header, terms.wire)
+    assert cause_of(lambda: agent.transport._take(again)) is DropCause.WRONG_REQUEST
+    assert [way for way, _ in agent.heard] == ["heard"]
+
+
 async def test_a_desk_of_another_version_is_told_so(agent: Agent) -> None:
     agent.endpoint.theirs = {**VERSIONS, "rules": "others"}
     agent.begin()

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.mesh.frame import MOST_FRAME
 from agents.mesh.joining import AxlEngine
 from agents.mesh.peers import EngineError, Peer
-from chain.base.http import HttpAnswer, HttpError, HttpFailure
+from chain.base.http import HttpAnswer, HttpError, HttpFailure, HttpLimits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,8 +57,10 @@ class _AskedNode:
         self.answers = list(answers)
         self.queue = queue
         self.asked: list[tuple[str, Mapping[str, str]]] = []
+        self.limits: set[HttpLimits] = set()
 
-    async def get(self, url: str, headers: Mapping[str, str], _limits: object) -> HttpAnswer:
+    async def get(self, url: str, headers: Mapping[str, str], limits: HttpLimits) -> HttpAnswer:
+        self.limits.add(limits)
         self.asked.append((url, headers))
         await asyncio.sleep(0)
         if url.endswith("/recv"):
@@ -66,8 +69,9 @@ class _AskedNode:
         return self._answer()
 
     async def post(
-        self, url: str, _data: bytes, _limits: object, headers: Mapping[str, str]
+        self, url: str, _data: bytes, limits: HttpLimits, headers: Mapping[str, str]
     ) -> HttpAnswer:
+        self.limits.add(limits)
         self.asked.append((url, headers))
         return self._answer()
 
@@ -99,6 +103,10 @@ async def test_what_waited_for_an_earlier_process_is_thrown_away_at_the_start(
     # At most a node's queue at a time.
     node.queue = 150
     assert [len(await engine.receive()) for _ in range(2)] == [100, 50]
+    # A node is on this machine: one that takes longer to answer is as good as gone.
+    assert node.limits == {
+        HttpLimits(connect_seconds=2, answer_seconds=5, most_bytes=MOST_FRAME + 1)
+    }
 
 
 @pytest.mark.parametrize(

@@ -186,6 +186,21 @@ async def carries(member: Member) -> bool:
     return True
 
 
+@pytest.mark.parametrize("keep", [True, False], ids=["kept", "live"])
+async def test_a_message_that_a_server_does_not_take_is_not_called_sent(
+    folder: Path, *, keep: bool
+) -> None:
+    with server(folder, "") as port:
+        member = member_of(folder, f"nats://127.0.0.1:{port}")
+        engine = NatsEngine(member, BOOK, PEER, patience=30.0)
+        await engine.open()
+        try:
+            with pytest.raises(EngineError, match="did not take a message"):
+                await engine.send(PEER, b"x" * (1 << 24), keep=keep)
+        finally:
+            await engine.close()
+
+
 async def test_a_server_keeps_messages_for_ten_minutes_and_no_more_than_it_must(
     folder: Path,
 ) -> None:

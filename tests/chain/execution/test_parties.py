@@ -13,6 +13,7 @@ from chain.execution.decode.records import (
     DecodedPermit2Transfer,
     DecodedPositionManagerCall,
     DecodedSweep,
+    DecodedTake,
     Execute,
     ModifyLiquidities,
     Multicall,
@@ -24,6 +25,8 @@ from tests.chain.execution.policy_bench import STRANGER, Bench, reasons, setting
 
 if TYPE_CHECKING:
     from msgspec import Struct
+
+    from chain.execution.decode.records import Action
 
 OTHER = "0x" + "77" * 20
 
@@ -193,3 +196,22 @@ def test_whoever_is_swept_to_is_a_recipient(bench: Bench, place: int) -> None:
     spoilt = replace(step, call=_one_elsewhere(step.call, DecodedSweep, place))
 
     assert parties_of([spoilt]).strangers == (STRANGER,)
+
+
+def test_the_wallet_is_a_recipient_only_where_the_bytes_say_so(bench: Bench) -> None:
+    step, context = bench.alone("swap")
+    assert isinstance(step.call, Execute)
+    swept = replace(step, call=spoil(step.call, setting("recipient", STRANGER)))
+    gone = replace(swept, call=spoil(swept.call, setting("owner", STRANGER)))
+    assert parties_of([gone]).recipients == (STRANGER,)
+
+    def bought_by_the_wallet(action: Action) -> Action:
+        return (
+            setting("recipient", context.owner)(action)
+            if isinstance(action, DecodedTake)
+            else action
+        )
+
+    taken = replace(gone, call=spoil(gone.call, bought_by_the_wallet))
+    assert parties_of([taken]).recipients == (STRANGER, context.owner)
+    assert context.owner not in parties_of([taken]).between
