@@ -279,10 +279,10 @@ def _checked(data: bytes, number: int, previous: str) -> tuple[RecordLine, str]:
         raise _BrokenError("the line was cut off")
     value = strict_json.loads(data)
     if not isinstance(value, dict) or value.keys() != {"body", "hash", "n", "type"}:
-        raise _BrokenError("it is no line of a record")
+        raise _BrokenError("it is not a line of a record")
     body, kind = value["body"], value["type"]
     if not isinstance(body, dict) or not isinstance(kind, str) or kind not in KINDS:
-        raise _BrokenError("it is no line of a record")
+        raise _BrokenError("it is not a line of a record")
     expected = _line_hash(previous, number, kind, canonical(body))
     if canonical(value) + b"\n" != data or value["n"] != number or value["hash"] != expected:
         raise _BrokenError("it does not follow from the line before")

@@ -1,1 +1,1 @@
-"""What ended trades have taught: post-mortems in a file of lines and in an index to search."""
+"""What closed trades have taught: post-mortems in a file of lines and in an index to search."""

@@ -379,7 +379,7 @@ def _settings(
         finding = Finding(
             AlertKind.SETTING_UNKNOWN,
             Severity.WARNING,
-            f"Nothing is approved or signed until a setting is mended. {sentence}",
+            f"Nothing is approved or signed until a setting is fixed. {sentence}",
             f"the setting {name} is not understood",
             "zuno doctor",
             {},

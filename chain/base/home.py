@@ -61,7 +61,7 @@ class Home(Struct, frozen=True):
 
     @property
     def memory(self) -> Path:
-        """What ended trades have taught."""
+        """What closed trades have taught."""
         return self.root / "memory"
 
     @property

@@ -86,7 +86,7 @@ def mute(session: Session, alert_id: str, seconds: int, until: str | None) -> Co
         silenced = store.mute(_mute(session, store, alert_id, end), now)
         if alert_id != ALL:
             return _changed(store, silenced, done)
-        session.narrate(f"What comes until {_moment(end)} UTC is muted, too.")
+        session.narrate(f"New alerts until {_moment(end)} UTC are muted, too.")
         return _changed(store, tuple(alert for alert in silenced if alert.active), done)
 
 
@@ -121,7 +121,7 @@ def _acked(session: Session, store: AlertStore, alert_id: str, now: float) -> tu
         if alert.active and alert.state is not AlertState.ACKED and _is_meant(alert, session.flags)
     }
     if not waiting:
-        session.narrate("No alert waits to be acknowledged.")
+        session.narrate("No alert is waiting to be acknowledged.")
     return store.ack_all(waiting, now)
 
 
@@ -137,7 +137,7 @@ def _list(session: Session, store: AlertStore, *, ended: bool, now: float) -> Co
     health = watch_health(session.home, now=now)
     alerts = [alert for alert in store.current() if _is_meant(alert, session.flags)]
     shown = alerts if ended else [alert for alert in alerts if alert.active]
-    nothing = "There never was an alert." if ended else "No alert stands."
+    nothing = "There has never been an alert." if ended else "There is no open alert."
     return CommandAnswer(
         heading=() if shown else (nothing,),
         lines=tuple(table(_COLUMNS, [_row(alert, now) for alert in shown])) if shown else (),
@@ -172,7 +172,7 @@ def _changed(store: AlertStore, alerts: tuple[Alert, ...], done: str) -> Command
         for alert in alerts
     ]
     if store.trouble is not None:
-        words.append(f"{store.trouble} What you said is lost when this ends: try again then.")
+        words.append(f"{store.trouble} What you typed is lost when this ends: try again then.")
     return CommandAnswer(
         lines=(),
         document={"alerts": [_told(alert) for alert in alerts], "trouble": store.trouble},
@@ -187,7 +187,7 @@ def _read_moment(text: str, now: float) -> float:
         moment = datetime.fromisoformat(text).astimezone().timestamp()
     except (ValueError, OverflowError):
         raise SettingsError(
-            f"{text!r} is no date or time. Write it like: --until 2026-12-01T08:00"
+            f"{text!r} is not a date or time. Write it like: --until 2026-12-01T08:00"
         ) from None
     if moment <= now:
         raise SettingsError(f"{text} has already passed. A mute ends in the future.")
@@ -281,7 +281,9 @@ async def create_price_alert(
     session: Session, symbol: str, side: str | None, level: str | None
 ) -> CommandAnswer:
     if side not in ("below", "above") or level is None:
-        raise PhraseError(f"{symbol!r} alone is no price alert: below or above what? {_HOW}", "")
+        raise PhraseError(
+            f"{symbol!r} is not a price alert yet: below or above which price? {_HOW}", ""
+        )
     token = token_called(session.network, symbol)
     dollars = _dollars(level)
     session.home.prepare()
@@ -322,7 +324,7 @@ def _dollars(level: str) -> str:
     except NumeralError as error:
         raise PhraseError(str(error), "") from error
     if numeral.digits <= 0:
-        raise PhraseError(f"A price is more than zero. {_HOW}", "")
+        raise PhraseError(f"A price must be above zero. {_HOW}", "")
     return spelled_out(numeral)
 
 
@@ -339,9 +341,9 @@ async def _price(session: Session, token: Token) -> Quantity[Fraction]:
 
 def _now(alert: PriceAlert, price: Quantity[Fraction]) -> str:
     if isinstance(price, Unknown):
-        return f"What {alert.symbol} is worth now could not be read: {price.reason}"
+        return f"The price of {alert.symbol} could not be read: {price.reason}"
     beyond = price.value < alert.dollars if alert.side == "below" else price.value > alert.dollars
-    already = f" It is {alert.side} that already, and is told at once." if beyond else ""
+    already = f" It is {alert.side} that already, so the alert comes at once." if beyond else ""
     return f"{alert.symbol} is ${float(price.value):,.6g} now.{already}"
 
 

@@ -32,7 +32,7 @@ async def wallet_balances(session: Session) -> CommandAnswer:
             client, session.network, wanted, coingecko=coingecko, at=balances.block.hash
         )
     where = f"{session.network.title} · block {balances.block.number:,}"
-    nothing = "Nothing is held of the tokens this network is known for."
+    nothing = "This wallet holds none of the tokens listed for this network."
     rows = [_row(token, balances.held[token.address], prices, session) for token in shown]
     return CommandAnswer(
         heading=(

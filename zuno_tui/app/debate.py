@@ -88,7 +88,7 @@ def run_recommend(arguments: Namespace) -> int:
         transport=arguments.transport,
     )
     if arguments.until and not arguments.keep:
-        raise SettingsError("Until that day what is kept? Like: --keep ETH --until March")
+        raise SettingsError("Keep which token until that day? Like: --keep ETH --until March")
     start = FlowStart(
         token_id=arguments.token_id,
         profile=settings.profile,

@@ -47,7 +47,7 @@ class DemoPlace(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        return f"Speaking to the demo that runs here ({self.url}, process {self.pid})."
+        return f"Using the demo that runs here ({self.url}, process {self.pid})."
 
 
 @contextmanager

@@ -32,7 +32,9 @@ async def keep_goal_of(sources: Sources, token_id: int, words: tuple[str, str]) 
     named, day = words
     until = read_day(day, block.timestamp) if day else None
     if day and (until is None or until <= block.timestamp):
-        raise SettingsError(f"{day!r} is no day to come. Like: --until 2027-03-01 or --until March")
+        raise SettingsError(
+            f"{day!r} is not a day in the future. Like: --until 2027-03-01 or --until March"
+        )
     return KeepGoal(token=_token(sources, pair, named).address, until=until)
 
 

@@ -47,13 +47,13 @@ async def memory_checks(sources: Sources) -> list[Check]:
     except RpcError as error:
         return [Check(_NAME, CheckState.CAUTION, f"could not be compared: {error.sentence}")]
     if not wrong:
-        return [Check(_NAME, CheckState.WELL, "contracts are as they were first met")]
+        return [Check(_NAME, CheckState.WELL, "contracts are unchanged since they were first seen")]
     return [
         Check(
             _NAME,
             CheckState.BROKEN,
             f"{what} of {checksummed(address)} is not what is remembered",
-            "If the chain is right, let go of what is remembered: "
+            "If the chain is right, forget what was stored: "
             f"zuno doctor --forget {checksummed(address)}",
         )
         for address, what in wrong
@@ -88,8 +88,8 @@ def forget_contract(store: Store, network: Network, address: Address) -> str:
         if forget(store, network, address)
     ]
     if not gone:
-        return f"Nothing was remembered of {checksummed(address)} on {network.title}."
-    return f"Forgotten of {checksummed(address)} on {network.title}: {' and '.join(gone)}."
+        return f"Nothing was stored about {checksummed(address)} on {network.title}."
+    return f"Forgot of {checksummed(address)} on {network.title}: {' and '.join(gone)}."
 
 
 async def network_checks(session: Session) -> AsyncIterator[Check]:
@@ -389,7 +389,7 @@ def _settings_checks(session: Session) -> list[Check]:
             "settings",
             CheckState.BROKEN,
             setting.sentence,
-            "Mend it or take it out: nothing is approved or signed until then",
+            "Fix it or remove it: nothing is approved or signed until then",
         )
         for setting in settings.not_understood
     ]

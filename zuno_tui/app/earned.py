@@ -40,7 +40,7 @@ Watch = Callable[[ScanProgress], None]
 EarningsTold = Callable[["WalletEarnings"], None]
 
 
-_NO_DAY = Unknown("no day of it is known yet")
+_NO_DAY = Unknown("no full day is known yet")
 
 
 class PeriodEarned(NamedTuple):
@@ -203,7 +203,7 @@ def known_sum(values: Sequence[Quantity[Fraction]]) -> Quantity[Fraction]:
     """What is known of them, summed; unknown where nothing is."""
     known = [value for value in values if not isinstance(value, Unknown)]
     if values and not known:
-        return Unknown("of none of the positions it is known")
+        return Unknown("it is not known for any position")
     return combine(lambda *parts: sum(parts, Fraction(0)), Known(Fraction(0), "days"), *known)
 
 
@@ -239,7 +239,7 @@ class _Telling(Struct, frozen=True):
             snapshot=snapshot,
             pair=pair.name,
             unit1=unit1,
-            worth=worths.get(snapshot.token_id, Unknown("its worth was not read")),
+            worth=worths.get(snapshot.token_id, Unknown("its value could not be read")),
             opened=opened,
             days=days,
             now=hours.last.timestamp,

@@ -55,7 +55,7 @@ async def endpoint_checks(client: RpcClient, name: str = "RPC") -> AsyncIterator
     chain_id = await client.ask(requests.chain_id())
     milliseconds = (client.monotonic() - began) * 1000
     yield Check(name, CheckState.WELL, f"answers in {milliseconds:.0f} ms")
-    yield Check("chain id", CheckState.WELL, f"{chain_id}, as {network.title} should")
+    yield Check("chain id", CheckState.WELL, f"{chain_id}, which is right for {network.title}")
     head = await client.head()
     yield Check("head", CheckState.WELL, f"block {head.number:,}, {_age(network, head.timestamp)}")
     yield await _logs_check(client, head.number)

@@ -123,7 +123,7 @@ async def told_history(
     code = DONE if seen else NETWORK
     if seen and selection.position is not None and not any(whole.results()):
         heading, lines = (
-            (*heading, f"No wallet looked at ever held {position_label(selection.position)}."),
+            (*heading, f"None of these wallets ever held {position_label(selection.position)}."),
             (),
         )
         code = FAILED
@@ -144,7 +144,7 @@ def _day(text: str, flag: str) -> datetime:
     try:
         return datetime.strptime(text.strip(), "%Y-%m-%d").replace(tzinfo=UTC)
     except ValueError:
-        raise SettingsError(f"{text!r} is no day. Write it like: {flag} 2026-01-31") from None
+        raise SettingsError(f"{text!r} is not a day. Write it like: {flag} 2026-01-31") from None
 
 
 def _seconds(moment: datetime | None) -> int | None:

@@ -115,7 +115,7 @@ def keep_key(arguments: Namespace) -> int:
     keyring = find_keyring()
     key = ask_model_key(server).strip()
     if not key or not key.isascii() or not key.isprintable() or " " in key:
-        raise SettingsError("That holds a character that no key has. Nothing was kept.")
+        raise SettingsError("That holds a character that no key has. Nothing was saved.")
     keyring.keep_text(choice.keyring_name, key)
     table_name = "model" if arguments.role is None else f"model.roles.{arguments.role}"
     keep_setting(session.home.settings, table_name, "key", "keyring")

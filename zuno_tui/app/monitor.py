@@ -346,7 +346,7 @@ def _headline(watchlist: HomeWatchlist) -> str:
     channels = ", ".join(
         channel.name for channel in watchlist.channels() if channel.name != Aloud.name
     )
-    sending = f"Alerts go to {channels}." if channels else "Alerts go nowhere but here."
+    sending = f"Alerts go to {channels}." if channels else "Alerts appear only here."
     return f"{places}. Every {watchlist.interval_seconds:g} s. {sending}"
 
 

@@ -73,8 +73,8 @@ def name_words(found: ResolvedName) -> str:
     if found.reverse == found.name:
         return told
     if found.reverse is None:
-        return f"{told} That address goes by no name of its own: make sure that it is meant."
-    return f"{told} That address itself goes by another name, {quoted(found.reverse)}."
+        return f"{told} That address has no name of its own: make sure it is the one you mean."
+    return f"{told} That address has another name of its own, {quoted(found.reverse)}."
 
 
 async def read_portfolio(

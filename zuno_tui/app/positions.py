@@ -151,7 +151,7 @@ def _narrow_cells(row: PositionRow) -> tuple[str, ...]:
         position_name(row.token_id),
         f"{row.pair} {row.fee}",
         " · ".join((state[row.standing], *row.notes)),
-        range_gauge(row.progress),
+        range_gauge(None if row.standing == "empty" else row.progress),
         row.value,
         row.fees,
     )
@@ -163,7 +163,7 @@ def _cells(row: PositionRow) -> tuple[str, ...]:
         row.pair,
         row.fee,
         row.low,
-        range_gauge(row.progress),
+        range_gauge(None if row.standing == "empty" else row.progress),
         row.high,
         row.price,
         state_words(row.standing, row.notes),

@@ -96,7 +96,7 @@ def read_price(text: str) -> Fraction:
     except NumeralError as error:
         raise SettingsError(str(error)) from error
     if numeral.digits <= 0:
-        raise SettingsError(f"{text!r} is no price: it must be more than zero.")
+        raise SettingsError(f"{text!r} is not a price: it must be above zero.")
     return numeral.value
 
 

@@ -45,11 +45,11 @@ def let_go_when_due(
         gone = let_go(home, store, settings, now=now)
     except (OutboxError, StoreError, OSError) as error:
         # Without the journal nobody knows what is still needed, so nothing is let go.
-        return f"Old plans and records were not looked through: {error}"
+        return f"Old plans and records were not cleaned up: {error}"
     if not gone.plans and not gone.records:
         return None
     return (
-        f"Let go of {gone.plans} plans and {gone.records} records, as [retention] in "
+        f"Deleted {gone.plans} plans and {gone.records} records, as [retention] in "
         f"{home.settings} says."
     )
 

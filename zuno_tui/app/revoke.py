@@ -53,7 +53,7 @@ async def allowances(session: Session) -> CommandAnswer:
         known = await tokens_at(sources, {allowance.token for allowance in given}, "latest")
     document: Json = {"allowances": allowance_document(given)}
     if not given:
-        nothing = "Nothing is allowed of the tokens this wallet is known to deal with."
+        nothing = "Nobody may move any token that this wallet is known to use."
         return CommandAnswer((), document, heading=(nothing,))
     return CommandAnswer(
         tuple(table(_COLUMNS, list(allowance_rows(given, known)))),
@@ -85,7 +85,7 @@ def _token(network: Network, named: str) -> Address:
     if _is_address(named):
         return named.lower()
     raise GateRefusedError(
-        f"{named!r} is no token {network.title} is known for. Name it by its address."
+        f"{named!r} is not a known token on {network.title}. Name it by its address."
     )
 
 
@@ -94,7 +94,7 @@ def _spender(network: Network, named: str) -> Address:
         if named.lower() in (address, name.lower()):
             return address
     names = ", ".join(spenders(network).values())
-    raise GateRefusedError(f"{named!r} is no spender zuno ever allows. It may be: {names}.")
+    raise GateRefusedError(f"{named!r} is not a spender zuno ever allows. It can be: {names}.")
 
 
 def _is_address(text: str) -> bool:

@@ -104,7 +104,7 @@ class Session(Struct, frozen=True):
         store, aside = Store.open(self.home.database, now=time.time())
         if aside is not None:
             self.narrate(
-                f"{self.home.database} was damaged. It is kept as {aside.name}; a new one is begun."
+                f"{self.home.database} was damaged. It is kept as {aside.name}; there is a new one."
             )
         return store
 
@@ -113,7 +113,7 @@ class Session(Struct, frozen=True):
         try:
             return self.open_store()
         except StoreError as error:
-            self.narrate(f"{error} What is read now is not kept.")
+            self.narrate(f"{error} What is read now is not saved.")
             return Store.in_memory()
 
     @asynccontextmanager
@@ -151,7 +151,7 @@ class Session(Struct, frozen=True):
             raise ValueError("Nothing is approved or signed by what an old block says")
         for unknown in self.settings.not_understood:
             raise SettingsError(
-                f"{unknown.sentence} Nothing is approved or signed until it is mended.",
+                f"{unknown.sentence} Nothing is approved or signed until it is fixed.",
                 unknown.place,
             )
         return open_connections(self.settings, self.network, sources.client)

@@ -26,14 +26,14 @@ STEPS = (
     TourStep("What you hold, where the price stands in each range, what waits.", "zuno positions"),
     TourStep("What a word on the screen means; any of them.", "zuno glossary edge"),
     TourStep("What the positions earned and lost by day.", "zuno earned week"),
-    TourStep("Every position, were the price another.", "zuno what-if ETH -10"),
+    TourStep("Every position at another price.", "zuno what-if ETH -10"),
     TourStep(
-        "Plain words do, too. This shows the command that a sentence is, and runs nothing.",
+        "Plain sentences work, too. This shows the command that a sentence is, and runs nothing.",
         'zuno say "what should i do with the one out of range" --dry-run',
     ),
-    TourStep("Being told of a price, by the monitor that runs.", "zuno alert ETH below 2500"),
+    TourStep("Get an alert at a price, while a monitor runs.", "zuno alert ETH below 2500"),
     TourStep("What needs somebody.", "zuno alerts"),
-    TourStep("Pools that are there, and what lies in the wallet.", "zuno pools"),
+    TourStep("The pools, and what the wallet holds.", "zuno pools"),
     TourStep("What closing every position would bring, tried without sending.", "zuno exit-drill"),
 )
 _CLOSING = (

@@ -145,7 +145,7 @@ def _list(session: Session, _: Namespace) -> int:
         )
         return DONE
     if not book.wallets:
-        say("No wallets yet. Make a key with zuno wallet new, or bring one: zuno wallet import")
+        say("No wallets yet. Make a key with zuno wallet new, or import one: zuno wallet import")
         return DONE
     rows = [
         (

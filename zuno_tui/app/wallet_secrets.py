@@ -15,7 +15,7 @@ _TRIES = 3
 
 
 def ask_key() -> PrivateKey:
-    text = _typed("Private key (not shown): ", "Without one, bring a keystore: --keystore FILE.")
+    text = _typed("Private key (not shown): ", "Without one, use a keystore: --keystore FILE.")
     return PrivateKey.from_text(text)
 
 
@@ -23,7 +23,7 @@ def ask_seed_phrase(account: int) -> PrivateKey:
     """The key of one account of it; the phrase itself is kept nowhere."""
     from chain.wallet.secrets import keys_of_phrase
 
-    text = _typed("Seed phrase (not shown): ", "Without one, bring a keystore: --keystore FILE.")
+    text = _typed("Seed phrase (not shown): ", "Without one, use a keystore: --keystore FILE.")
     return keys_of_phrase(text.encode("utf-8", "surrogateescape"), (account,))[0]
 
 

@@ -20,7 +20,7 @@ async def remember_ids(session: Session, token_ids: Sequence[int]) -> CommandAns
         if not mine:
             raise MissingPositionError(
                 f"None of these positions is {shortened(session.address)}'s on"
-                f" {session.network.title}. Name the wallet they are of: --address 0x…"
+                f" {session.network.title}. Name their owner: --address 0x…"
             )
         sources.memory.remember_named(session.address, mine)
         named = sorted(sources.memory.named(session.address))
@@ -31,7 +31,7 @@ async def remember_ids(session: Session, token_ids: Sequence[int]) -> CommandAns
                 f"#{token_id}  {_whose(owner, session.address)}"
                 for token_id, owner in owners.items()
             ),
-            "What is yours is read with every look from now on: zuno positions",
+            "Yours are read every time from now on: zuno positions",
         ),
         document={
             "network": session.network.name,
@@ -47,5 +47,5 @@ async def remember_ids(session: Session, token_ids: Sequence[int]) -> CommandAns
 
 def _whose(owner: str | None, wallet: str) -> str:
     if owner is None:
-        return "there is none of this number, or it was burned"
+        return "no position has this number, or it was burned"
     return "yours" if owner == wallet else f"belongs to {shortened(owner)}, not shown"

@@ -118,7 +118,7 @@ def _factor(
         price = overview.prices.ether
     if isinstance(price, Unknown) or price.value <= 0:
         raise PhraseError(
-            f"What {token.label} is worth now is unknown, so no change follows from a price. "
+            f"What {token.label} is worth now is unknown, so no change can be counted from it. "
             f"Say it in percent: zuno what-if {symbol} -10",
             "",
         )

@@ -151,7 +151,7 @@ _DURATION = re.compile(r"(?P<count>an?|[0-9]{1,6})\s*(?P<unit>[a-z]+)", re.ASCII
 
 
 def read_duration(text: str) -> int | None:
-    """Whole seconds; None for what is no length of time, or longer than a year."""
+    """Whole seconds; None for what is not a length of time, or longer than a year."""
     match = _DURATION.fullmatch(text.strip().lower())
     if match is None or match["unit"] not in _NAMES:
         return None

@@ -271,7 +271,7 @@ def _read_duration(text: str) -> int:
 
     seconds = read_duration(text)
     if seconds is None:
-        raise ValueError(f"{text!r} is no length of time. Write it like: --for 2h, --for 30min")
+        raise ValueError(f"{text!r} is not a length of time. Write it like: --for 2h, --for 30min")
     return seconds
 
 
@@ -439,7 +439,7 @@ class Doctor(Intent, frozen=True):
     arguments: ClassVar = (
         Argument(
             "--forget",
-            "let go of what is remembered of a contract",
+            "forget what is stored about a contract",
             metavar="0x…",
             read=read_address,
         ),

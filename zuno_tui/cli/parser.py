@@ -178,7 +178,7 @@ def _shared_flags(absent: str | None) -> argparse.ArgumentParser:
         "--alone",
         action="store_const",
         const=True,
-        help="let one endpoint vouch where others are silent",
+        help="trust one endpoint where others do not answer",
     )
     shared.add_argument(
         "--transactions",

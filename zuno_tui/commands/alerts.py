@@ -19,7 +19,7 @@ _MUTED_SECONDS = 3600
 class ListAlerts(Intent, frozen=True):
     command: ClassVar = ("alerts",)
     arguments: ClassVar = (
-        Argument("--all", "those that are over, too", switch=True, default=False, field="ended"),
+        Argument("--all", "ended ones, too", switch=True, default=False, field="ended"),
     )
 
     ended: bool = False
@@ -89,14 +89,14 @@ COMMAND = Command(
     subcommands=(
         Command(
             name="show",
-            does="one alert, whole: what, since when, why and what to do",
+            does="one alert in full: what, since when, why and what to do",
             group=Group.WATCH,
             intent=ShowAlert,
             answer=_show,
         ),
         Command(
             name="ack",
-            does="take note of an alert, or of all",
+            does="acknowledge an alert, or all",
             group=Group.WATCH,
             intent=Acknowledge,
             answer=_acknowledge,
@@ -114,7 +114,7 @@ COMMAND = Command(
         ),
         Command(
             name="mute",
-            does="keep an alert, or all, quiet for a while",
+            does="mute an alert, or all, for a while",
             group=Group.WATCH,
             intent=MuteAlert,
             answer=_mute,

@@ -26,7 +26,7 @@ class RunDevnet(Intent, frozen=True):
         Argument("--world", choices=("week", "small"), default="week"),
         Argument(
             "--chain-id",
-            "another than 31337, for a second chain beside the first",
+            "a chain id other than 31337, for a second chain",
             read=_chain_id,
         ),
         Argument(

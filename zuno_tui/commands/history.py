@@ -21,15 +21,15 @@ class ShowHistory(Intent, frozen=True):
     arguments: ClassVar = (
         Argument(
             "token_id",
-            "a position, told with those before and after it",
+            "a position, with those before and after it",
             metavar="ID",
             read=read_token_id,
             write=write_token_id,
             optional=True,
         ),
         Argument("--wallet", "an address, an ENS name or a wallet's name", metavar="WALLET"),
-        Argument("--csv", "as a spreadsheet takes it", switch=True, default=False),
-        Argument("--format", "whose columns the CSV has", choices=_FORMATS, field="form"),
+        Argument("--csv", "for a spreadsheet", switch=True, default=False),
+        Argument("--format", "which program's columns the CSV has", choices=_FORMATS, field="form"),
         Argument("--from", "the first UTC day, like 2026-01-31", metavar="DAY", field="since"),
         Argument("--to", "the last UTC day", metavar="DAY", field="until"),
     )

@@ -49,7 +49,7 @@ class ImportWallet(Intent, frozen=True):
     arguments: ClassVar = (
         Argument(
             "watched",
-            "watch it, keyless; or its ENS name",
+            "an address or ENS name to watch, without a key",
             metavar="ADDRESS",
             optional=True,
             read=read_without_key,
@@ -65,7 +65,7 @@ class ImportWallet(Intent, frozen=True):
                 ),
                 Argument(
                     "--seed-phrase",
-                    "ask for one, unseen, and keep the key of its account",
+                    "ask for a seed phrase, hidden, and keep its account's key",
                     switch=True,
                     default=False,
                 ),
@@ -199,7 +199,7 @@ COMMAND = Command(
     needs_subcommand=True,
     subcommands=(
         _action("new", "make a new key", NewWallet),
-        _action("import", "bring a key, or an address to watch", ImportWallet),
+        _action("import", "import a key, or an address to watch", ImportWallet),
         _action("list", "every wallet, where its key is, and which is current", ListWallets),
         _action(
             "use",
@@ -209,7 +209,7 @@ COMMAND = Command(
                 "watch", _read, "watch ADDRESS", does="look at another wallet", spoken=("wallet",)
             ),
         ),
-        _action("check", "open a wallet's key and see that it fits, without signing", CheckWallet),
+        _action("check", "check that a wallet's key opens and fits, without signing", CheckWallet),
         _action("remove", "delete a wallet's key from this machine", RemoveWallet),
         _action("watch-key", "the key that carries out orders: see or make it", WatchKeyOf),
         Command(

@@ -19,7 +19,7 @@ _LEAST = -100
 
 def read_change(text: str) -> str:
     if _CHANGE.fullmatch(text) is None or float(text.rstrip("%")) <= _LEAST:
-        raise ValueError(f"{text!r} is no change in percent above -100, like -10 or 25")
+        raise ValueError(f"{text!r} is not a change in percent above -100, like -10 or 25")
     return text.removesuffix("%").removeprefix("+")
 
 
@@ -29,7 +29,7 @@ def read_level(text: str) -> str:
 
     level = read_numeral(text.removeprefix("$"))
     if level.digits <= 0:
-        raise ValueError("a price is more than zero")
+        raise ValueError("a price must be above zero")
     return write_amount(level)
 
 

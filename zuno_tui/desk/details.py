@@ -223,7 +223,7 @@ class Details:
         view = await self._drawn(position, performance, pair, facts, progress, days=_DAYS + 1)
         desk_context.tell(DetailReady(view, opens=False))
         if not view.owned_by:
-            progress("Reading what it came to since entry")
+            progress("Reading the result since entry")
             won = gains(
                 performance.accounts[view.token_id],
                 performance.daily[view.token_id],

@@ -24,7 +24,7 @@ _LOG = logging.getLogger("zuno.desk")
 def fault_words(error: Exception) -> str:
     """What happened and what to do about it, in one line."""
     if isinstance(error, TimeoutError):
-        return "It took too long and was ended. Try again, or see what answers: doctor"
+        return "It took too long and was stopped. Try again, or see what answers: doctor"
     if isinstance(error, StoreError):
         return f"{error} Make room on the disk, or choose another home: zuno --home DIR"
     told = foreseen(error)
@@ -34,7 +34,7 @@ def fault_words(error: Exception) -> str:
         return f"The disk or the network failed: {error.strerror or error_kind(error)}."
     # Frames and kinds only: the words of an unknown error may hold a URL with its key.
     _LOG.error("unforeseen %s", error_kind(error), exc_info=error)
-    return f"{unforeseen(error)} The log knows more: locate"
+    return f"{unforeseen(error)} More in the log: locate"
 
 
 def sentences_of(error: Exception) -> str | None:

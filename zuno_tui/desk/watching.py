@@ -140,7 +140,7 @@ class Watching:
         now, length = self._desk_context.clock(), age_text(asked.seconds)
         if asked.alert_id == ALL_ALERTS:
             self._book.mute(AlertMute(now + asked.seconds), now)
-            self._say(f"Everything is muted for {length}, also what comes.", asked.twin)
+            self._say(f"Everything is muted for {length}, new alerts too.", asked.twin)
             return
         alert = self._book.find(_number(asked.alert_id))
         self._book.mute(AlertMute.of(alert.subject, now + asked.seconds), now)
@@ -257,9 +257,9 @@ class Watching:
         if self._watched_by == "nobody":
             return "The monitor has not run yet."
         if self._beat is None or not self._beat.sights:
-            return "Not everything was looked at yet."
+            return "Not everything has been checked yet."
         if self._beat.overdue(self._desk_context.clock()):
-            return "The monitor was not seen for too long: zuno alerts"
+            return "The monitor has not been seen for too long: zuno alerts"
         for sight in self._beat.sights:
             if sight.block is None:
                 return f"{sight.network} {shortened(sight.wallet_address)} cannot be seen."

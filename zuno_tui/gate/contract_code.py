@@ -53,17 +53,17 @@ def trust_words(network: Network, codes: CodeHashes) -> tuple[str, ...]:
     same = [each for each in codes.pinned if codes.now[each] == codes.pinned[each]]
     evaluations = {
         "as shipped with zuno": [each for each in same if each in codes.shipped],
-        "as first met from this home": [
+        "as first seen from this home": [
             each for each in same if each not in codes.shipped | codes.first_met
         ],
-        "met for the first time now, and trusted from here on": [
+        "seen for the first time, and trusted from now on": [
             each for each in same if each in codes.first_met
         ],
     }
     words = [f"Code {why}: {name_all(which)}." for why, which in evaluations.items() if which]
     words += [
-        f"Code of {checksummed(each)} is not as it was first met. If that is right, let go of what "
-        f"is remembered: zuno doctor --forget {checksummed(each)}"
+        f"Code of {checksummed(each)} has changed since it was first seen. If that is right, "
+        f"forget what was stored: zuno doctor --forget {checksummed(each)}"
         for each in codes.pinned
         if each not in same
     ]

@@ -154,7 +154,7 @@ def refuse_unlike_cancel(transaction: UnsignedTransaction) -> Parties:
     """Who is concerned by what cancels: nobody but its sender, or it is refused."""
     if (transaction.to, transaction.value, transaction.data) != (transaction.sender, 0, b""):
         raise GateRefusedError(
-            "What cancels must send nothing to nobody, and this does not. Nothing was signed.",
+            "What cancels must send nothing, and this sends something. Nothing was signed.",
             RefusalCode.POLICY,
         )
     return _nobody(transaction)

@@ -561,7 +561,7 @@ def history_document(whole: WholeHistory) -> dict[str, Json]:
 def _sum_words(whole: WholeHistory) -> str:
     rows = list(history_rows(whole))
     if not whole.told.tells_all:
-        return f"{len(rows)} entries are told of the part that was asked for"
+        return f"{len(rows)} entries in the part you asked for"
     total = sum((row.usd or _NOTHING for row in rows), _NOTHING)
     return f"{len(rows)} entries sum to {money(total, _USD)}, what is owned now"
 

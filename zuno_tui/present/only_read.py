@@ -23,8 +23,8 @@ def refuse_v3(command: Command, intent: Intent, network: Network) -> None:
     number = v3_named(intent)
     if number is not None and not command.takes_v3:
         raise OnlyReadError(
-            f"`{command.name}` is for v4 yet: {position_label(number)} is read and watched here. "
-            f"{carry_out(number, network)}"
+            f"`{command.name}` works on v4 only so far: {position_label(number)} is read and "
+            f"watched here. {carry_out(number, network)}"
         )
 
 

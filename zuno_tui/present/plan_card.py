@@ -100,7 +100,7 @@ ALERT_TERMS = {
     "ID": "the position it is about",
     "MESSAGE": "what is the matter, with its figures",
     "NEXT": "what to type about it; enter puts it in the prompt",
-    "AGE": "since when it is so",
+    "AGE": "since when",
 }
 
 

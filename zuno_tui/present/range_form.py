@@ -114,7 +114,7 @@ class RangeForm(Struct, frozen=True, eq=False):
         try:
             own = self.evaluated(ticks)
         except LiquidityError:
-            words = "So much in so narrow a range is more than a pool can hold."
+            words = "That is more than a pool can hold in so narrow a range."
             return replace(told, trouble=words)
         judged = judge_move(own.numbers, PROFILES[self.context.profile])
         return replace(

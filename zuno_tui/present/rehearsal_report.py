@@ -71,7 +71,7 @@ def verdict(rehearsal: Rehearsal, tokens: Mapping[Address, Token]) -> str:
     if rehearsal.as_approved:
         return _AS_APPROVED
     if not rehearsal.result.done:
-        return "It would not be carried out to its end. Nothing was signed or sent."
+        return "It would stop part-way. Nothing was signed or sent."
     if rehearsal.result.approval.quoted is None:
         return "Every step succeeds. What it brings was unknown at approval, so nothing compares."
     told = (

@@ -197,9 +197,9 @@ def _stopped_lines(result: ApplyResult) -> Iterator[str]:
             yield f"  {name}: its status and the balances cannot both be true."
     elif result.dispatch.ended is not None:
         words = END_WORDS[result.dispatch.ended.code]
-        yield f"  It is over: {words}. Nothing of it is sent any more."
+        yield f"  It is over: {words}. Nothing more of it is sent."
     elif result.safe_state is not None:
-        yield f"  It stopped on the way. You stand here: {result.safe_state}."
+        yield f"  It stopped on the way. Where you stand: {result.safe_state}."
         yield "  Go on from there with a new plan: zuno recommend ID"
     if result.aftermath is not None:
         yield from (f"  {sentence}" for sentence in result.aftermath.sentences)

@@ -37,12 +37,12 @@ _MASKED = ("rpc.", "send.", "model.base_url", "model.key", "webhook.url", "debat
 _MEANS = {
     "network": "the network the desk reads",
     WALLET: "whose positions are meant",
-    "address": "an address that goes before the wallet",
-    "unit": "what worth is counted in",
+    "address": "an address used instead of the wallet",
+    "unit": "the unit that values are shown in",
     "rpc": "where the network is read; several with commas between",
     "send": "where signed transactions go, if elsewhere",
-    "alone": "whether one endpoint may vouch while the others are silent",
-    "model.provider": "who is asked for the agents' prose",
+    "alone": "whether one endpoint is enough when others do not answer",
+    "model.provider": "the provider of the agents' model",
     "model.base_url": "a server of your own, instead of a provider",
     "model.name": "the model that is asked",
     "model.key": "where its key is; to keep one in the keyring: zuno model key",
@@ -60,13 +60,13 @@ _MEANS = {
     "limits.doubt_seconds": "how long a lost transaction is looked for, in seconds",
     "limits.answer_seconds": "how long an endpoint's answer is waited for, in seconds",
     "monitor.interval": "seconds between two looks at the positions",
-    "monitor.fees_usd": "dollars of fees from which on an alert is raised",
+    "monitor.fees_usd": "dollars of fees that raise an alert",
     "telegram.token": "the bot that sends alerts",
     "telegram.chat": "the chat they are sent to",
-    "telegram.least_severity": "the least severity that is told there",
+    "telegram.least_severity": "the lowest severity that is sent there",
     "webhook.url": "a server that is sent the alerts",
     "webhook.secret": "what they are signed with",
-    "webhook.least_severity": "the least severity that is told there",
+    "webhook.least_severity": "the lowest severity that is sent there",
     "screen.theme": "the colours",
     "screen.bell": "whether an alert rings",
     "screen.reading_pace": "words a minute at which a debate is shown",
@@ -331,10 +331,10 @@ def change_words(
     rows = setting_rows(session, environment, by_flags or {})
     row = next((row for row in rows if row.name == place), None)
     if row is not None and row.overruled:
-        words = f"{kept}, but it does not count yet: {row.origin} goes before the file."
+        words = f"{kept}, but it has no effect yet: {row.origin} overrides the file."
         return ChangeWords(words, counts=False)
     if row is not None and row.later:
-        return ChangeWords(f"{kept}. It counts when zuno is opened again.", counts=True)
+        return ChangeWords(f"{kept}. It takes effect when zuno is opened again.", counts=True)
     return ChangeWords(f"{kept}, and in use now.", counts=True)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from zuno_tui.gate.apply import WaitingApproval
 
 
-GAS_EXCEEDS = "Gas may cost more than all that this moves or earns."
+GAS_EXCEEDS = "Gas may cost more than this moves or earns."
 
 
 class Term(NamedTuple):

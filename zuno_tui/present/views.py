@@ -132,7 +132,7 @@ class AlertsView(Struct, frozen=True):
     watched_by: Literal["desk", "daemon", "nobody"] = "nobody"
     last_seen: float | None = None
     trouble: str | None = None
-    unseen: str | None = "Nothing was looked at yet."
+    unseen: str | None = "Nothing has been checked yet."
     """Why an empty list does not mean that all is well; None when everything was seen."""
 
 

@@ -126,7 +126,7 @@ _JOINS = ("/", "-")
 _BETWEEN_PRICES = frozenset(("and", "to", "-", "$", "usd", "the"))
 _MARKS_REFUSED = {
     "%": "'%' needs a number before it, like 0.3%.",
-    "$": "'$' is no token: name the one you have, like 1,000 USDC.",
+    "$": "'$' is not a token: name the one you have, like 1,000 USDC.",
 }
 # Fees are counted in pips: ten to the fourth of them in a percent, a hundred in a basis point.
 _PERCENT_PLACES = 4

@@ -120,7 +120,7 @@ def _holding(numeral: Numeral, token: KnownToken) -> NamedHolding | Wrong:
     units = numeral.scaled(token.decimals)
     amount = f"{numeral.text} {token.symbol}"
     if numeral.digits <= 0:
-        return Wrong(f"{amount} is no capital: an amount must be more than zero.")
+        return Wrong(f"{amount} is too little: an amount must be above zero.")
     if units is None:
         return Wrong(f"{amount} cannot be: {token.symbol} has {token.decimals} decimals.")
     if units > MOST_UNITS:
@@ -252,14 +252,14 @@ def _pair_faults(
     }
     for both, pair in pairs.items():
         if len(both) == 1:
-            yield f"{pair.name} is no pair: a pool holds two different tokens."
+            yield f"{pair.name} is not a pair: a pool holds two different tokens."
     named_as_partner = any(
         isinstance(part, Mention) and part.partner and place not in capital.places
         for place, part in enumerate(parts)
     )
     if named_as_partner and len(tokens) == 1:
         symbol = tokens[0].symbol
-        yield f"{symbol} with {symbol} is no pair: a pool holds two different tokens."
+        yield f"{symbol} with {symbol} is not a pair: a pool holds two different tokens."
     if len(pairs) > 1:
         yield choose_one("pairs", (pair.name for pair in pairs.values()))
     elif len(tokens) > 2:

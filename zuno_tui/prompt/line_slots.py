@@ -215,7 +215,7 @@ def _unheld(sentence: Sentence, context: PhraseContext) -> Sequence[str] | None:
 def no_such_position(number: str, context: PhraseContext) -> str:
     held = [position_label(token_id) for token_id in context.positions]
     shown = f" You hold {listed(held)}." if held else ""
-    return f"You have no position #{number}.{shown} Which is meant?"
+    return f"You have no position #{number}.{shown} Which one do you mean?"
 
 
 def _is_empty(token_id: int, context: PhraseContext) -> bool:
@@ -338,7 +338,7 @@ def _alert(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[st
             return about
         if context.alerts_of is not None:
             which = listed(map(position_label, meant.ids))
-            raise UnclearSlotError(f"No alert stands about {which}.")
+            raise UnclearSlotError(f"There is no open alert about {which}.")
     ordinal = next((place for place, word in enumerate(_ORDINALS) if word in sentence.words), None)
     if ordinal is not None and ordinal < len(context.alerts):
         return (context.alerts[ordinal],)

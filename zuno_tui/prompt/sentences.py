@@ -15,9 +15,9 @@ from zuno_tui.prompt.positions import PositionsMeant, positions_meant
 from zuno_tui.prompt.slots import Sentence, is_look, read_sentence, sentence_of
 from zuno_tui.prompt.words import LineRow, SentenceToken, Way, fits, grammar, line_rows
 
-NOTHING_DONE = "Nothing is done: what stays as it is needs no command."
+NOTHING_DONE = "Nothing to do: keeping things as they are needs no command."
 NOT_LATER = (
-    "That waits for nothing: type it when it is to be done. An alert can tell you when: "
+    "That cannot be left waiting: type it when it should happen. An alert can tell you when: "
     "alert ETH below 3000. A close or a collect can wait: order close 28 below 2900"
 )
 ONE_AT_A_TIME = "Those are several things at once. Type them one at a time."
@@ -59,7 +59,7 @@ def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:
     if context.held is None and not context.positions and len(whole) > 1:
         raise NotReadYetError("positions")
     if sentence.unclear:
-        return Question(f"{sentence.unclear} is no amount to be sure of. Write it like 1,000.5")
+        return Question(f"{sentence.unclear} can be read in two ways. Write it like 1,000.5")
     clauses = _clauses(sentence)
     if len(clauses) > 1:
         return _by_clauses(clauses, context)

@@ -194,7 +194,7 @@ NARROWING = (
     _key("pools.down", "down", "move(1)", "", "The next pool"),
     _key("pools.up", "up", "move(-1)", "", "The pool before"),
 )
-LISTING = (_key("records.replay", "enter", "choose", "hear again", "Hear it from its record"),)
+LISTING = (_key("records.replay", "enter", "choose", "hear again", "Replay it from its record"),)
 STEPPING = (
     _key("replay.next", "right,space,l", "step(1)", "next", "The next turn"),
     _key("replay.previous", "left,h", "step(-1)", "previous", "The turn before"),
@@ -219,7 +219,7 @@ TRADING = (
     _key("trade.why", "w", "ask('why')", "why", "What spoke for it and against it"),
     _key("trade.report", "r", "ask('report')", "report", "All that was said"),
     _key("trade.status", "s", "ask('status')", "status", "What is held, and what waits"),
-    _key("trade.memory", "m", "ask('memory')", "memory", "What ended trades have taught"),
+    _key("trade.memory", "m", "ask('memory')", "memory", "What closed trades have taught"),
     *_SCROLLING,
 )
 PREFERRING = (

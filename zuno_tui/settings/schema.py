@@ -282,7 +282,7 @@ class PaceTable(SettingsTable, frozen=True):
             )
         if not _is_time_zone(self.time_zone):
             raise UnfitError(
-                '.time_zone is no time zone that this system knows. Write it like "Europe/Berlin",'
+                '.time_zone is not a time zone this system knows. Write it like "Europe/Berlin",'
                 ' "America/New_York" or "UTC".'
             )
 

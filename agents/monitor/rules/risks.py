@@ -47,11 +47,14 @@ def out_of_range(situation: Situation, thresholds: Thresholds, _: bool) -> Findi
     price = situation.pair.price_text(position.pool.sqrt_price_x96)
     low, high = situation.pair.bounds(identity.tick_lower, identity.tick_upper)
     side, edge = ("below", low) if _is_low(situation, position.pool.tick) else ("above", high)
-    where = "is out of range" if beyond else "is back at the edge, out"
+    long = f" for {hours(minutes / 60)}" if minutes >= 1 else ""
+    where = f"{'has been' if long else 'is'} out of range{long}"
+    if not beyond:
+        where = f"is back at the edge, out{long}"
     return Finding(
         AlertKind.OUT_OF_RANGE,
         Severity.CRITICAL if critical else Severity.WARNING,
-        f"{situation.name} {where}{f' for {hours(minutes / 60)}' if minutes >= 1 else ''}:"
+        f"{situation.name} {where}:"
         f" {price}, {side if beyond else 'beside'} {edge}."
         f" The range is {low} – {high}; no fees outside it.",
         _left(situation, position.pool.tick),
@@ -202,7 +205,7 @@ def hook_changed(situation: Situation, _: Thresholds, __: bool) -> Finding | Non
         AlertKind.HOOK_CHANGED,
         Severity.CRITICAL,
         f"{situation.name}: the code that runs as the pool's hook is not what it was. It may now"
-        " do what nobody has looked at; see whether you can still close it.",
+        " do things nobody has checked; see whether you can still close it.",
         "the hook's code changed",
         situation.command("exit-drill"),
         {"code": now, "codeBefore": situation.baseline.hook_code},
@@ -219,7 +222,7 @@ def approval_changed(situation: Situation, _: Thresholds, __: bool) -> Finding |
         told = f"{shortened(custody.subscriber)} is told of its changes now and can refuse them"
         severity = Severity.WARNING
     else:
-        told, severity = "somebody who had a say in it no longer has", Severity.INFO
+        told, severity = "a permission on it was taken away", Severity.INFO
     return Finding(
         AlertKind.APPROVAL_CHANGED,
         severity,
@@ -540,7 +543,7 @@ RULES: Mapping[AlertKind, AlertRule] = {
     AlertKind.VENUE_KEY_ENDS: AlertRule("the venue has a key that lasts"),
     AlertKind.OWNER_CHANGED: AlertRule("the position is back in this wallet"),
     AlertKind.PRICE_CROSSED: AlertRule("the price is on the other side again"),
-    AlertKind.STANDING_ORDER: AlertRule("the order is well, or was told of for a day"),
+    AlertKind.STANDING_ORDER: AlertRule("the order is fine, or was reported for a day"),
     AlertKind.WATCH_KEY_LOW: AlertRule("it has coin for gas again"),
     AlertKind.SETTING_UNKNOWN: AlertRule("the settings are understood again"),
     AlertKind.BLIND: AlertRule("the chain can be read again"),

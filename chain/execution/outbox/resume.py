@@ -268,9 +268,7 @@ def _adds(dispatch: Dispatch, item: _Found) -> bool:
 
 def _over(dispatch: Dispatch, code: EndCode) -> StepFinding:
     step = dispatch.stopped_at or dispatch.steps[-1]
-    sentence = (
-        f"Plan {dispatch.plan_id} is over: {END_WORDS[code]}. Nothing of it is sent any more."
-    )
+    sentence = f"Plan {dispatch.plan_id} is over: {END_WORDS[code]}. Nothing more of it is sent."
     return StepFinding(dispatch, step, StepSituation.OVER, sentence)
 
 
@@ -288,5 +286,5 @@ def _finding(dispatch: Dispatch, found: _Found) -> StepFinding:
     if found.detail:
         sentences.append(found.detail)
     if dispatch.safe_state is not None:
-        sentences.append(f"You stand here: {dispatch.safe_state}.")
+        sentences.append(f"Where you stand: {dispatch.safe_state}.")
     return StepFinding(dispatch, step, found.situation, " ".join(sentences))

@@ -238,5 +238,4 @@ def _entry_faults(
 def _allowed_band(price: int, span: Span, context: PolicyContext) -> Band:
     """The prices amounts may be fixed for: within the limit, from where they were built on."""
     limit, drift = context.limits.slippage_bips, context.drift_bips
-    moved = narrowed(drift, span) if drift else 0
-    return price_band(price, narrowed(limit, span) + moved)
+    return price_band(price, narrowed(limit, span) + narrowed(drift, span))

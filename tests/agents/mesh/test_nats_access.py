@@ -201,6 +201,29 @@ async def test_a_message_that_a_server_does_not_take_is_not_called_sent(
             await engine.close()
 
 
+async def test_what_finds_no_room_is_not_acknowledged_and_comes_again(folder: Path) -> None:
+    with server(folder, "") as port:
+        member = member_of(folder, f"nats://127.0.0.1:{port}")
+        engine = NatsEngine(member, BOOK, PEER, patience=30.0)
+        engine._inbox = asyncio.Queue(1)
+        await engine.open()
+        try:
+            assert engine._stream is not None
+            for data in (b"first", b"second"):
+                await engine.send(PEER, data, keep=True)
+            for _ in range(500):
+                [kept] = await engine._stream.consumers_info(stream_name(BOOK.mesh))
+                if kept.delivered.consumer_seq >= 2 and kept.ack_floor.consumer_seq >= 1:
+                    break
+                await asyncio.sleep(0.02)
+            assert kept.num_ack_pending == 1
+            assert await engine.receive() == (b"first",)
+            async with asyncio.timeout(30):
+                assert await engine.receive() == (b"second",)
+        finally:
+            await engine.close()
+
+
 async def test_a_server_keeps_messages_for_ten_minutes_and_no_more_than_it_must(
     folder: Path,
 ) -> None:

@@ -145,6 +145,15 @@ def _with(batch: UnsignedTransaction, calls: list[BatchCall]) -> UnsignedTransac
     return replace(batch, data=execute_batch(calls))
 
 
+def test_permissions_alone_may_be_taken_back_in_any_order() -> None:
+    tried = 0
+    for plan, batch, context in batches():
+        if isinstance(plan.request, RevokeRequest):
+            assert allowed(_with(batch, calls_in(decode(batch))[::-1]), context), plan
+            tried += 1
+    assert tried
+
+
 @pytest.mark.parametrize("delegate", [None, "0x" + "99" * 20])
 def test_an_account_that_runs_other_code_sends_no_batch(delegate: str | None) -> None:
     _, batch, context = next(batches())

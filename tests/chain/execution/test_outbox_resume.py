@@ -84,7 +84,7 @@ async def test_approved_but_never_signed_is_given_up(bench: Bench) -> None:
     assert finding.situation is StepSituation.NEVER_SIGNED
     assert finding.choices == (ResumeChoice.NEW_PLAN,)
     assert finding.sentence == (
-        "transfer of plan plan was never signed and is given up. You stand here: nothing happened."
+        "transfer of plan plan was never signed and is given up. Where you stand: nothing happened."
     )
     assert bench.outbox.dispatch("hash").steps[0].state is StepState.DISCARDED
     assert await looked(bench) == []
@@ -201,7 +201,7 @@ async def test_a_reverted_step_is_told_with_where_one_stands(bench: Bench) -> No
         StepSituation.REVERTED,
         StepSituation.NEVER_SIGNED,
     ]
-    assert "You stand here: nothing happened." in findings[0].sentence
+    assert "Where you stand: nothing happened." in findings[0].sentence
 
 
 async def test_an_exit_without_its_entry_is_told_until_it_is_resolved(bench: Bench) -> None:

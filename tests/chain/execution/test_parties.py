@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from chain.contracts.networks import NATIVE
-from chain.execution.decode.parties import SENDER, mentions_of, parties_of
+from chain.execution.decode.parties import SENDER, Parties, mentions_of, parties_of
 from chain.execution.decode.records import (
     DecodedPermit2Transfer,
     DecodedPositionManagerCall,
@@ -215,3 +215,8 @@ def test_the_wallet_is_a_recipient_only_where_the_bytes_say_so(bench: Bench) -> 
     taken = replace(gone, call=spoil(gone.call, bought_by_the_wallet))
     assert parties_of([taken]).recipients == (STRANGER, context.owner)
     assert context.owner not in parties_of([taken]).between
+
+
+def test_one_transaction_by_itself_is_no_batch_and_lends_nothing() -> None:
+    alone = Parties(STRANGER, (), (), (), (OTHER,), (), ())
+    assert (alone.transactions, alone.batched, alone.lent_to) == (1, 0, ())

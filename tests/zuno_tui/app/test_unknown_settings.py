@@ -1,4 +1,4 @@
-"""A setting that is not understood is an alert of the monitor, until it is mended."""
+"""A setting that is not understood is an alert of the monitor, until it is fixed."""
 
 from __future__ import annotations
 

@@ -113,9 +113,9 @@ def test_a_mute_has_an_end(
         (("ack", "5"), 1, "There is no alert 5. See them all: zuno alerts --all"),
         (("ack", "five"), 2, "not an alert's number"),
         (("mute", "1"), 2, "--for --until is required"),
-        (("mute", "1", "--for", "ever"), 2, "'ever' is no length of time"),
+        (("mute", "1", "--for", "ever"), 2, "'ever' is not a length of time"),
         (("mute", "1", "--until", "2001-01-01"), 2, "has already passed"),
-        (("mute", "1", "--until", "tomorrow"), 2, "no date or time"),
+        (("mute", "1", "--until", "tomorrow"), 2, "not a date or time"),
     ],
 )
 def test_what_cannot_be_done_is_said(

@@ -67,7 +67,7 @@ def test_a_position_grows_from_the_wallet_and_the_rest_of_the_leave_is_taken_bac
     assert len(revoked["transactions"]) == len(left)
     assert revoked["allowances"] == []
     assert desk.here("revoke", "--all").code == REFUSED
-    assert "Nothing is allowed" in desk.here("revoke").words
+    assert "Nobody may move" in desk.here("revoke").words
 
 
 def test_a_part_is_taken_out(desk: Desk) -> None:
@@ -107,7 +107,7 @@ def test_what_cannot_be_done_is_refused_with_a_way_on(desk: Desk) -> None:
         ("compound", "999999"): "zuno positions",
         ("increase", healthy, "500", "WETH"): "The wallet holds",
         ("increase", healthy, "1", "DAI"): "takes WETH and USDC",
-        ("increase", healthy, "0", "WETH"): "no amount",
+        ("increase", healthy, "0", "WETH"): "cannot be added",
         ("increase", above, "1", "WETH"): "takes USDC alone",
         ("increase", "999999", "1", "WETH"): "zuno positions",
         ("decrease", healthy, "100"): f"zuno close {healthy}",

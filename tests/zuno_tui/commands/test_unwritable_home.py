@@ -19,4 +19,4 @@ def test_positions_are_read_without_a_database(
 
     assert spoken.code == 0, spoken.words
     assert spoken.data["positions"]
-    assert "What is read now is not kept." in spoken.words
+    assert "What is read now is not saved." in spoken.words

@@ -108,7 +108,7 @@ def test_what_moves_money_says_where_that_is_done(
     verb, more = command.split(), MOVES[command]
     spoken = zuno(*verb, "3:4", *more, *there)
     assert (spoken.code, spoken.out) == (1, "")
-    assert spoken.words.startswith(f"`{verb[-1]}` is for v4 yet: 3:4 is read and watched here.")
+    assert spoken.words.startswith(f"`{verb[-1]}` works on v4 only so far: 3:4 is read")
     assert carry_out(-4, network_named("devnet")) in spoken.words
     other = zuno(*verb, "4", *more, *there)
     assert "v3" not in other.words + other.out
@@ -268,7 +268,7 @@ async def test_the_desk_shows_both_and_refuses_what_is_for_v4(
         place = len(desk.heard)
         await desk.ask(ClosePosition((-4,)))
         said = await desk.until(Said, since=place)
-        assert said.words.startswith("`close` is for v4 yet: 3:4 is read and watched here.")
+        assert said.words.startswith("`close` works on v4 only so far: 3:4 is read")
         await desk.ask(Recommend(-4))
         shown = await desk.until(PlanChanged, lambda told: told.view is not None)
         assert shown.view is not None

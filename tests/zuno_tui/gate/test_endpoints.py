@@ -82,7 +82,7 @@ def test_another_way_than_the_approved_one_is_drift(desk: Desk, private: Proxy) 
 
     assert f"Sent through {private.host} alone." in shown.out
     assert "Code as shipped with zuno: PoolManager, PositionManager, Permit2," in shown.out
-    assert "met for the first time now, and trusted from here on: 0x" in shown.out
+    assert "seen for the first time, and trusted from now on: 0x" in shown.out
     assert SECRET not in shown.out + shown.words + refused.words
     assert f"sent through: {private.host} when approved, the usual endpoints now" in refused.words
     assert desk.nonce() == before

@@ -62,8 +62,8 @@ def test_on_what_grounds_code_is_trusted_is_said() -> None:
 
     assert trust_words(BASE, codes)[:3] == (
         "Code as shipped with zuno: Permit2.",
-        "Code as first met from this home: 0x1111…1111.",
-        "Code met for the first time now, and trusted from here on: 0x2222…2222.",
+        "Code as first seen from this home: 0x1111…1111.",
+        "Code seen for the first time, and trusted from now on: 0x2222…2222.",
     )
     assert len(trust_words(BASE, codes)) == 4
     assert f"zuno doctor --forget {THREE}" in trust_words(BASE, codes)[3]

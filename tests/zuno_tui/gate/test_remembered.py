@@ -84,7 +84,7 @@ def test_a_pin_that_no_longer_holds_is_found_and_let_go_of(desk: Desk) -> None:
     again = desk.here("doctor", "--forget", address)
 
     assert well == [("ok", "")]
-    assert "is not as it was first met" in shown.out
+    assert "has changed since it was first seen" in shown.out
     assert state == "broken"
     assert broken.code == FAILED
     assert forgotten.code == 0

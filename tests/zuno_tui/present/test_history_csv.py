@@ -131,5 +131,5 @@ def test_days_are_whole_and_the_last_is_included() -> None:
 
 @pytest.mark.parametrize("day", ["yesterday", "2026-02-30", "2026/01/01", ""])
 def test_what_is_no_day_is_refused(day: str) -> None:
-    with pytest.raises(SettingsError, match="no day"):
+    with pytest.raises(SettingsError, match="not a day"):
         history_filter(None, day, None)

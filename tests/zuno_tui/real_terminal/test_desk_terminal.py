@@ -74,7 +74,7 @@ def test_the_word_signs_when_fingers_type_it_and_not_before(
             terminal.send(":apply\r")
             terminal.wait_for("Enter after the word signs")
             terminal.type("apply\r")
-            terminal.wait_for("before this could be read")
+            terminal.wait_for("before the page could be read")
             terminal.read_page()
             terminal.paste("apply\r")
             terminal.wait_for("That was pasted, and ignored")
@@ -224,7 +224,7 @@ def test_a_crash_is_one_page_without_a_value_on_it(tmp_path: Path) -> None:
         page = terminal.text
     everything = terminal.raw.decode("utf-8", "replace") + log.read_text("utf-8")
 
-    assert "zuno met a fault of its own (ValueError)" in page
+    assert "zuno hit an internal error (ValueError)" in page
     assert str(log) in page.replace("\n", "")
     assert "PRIVATE_KEY" not in everything
     assert "rpc.example" not in everything
@@ -237,7 +237,7 @@ def test_a_crash_with_no_log_to_write_prints_no_more(tmp_path: Path) -> None:
         assert terminal.end() == 1
         page = terminal.text
 
-    assert "zuno met a fault of its own (ValueError)" in page
+    assert "zuno hit an internal error (ValueError)" in page
     assert "is written in" not in page
     assert b"PRIVATE_KEY" not in terminal.raw
     assert "Traceback" not in page

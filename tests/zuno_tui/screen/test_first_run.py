@@ -206,7 +206,7 @@ async def test_an_endpoint_that_does_not_serve_is_taken_only_when_one_insists(
     assert tried[-1] == ENDPOINT
     assert "✗" in trial
     assert title == "Which endpoint?"
-    assert "all the same" in warned
+    assert "anyway" in warned
     assert after == "Whose positions?"
     assert "abcdef" not in shown
 

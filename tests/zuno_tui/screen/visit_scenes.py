@@ -198,7 +198,7 @@ SETTINGS = (
         means="whose positions are meant",
     ),
     SettingRow("address", "none", "default", "an address", means="goes before the wallet"),
-    SettingRow("unit", "usd", "default", "usd or eth", means="what worth is counted in"),
+    SettingRow("unit", "usd", "default", "usd or eth", means="the unit that values are shown in"),
     SettingRow(
         "rpc.base",
         "https://node.example/v2/…, https://other.example",

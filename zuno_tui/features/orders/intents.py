@@ -18,7 +18,7 @@ def is_span(text: str) -> bool:
 def read_span(text: str) -> int:
     found = _SPAN.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no length of time, like 30m, 2h or 7d")
+        raise ValueError(f"{text!r} is not a length of time, like 30m, 2h or 7d")
     return round(float(found[1]) * _SECONDS[found[2].lower()])
 
 

@@ -133,7 +133,7 @@ class Trades:
     def approve(self, intent: Approve, plan_id: str) -> None:
         self._desk_context.jobs.start(
             "approve",
-            f"Looking at the orders of {plan_id} again",
+            f"Checking the orders of {plan_id} again",
             lambda _: self._approve(plan_id, intent.twin),
             seconds=_READ_PATIENCE,
         )

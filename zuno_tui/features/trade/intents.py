@@ -31,7 +31,7 @@ def read_subject(text: str) -> str:
     if text.lower() in ASKED:
         return text.lower()
     if COIN.fullmatch(text) is None:
-        raise ValueError(f"{text!r} is no coin, like ETH, nor one of {', '.join(ASKED)}")
+        raise ValueError(f"{text!r} is not a coin, like ETH, or one of {', '.join(ASKED)}")
     return text.upper()
 
 
@@ -78,7 +78,7 @@ def read_share(text: str) -> float:
     except ValueError:
         share = 0.0
     if not 0 < share <= 1:
-        raise ValueError(f"{text!r} is no share: neutral, 0.5 or 25%")
+        raise ValueError(f"{text!r} is not a share: neutral, 0.5 or 25%")
     return share
 
 

@@ -173,7 +173,7 @@ async def action_to_increase(
     token = mine.worth.tokens[mine.tokens[place]]
     units = None if token.decimals is None else amount.scaled(token.decimals)
     if units is None or not 0 < units <= _PLENTY:
-        raise GateRefusedError(f"{amount.text} is no amount of {token.label} that can be added.")
+        raise GateRefusedError(f"{amount.text} {token.label} cannot be added: name another amount.")
     budget = await _budget(sources, mine, owner, place, units)
     headline = (
         f"Add {amount_text(units, token)} and the other token it needs to position #{token_id}"

@@ -167,7 +167,7 @@ def token_named(network: Network, named: str) -> Address:
     listed = [item.token for item in listed_tokens(network).tokens]
     known = ", ".join(sorted({token.symbol for token in listed} | {network.native_symbol}))
     raise GateRefusedError(
-        f"{named!r} is no token that is vouched for on {network.title}. Known are {known}"
+        f"{named!r} is not a listed token on {network.title}. Known are {known}"
         " and what Uniswap lists; name any other by its address."
     )
 
@@ -175,7 +175,7 @@ def token_named(network: Network, named: str) -> Address:
 def _units(amount: Numeral, token: Token) -> int:
     units = None if token.decimals is None else amount.scaled(token.decimals)
     if units is None or not 0 < units <= _MOST:
-        raise GateRefusedError(f"{amount.text} is no amount of {token.label} that can be sold.")
+        raise GateRefusedError(f"{amount.text} is not an amount of {token.label} that can be sold.")
     return units
 
 

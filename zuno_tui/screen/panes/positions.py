@@ -123,7 +123,9 @@ class PositionsPane(RowTable):
     def _fill(self, view: PositionsView) -> None:
         stale = view.stale is not None or view.remembered
         rows = shown_rows(view.rows, self._order, self._filter, hides_empty=self._hides_empty)
-        nothing = _nothing(view) if not view.rows else ("No position fits: escape in / ends that.",)
+        nothing = (
+            _nothing(view) if not view.rows else ("No position matches: / then escape shows all.",)
+        )
         several = len({is_v3(row.token_id) for row in view.rows}) > 1
         manner = _Manner(_gauge_for(self.size.width), several, stale)
         keys = [str(row.token_id) for row in rows]

@@ -227,7 +227,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
             return
         if trial.broken and not self._insists:
             self._insists, self._goes_on = True, False
-            self._say("It does not serve. Enter again takes it all the same.")
+            self._say("It does not work. Press Enter again to use it anyway.")
             return
         self._place = place
         if self._beginning == "new":

@@ -154,7 +154,7 @@ class PortfolioScreen(SubScreen):
             return
         if line is None or len(line.times) < _FEWEST:
             unread = self._view.reading or "No hour of it is known yet."
-            why = "It lies in the wallet: no fees, no range." if row.idle else row.note or unread
+            why = "In the wallet: no fees, no range." if row.idle else row.note or unread
             below = literal(why, "$quiet")
         else:
             below = drawn(result_chart(line.times, line.values, width, height - 1))

@@ -264,7 +264,7 @@ def _words(view: DetailView, width: int) -> Iterator[Content]:
         yield from _wrapped(view.hook, width)
     yield Content("")
     yield heading("HISTORY")
-    yield from _wrapped(view.history or ("Nothing is known of it.",), width)
+    yield from _wrapped(view.history or ("Nothing is known about it.",), width)
 
 
 def _wrapped(sentences: Sequence[str], width: int) -> Iterator[Content]:

@@ -173,7 +173,7 @@ class SettingsScreen(SubScreen):
         field.value = ""
         field.display = True
         field.focus()
-        empty = "" if row.name == _WALLET else " Enter alone takes it out of the file."
+        empty = "" if row.name == _WALLET else " Enter on an empty line removes it from the file."
         self._say(Said(f"{row.name}: {row.expects}.{empty}{_overruled(row)}"))
 
     def _leave_field(self) -> None:
@@ -194,7 +194,7 @@ class SettingsScreen(SubScreen):
 
 
 def _about(row: SettingRow) -> str:
-    later = " A change counts when zuno is opened again." if row.later else ""
+    later = " A change takes effect when zuno is opened again." if row.later else ""
     return f"{row.name} is {row.value}: {row.means}.{later}{_overruled(row)}"
 
 

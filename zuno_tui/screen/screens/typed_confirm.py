@@ -189,7 +189,7 @@ class TypedConfirmScreen(Screen[None]):
         self.set_focus(self.query_one(TypedWord))
 
     def on_typed_word_not_typed(self) -> None:
-        self._say(f"That was pasted, and ignored. Type the word with your fingers; {self.leaves}.")
+        self._say(f"That was pasted, and ignored. Type the word yourself; {self.leaves}.")
 
     def on_typed_word_typed(self, event: TypedWord.Typed) -> None:
         if self._confirmed or self._ended:
@@ -277,7 +277,7 @@ class TypedConfirmScreen(Screen[None]):
         if self._keys_count_from is not None and arrived >= self._keys_count_from:
             return True
         self._say(
-            f"That came before this could be read, and was ignored. Type it now; {self.leaves}."
+            f"Typed before the page could be read, so it was ignored. Type it now; {self.leaves}."
         )
         return False
 

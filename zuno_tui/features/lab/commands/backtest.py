@@ -24,7 +24,7 @@ def read_hours(text: str) -> int:
     """Hours of a time like 4h, 7d or 2w."""
     match = re.fullmatch(r"([1-9]\d{0,4})([hdw])", text)
     if match is None:
-        raise ValueError(f"{text!r} is no time in whole hours, days or weeks, like 4h, 7d or 2w")
+        raise ValueError(f"{text!r} is not a time in whole hours, days or weeks, like 4h, 7d or 2w")
     return int(match[1]) * _HOURS[match[2]]
 
 
@@ -45,7 +45,7 @@ def read_not_negative(text: str) -> float:
     except ValueError:
         number = -1.0
     if not 0 <= number < float("inf"):
-        raise ValueError(f"{text!r} is no number from zero on")
+        raise ValueError(f"{text!r} is not a number of zero or more")
     return number
 
 
@@ -58,7 +58,7 @@ def read_basis_points(text: str) -> float:
 
 def read_count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 1_000_000:
-        raise ValueError(f"{text!r} is no whole number above zero")
+        raise ValueError(f"{text!r} is not a whole number above zero")
     return int(text)
 
 

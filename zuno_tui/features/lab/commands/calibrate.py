@@ -20,7 +20,7 @@ _PERIOD = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 
 def read_period(text: str) -> str:
     if _PERIOD.fullmatch(text) is None:
-        raise ValueError(f"{text!r} is no year, month or day, like 2021, 2021-06 or 2021-06-30")
+        raise ValueError(f"{text!r} is not a year, month or day, like 2021, 2021-06 or 2021-06-30")
     return text
 
 

@@ -27,7 +27,7 @@ _MOST_TOKENS = 100_000_000
 
 def _read_count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text) <= _MOST:
-        raise ValueError(f"{text!r} is no whole number from 1 to {_MOST:,}")
+        raise ValueError(f"{text!r} is not a whole number from 1 to {_MOST:,}")
     return int(text)
 
 
@@ -41,21 +41,21 @@ def _read_arms(text: str) -> tuple[str, ...]:
 
 def _read_days(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text) <= _MOST_DAYS:
-        raise ValueError(f"{text!r} is no whole number from 1 to {_MOST_DAYS}")
+        raise ValueError(f"{text!r} is not a whole number from 1 to {_MOST_DAYS}")
     return int(text)
 
 
 def _read_tokens(text: str) -> int:
     digits = text.replace(",", "").replace("_", "")
     if not digits.isascii() or not digits.isdigit() or not 0 < int(digits) <= _MOST_TOKENS:
-        raise ValueError(f"{text!r} is no whole number from 1 to {_MOST_TOKENS:,}")
+        raise ValueError(f"{text!r} is not a whole number from 1 to {_MOST_TOKENS:,}")
     return int(digits)
 
 
 def _read_usd(text: str) -> Decimal:
     found = Decimal(text) if re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) else Decimal(0)
     if not found:
-        raise ValueError(f"{text!r} is no amount of dollars, like 2.50")
+        raise ValueError(f"{text!r} is not an amount of dollars, like 2.50")
     return found
 
 

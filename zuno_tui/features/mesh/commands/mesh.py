@@ -111,7 +111,7 @@ def _read(said: Remaining) -> ShowMesh:
 
 COMMAND = Command(
     name="mesh",
-    does="who of the mesh is there: round trips, loss, versions",
+    does="which members of the mesh answer: round trips, loss, versions",
     group=Group.HOUSE,
     intent=ShowMesh,
     reaches_network=False,

@@ -73,7 +73,7 @@ COMMAND = Command(
         Verb(
             "lessons",
             _reading("memory"),
-            does="what ended trades have taught",
+            does="what closed trades have taught",
             spoken=("what did my trades teach", "what have my trades taught"),
         ),
     ),
