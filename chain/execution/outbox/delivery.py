@@ -6,7 +6,6 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from chain.base.errors import Failure
 from chain.contracts.addresses import keccak, recovered_address
 from chain.contracts.networks import Address
 from chain.execution.outbox.journal import OutboxError
@@ -32,8 +31,6 @@ _UNSIGNED_FIELDS = 9
 
 class ChangedBytesError(OutboxError):
     """Signed bytes that are not what the journal keeps them as."""
-
-    failure = Failure.REFUSED
 
 
 def check_signed_bytes(signed: SignedTransaction) -> None:

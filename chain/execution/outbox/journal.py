@@ -155,12 +155,12 @@ def journal_in_memory() -> sqlite3.Connection:
 
 @contextmanager
 def one_transaction(
-    connection: sqlite3.Connection, *, may_have_sent: bool = False
+    connection: sqlite3.Connection, *, may_have_sent: bool = True
 ) -> Iterator[sqlite3.Connection]:
     """All of it or nothing, and nobody else in between.
 
-    `may_have_sent` is whether anything of the plan was signed before: what is written then may
-    be about a transaction that a node has.
+    `may_have_sent` is whether anything of the plan may have been signed before: what is written
+    then may be about a transaction that a node has.
     """
     try:
         with transaction(connection):

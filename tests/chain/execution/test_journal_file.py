@@ -18,7 +18,7 @@ from chain.execution.outbox.journal import JOURNAL_VERSION, OutboxError
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Doubt, EndCode
 from tests.chain.execution import outbox_driver
-from tests.chain.execution.outbox_kit import KeySigner, planned, transfer
+from tests.chain.execution.outbox_kit import KeySigner, dearer, planned, transfer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -209,6 +209,9 @@ def test_after_the_first_signature_a_failed_write_never_says_that_nothing_was_se
         assert "Nothing was sent." in failing(lambda: outbox.consume(plan.hash, now=1))
         outbox.consume(plan.hash, now=1)
         unwritten = failing(lambda: outbox.record_signed(plan.hash, 0, signed[0], now=2))
+        unapproved = planned(first, hash="other", plan_id="other")
+        outbox.plan(unapproved, now=0)
+        assert "Nothing was sent." in failing(lambda: outbox.approve("other", now=0))
         assert "Nothing was sent." in unwritten
         step = outbox.record_signed(plan.hash, 0, signed[0], now=2)
         later: tuple[Callable[[], object], ...] = (
@@ -218,6 +221,9 @@ def test_after_the_first_signature_a_failed_write_never_says_that_nothing_was_se
             lambda: outbox.record_signed(plan.hash, 1, signed[1], now=4),
             lambda: outbox.end(plan.hash, EndCode.NONCE_SPENT, now=5),
             lambda: outbox.lift_end(plan.hash),
+            lambda: outbox.discard_unsigned(plan.hash, now=5, reason="given up"),
+            lambda: outbox.approve_replacement(plan.hash, 0, dearer(first), now=5),
+            lambda: outbox.resolve(plan.hash, now=5),
         )
         for write in later:
             told = failing(write)
