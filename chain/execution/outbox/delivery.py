@@ -193,7 +193,7 @@ async def hand_over_to(sends: Sequence[Reader], raw: bytes) -> tuple[Handing, Rp
         handing, error = min(outcomes, key=lambda outcome: _BEST_FIRST.index(outcome[0]))
         if handing is not Handing.NOT_SENT or error is None or error.lasting or pause is None:
             break
-        await asyncio.sleep(max(pause, min(error.retry_after or 0.0, _LONGEST_PAUSE)))
+        await asyncio.sleep(max(pause, min(error.retry_after or pause, _LONGEST_PAUSE)))
     return handing, error
 
 

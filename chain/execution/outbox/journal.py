@@ -470,9 +470,12 @@ def end_plan(journal: sqlite3.Connection, dispatch: Dispatch, code: EndCode, *, 
 def void_signed(
     journal: sqlite3.Connection, dispatch: Dispatch, *, now: float, reason: str
 ) -> None:
-    """What was signed for a chain that is no more: no node has it, and none ever gets it."""
+    """What was signed for a chain that is no more: no node has it, and none ever gets it.
+
+    What was not signed has been given up before.
+    """
     for step in dispatch.steps:
-        if step.versions and not step.settled:
+        if not step.settled:
             move_step(journal, step, StepState.DROPPED, now=now, reason=reason, settled=True)
 
 
