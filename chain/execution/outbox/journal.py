@@ -277,8 +277,8 @@ def _written_version(connection: sqlite3.Connection) -> int | None:
     known = "SELECT 1 FROM sqlite_master WHERE name = 'outbox_version'"
     if connection.execute(known).fetchone() is None:
         return None
-    row = connection.execute("SELECT version FROM outbox_version").fetchone()
-    return None if row is None else int(row[0])
+    rows = connection.execute("SELECT version FROM outbox_version")
+    return next((version for (version,) in rows), None)
 
 
 def _keep_copy(connection: sqlite3.Connection, path: Path) -> None:
@@ -333,9 +333,10 @@ def _read_steps(connection: sqlite3.Connection, dispatch_hash: str) -> tuple[Pla
 
 def _ever_included(connection: sqlite3.Connection, dispatch_hash: str) -> frozenset[int]:
     """The steps that a block held at some time, whether it still does or not."""
+    # What is final was included before.
     rows = connection.execute(
-        "SELECT DISTINCT position FROM outbox_history WHERE dispatch = ? AND state IN (?, ?, ?)",
-        (dispatch_hash, StepState.INCLUDED, StepState.FINAL, StepState.REVERTED),
+        "SELECT DISTINCT position FROM outbox_history WHERE dispatch = ? AND state IN (?, ?)",
+        (dispatch_hash, StepState.INCLUDED, StepState.REVERTED),
     )
     return frozenset(position for (position,) in rows)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from coincurve import PrivateKey
 from eth_account import Account
 from eth_utils.address import to_checksum_address
 from msgspec.structs import replace
-from rlp.codec import decode, encode_raw
+from rlp import codec
 
 from chain.contracts.addresses import keccak
 from chain.contracts.networks import network_named
@@ -95,6 +97,14 @@ def test_an_account_is_lent_by_its_own_key_and_as_the_journal_says() -> None:
             check_signed_bytes(kept)
 
 
+def decode(raw: bytes) -> list[Any]:
+    return list(codec.decode(raw))  # type: ignore[no-untyped-call]
+
+
+def encode_raw(fields: list[Any]) -> bytes:
+    return bytes(codec.encode_raw(fields))  # type: ignore[no-untyped-call]
+
+
 def forged(signed: SignedTransaction, raw: bytes) -> SignedTransaction:
     """Under the hash of the other bytes, as somebody would write it who changes the journal."""
     return replace(signed, raw=raw, hash="0x" + keccak(raw).hex())
@@ -117,7 +127,7 @@ def test_other_bytes_with_the_very_signature_do_not_pass() -> None:
 def test_leave_that_is_not_what_was_signed_for_does_not_pass() -> None:
     """The leave's signature is of the journal's; the leave that would be sent is another."""
     true = lending(DEMO_WALLET.key)
-    fields = list(decode(true.raw[1:]))
+    fields = decode(true.raw[1:])
     (leave,) = fields[9]
     fields[9] = [[*leave[:2], b"\x05", *leave[3:]]]
     unsigned = b"\4" + encode_raw(fields[:10])
