@@ -327,9 +327,11 @@ class Waiting:
 
     def __init__(self) -> None:
         self.now = 100.0
-        self.waits = 0
+        self.waits = self.looks = 0
 
     def clock(self) -> float:
+        self.looks += 1
+        assert self.looks < 100, "nothing is waited for"
         return self.now
 
     async def wait(self) -> None:
