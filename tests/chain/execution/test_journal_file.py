@@ -346,6 +346,15 @@ def test_what_was_planned_and_never_approved_is_given_up_with_the_rest() -> None
         assert (step.state, step.settled, step.reason) == (StepState.DISCARDED, True, "why")
 
 
+def test_every_commit_is_on_disk_whatever_sqlite_was_built_to_do() -> None:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA foreign_keys = OFF")
+        journal.prepare(connection)
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+        assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
+
+
 def test_a_transaction_is_read_as_it_was_written_down() -> None:
     lent = Authorization(31337, "0x" + "63" * 20, 6)
     big = transfer(5, value=2**90, data=b"\0\1", fee=2**70, tip=2**65)
