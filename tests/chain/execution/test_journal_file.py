@@ -301,6 +301,28 @@ def test_a_new_journal_lasts_by_its_name_and_one_begun_meanwhile_is_used(
     assert [each.name for each in tmp_path.iterdir()] == ["outbox.db"]
 
 
+def test_a_journal_that_is_there_is_not_begun_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = list[Path]()
+    begin = journal._begin
+
+    def count(path: Path) -> None:
+        begun.append(path)
+        begin(path)
+
+    monkeypatch.setattr(journal, "_begin", count)
+    path, link, dangling = (tmp_path / name for name in ("outbox.db", "link.db", "dangling.db"))
+    for _ in range(2):
+        Outbox.open(path).close()
+    link.symlink_to(path)
+    dangling.symlink_to(tmp_path / "nowhere")
+    for each in (link, dangling):
+        with pytest.raises(OutboxError, match="cannot be opened"):
+            Outbox.open(each)
+    assert begun == [path]
+
+
 def test_a_file_that_another_zuno_has_begun_and_not_written_is_written(tmp_path: Path) -> None:
     path = tmp_path / "outbox.db"
     for statement in ("CREATE TABLE other (one)", "CREATE TABLE outbox_version (version INTEGER)"):
