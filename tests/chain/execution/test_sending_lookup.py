@@ -244,6 +244,15 @@ async def test_one_version_that_waits_is_enough() -> None:
     assert (seen.waiting, seen.mined) == (True, False)
 
 
+def test_a_step_that_is_gone_and_another_chain_are_not_the_same() -> None:
+    _, step = sent()
+    was_included = replace(step, was_included=True)
+    elsewhere = replace(SEEN, same_chain=False)
+    assert agreed(was_included, [SEEN, SEEN], 2).standing is NonceState.GONE
+    assert agreed(was_included, [elsewhere, elsewhere], 2).standing is NonceState.OTHER_CHAIN
+    assert agreed(was_included, [SEEN, elsewhere], 2).standing is NonceState.UNCLEAR
+
+
 def test_how_much_must_be_seen_and_for_how_long() -> None:
     assert (LEAST_DOUBT_SECONDS, DOUBT_BLOCKS, FINAL_DEPTH) == (10, 3, 64)
     assert Evidence((), 10.0, embedded=False) == ONE_ENDPOINT
