@@ -92,12 +92,12 @@ async def read_named(sources: Sources, steps: Sequence[DecodedStep], block: Bloc
         found = await read_positions(
             sources.client, network, sources.memory, mentions.positions, at=block.hash
         )
-    sender = steps[0].transaction.sender
+    first, *_ = steps
     # Whatever is another's is left out, and so not what the policy lets a plan be about.
     positions = {
         token_id: position_facts(snapshot)
         for token_id, snapshot in found.items()
-        if snapshot.owner == sender
+        if snapshot.owner == first.transaction.sender
     }
     pools = {position.pool.key: position.pool for position in positions.values()}
     pools |= await _read_pools(sources, [key for key in mentions.pools if key not in pools], block)
@@ -311,9 +311,7 @@ async def judge_transactions(
         head_time=head_time,
         notional_today=0,
         quotes=[quote for quote in replayed if quote is not None],
-        account_code=(
-            await read_circumstances(fresh, subject, steps[0].transaction.sender)
-        ).account_code,
+        account_code=(await read_circumstances(fresh, subject, parties.sender)).account_code,
     )
     refuse_by_policy(check(steps, context))
     return parties

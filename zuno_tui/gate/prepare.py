@@ -67,10 +67,10 @@ async def agreed_fees(witnesses: Sequence[Witness], block: Block, found: FeeCaps
     if not tips:
         return found
     tip, base = tips[(len(tips) - 1) // 2], block.base_fee_per_gas
-    if len(tips) == _TWO and base is not None:
-        tip = max(tip, min(tips[-1], base))
     if base is None:
         return FeeCaps(tip, tip)
+    if len(tips) == _TWO:
+        tip = max(tip, min(max(tips), base))
     return FeeCaps(_HEADROOM * base + tip, tip)
 
 
@@ -129,8 +129,9 @@ async def prepare(
     unlimited = await _built(sources, action, facts, as_one=form.as_one)
     readers = connections.readers(sources.client)
     limited, simulation = await _tried(readers, unlimited, block.hash, action.tokens)
-    if form.as_one and limited.transactions[0].gas > block.gas_limit // _OF_A_BLOCK:
-        form = PlanForm(as_one=False, why="A batch of it would take too much of a block's gas.")
+    in_steps, most_gas = form.why, max(each.gas for each in limited.transactions)
+    if form.as_one and most_gas > block.gas_limit // _OF_A_BLOCK:
+        in_steps = "A batch of it would take too much of a block's gas."
         limited, simulation = await _tried(
             readers, await _built(sources, action, facts), block.hash, action.tokens
         )
@@ -169,7 +170,7 @@ async def prepare(
         codes,
         limits.policy.daily_notional,
         gas,
-        form.why,
+        in_steps,
     )
 
 

@@ -121,14 +121,13 @@ async def _carried_out(
     """Every step in turn; a reverted one ends it, as it does on the real chain."""
     steps: list[PlanStep] = []
     for place, step in enumerate(dispatch.steps):
-        if steps and steps[-1].state is StepState.REVERTED:
-            steps.append(step)
-            continue
         time = head.timestamp + (place + 1) * _BLOCK_SECONDS
         done = await asyncio.to_thread(_carried_out_step, chain, step, time)
         on_step(done)
         steps.append(done)
-    return replace(dispatch, steps=tuple(steps))
+        if done.state is StepState.REVERTED:
+            break
+    return replace(dispatch, steps=(*steps, *dispatch.steps[len(steps) :]))
 
 
 def _carried_out_step(chain: ForkedChain, step: PlanStep, timestamp: int) -> PlanStep:

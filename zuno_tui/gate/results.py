@@ -108,11 +108,10 @@ def stands(dispatch: Dispatch) -> str:
     stopped = dispatch.stopped_at
     if stopped is not None:
         return f"{stopped.name} {stopped.state}"
-    states = [step.state for step in dispatch.steps]
-    if all(state is StepState.FINAL for state in states):
+    unfinished = {step.state for step in dispatch.steps if step.state is not StepState.FINAL}
+    if not unfinished:
         return "final"
-    unfinished = [state for state in states if state is not StepState.FINAL]
-    return str(unfinished[0]) if unfinished[0] == unfinished[-1] else "under way"
+    return "under way" if len(unfinished) > 1 else str(*unfinished)
 
 
 async def _outcome_with_aftermath(

@@ -9,7 +9,7 @@ from chain.base.units import MICRO
 from chain.contracts.networks import NATIVE, Address
 from chain.positions.overview import Sources, tokens_at
 from chain.prices.ladder import read_prices
-from chain.prices.price import PriceBook
+from chain.prices.price import DollarPrice, PriceBook
 from chain.rpc.records import Block
 from chain.tokens import Token
 
@@ -61,7 +61,5 @@ def _at_most(book: PriceBook, token: Token) -> Quantity[Fraction]:
     price = book.prices.get(token.address)
     if price is None or not price.disputed:
         return book.value(token, 1)
-    if token.decimals is None:
-        return Unknown(f"{token.label} gives no usable decimals")
-    unit = Fraction(1, 10**token.decimals)
-    return price.highest.map(lambda usd: usd * unit)
+    highest = DollarPrice(price.highest, None)
+    return PriceBook({token.address: highest}, book.ether).value(token, 1)

@@ -6,7 +6,6 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from chain.base.errors import Failure
 from chain.contracts.addresses import keccak, recovered_address
 from chain.contracts.networks import Address
 from chain.execution.outbox.journal import OutboxError
@@ -32,8 +31,6 @@ _UNSIGNED_FIELDS = 9
 
 class ChangedBytesError(OutboxError):
     """Signed bytes that are not what the journal keeps them as."""
-
-    failure = Failure.REFUSED
 
 
 def check_signed_bytes(signed: SignedTransaction) -> None:
@@ -196,7 +193,7 @@ async def hand_over_to(sends: Sequence[Reader], raw: bytes) -> tuple[Handing, Rp
         handing, error = min(outcomes, key=lambda outcome: _BEST_FIRST.index(outcome[0]))
         if handing is not Handing.NOT_SENT or error is None or error.lasting or pause is None:
             break
-        await asyncio.sleep(max(pause, min(error.retry_after or 0.0, _LONGEST_PAUSE)))
+        await asyncio.sleep(max(pause, min(error.retry_after or pause, _LONGEST_PAUSE)))
     return handing, error
 
 

@@ -155,12 +155,12 @@ def journal_in_memory() -> sqlite3.Connection:
 
 @contextmanager
 def one_transaction(
-    connection: sqlite3.Connection, *, may_have_sent: bool = False
+    connection: sqlite3.Connection, *, may_have_sent: bool = True
 ) -> Iterator[sqlite3.Connection]:
     """All of it or nothing, and nobody else in between.
 
-    `may_have_sent` is whether anything of the plan was signed before: what is written then may
-    be about a transaction that a node has.
+    `may_have_sent` is whether anything of the plan may have been signed before: what is written
+    then may be about a transaction that a node has.
     """
     try:
         with transaction(connection):
@@ -277,8 +277,8 @@ def _written_version(connection: sqlite3.Connection) -> int | None:
     known = "SELECT 1 FROM sqlite_master WHERE name = 'outbox_version'"
     if connection.execute(known).fetchone() is None:
         return None
-    row = connection.execute("SELECT version FROM outbox_version").fetchone()
-    return None if row is None else int(row[0])
+    rows = connection.execute("SELECT version FROM outbox_version")
+    return next((version for (version,) in rows), None)
 
 
 def _keep_copy(connection: sqlite3.Connection, path: Path) -> None:
@@ -333,9 +333,10 @@ def _read_steps(connection: sqlite3.Connection, dispatch_hash: str) -> tuple[Pla
 
 def _ever_included(connection: sqlite3.Connection, dispatch_hash: str) -> frozenset[int]:
     """The steps that a block held at some time, whether it still does or not."""
+    # What is final was included before.
     rows = connection.execute(
-        "SELECT DISTINCT position FROM outbox_history WHERE dispatch = ? AND state IN (?, ?, ?)",
-        (dispatch_hash, StepState.INCLUDED, StepState.FINAL, StepState.REVERTED),
+        "SELECT DISTINCT position FROM outbox_history WHERE dispatch = ? AND state IN (?, ?)",
+        (dispatch_hash, StepState.INCLUDED, StepState.REVERTED),
     )
     return frozenset(position for (position,) in rows)
 
@@ -470,9 +471,12 @@ def end_plan(journal: sqlite3.Connection, dispatch: Dispatch, code: EndCode, *, 
 def void_signed(
     journal: sqlite3.Connection, dispatch: Dispatch, *, now: float, reason: str
 ) -> None:
-    """What was signed for a chain that is no more: no node has it, and none ever gets it."""
+    """What was signed for a chain that is no more: no node has it, and none ever gets it.
+
+    What was not signed has been given up before.
+    """
     for step in dispatch.steps:
-        if step.versions and not step.settled:
+        if not step.settled:
             move_step(journal, step, StepState.DROPPED, now=now, reason=reason, settled=True)
 
 

@@ -80,9 +80,7 @@ def _absent(step: PlanStep, seen: Sighting) -> NonceState:
     return NonceState.EXPIRED if seen.expired(step) else NonceState.MISSING
 
 
-async def look_up(
-    reads: Reader, dispatch: Dispatch, step: PlanStep, *, lags: bool = True
-) -> Sighting:
+async def look_up(reads: Reader, dispatch: Dispatch, step: PlanStep, *, lags: bool) -> Sighting:
     """Everything about a step in one request, or two where the first leaves it open.
 
     `lags` is whether a head may fall short of the plan's block and still be of its chain.
@@ -205,7 +203,6 @@ def _fault(*outcomes: object) -> RpcError:
     return Malformed("it has no newest block", endpoint="the RPC")
 
 
-_IN_A_BLOCK = frozenset((NonceState.INCLUDED, NonceState.FINAL))
 _REPLACED = frozenset((NonceState.REPLACED, NonceState.REPLACED_FOR_GOOD))
 _OPEN = frozenset((NonceState.PENDING, NonceState.MISSING, NonceState.EXPIRED))
 
@@ -286,7 +283,7 @@ def agreed(step: PlanStep, seen: Sequence[Sighting], needed: int) -> Verdict:
 def _key(verdict: Verdict) -> object:
     """What must be alike for two endpoints to tell the same."""
     found, receipt = verdict.standing, verdict.seen.receipt
-    if found in _IN_A_BLOCK and receipt is not None:
+    if receipt is not None:
         return receipt.transaction_hash, receipt.block_hash, receipt.succeeded
     for alike in (_REPLACED, _OPEN):
         if found in alike:
@@ -294,15 +291,8 @@ def _key(verdict: Verdict) -> object:
     return found
 
 
-_WEAKEST_FIRST = (
-    NonceState.INCLUDED,
-    NonceState.FINAL,
-    NonceState.REPLACED,
-    NonceState.REPLACED_FOR_GOOD,
-    NonceState.PENDING,
-    NonceState.MISSING,
-    NonceState.EXPIRED,
-)
+_WEAKER = (NonceState.INCLUDED, NonceState.REPLACED, NonceState.PENDING, NonceState.MISSING)
+"""Of those that count as alike, what says less than the others."""
 
 
 def _weakest(group: Sequence[Verdict], needed: int) -> Verdict:
@@ -310,7 +300,7 @@ def _weakest(group: Sequence[Verdict], needed: int) -> Verdict:
     lowest = min(group, key=lambda sighting: sighting.seen.head.number)
     said = Counter(sighting.standing for sighting in group)
     # One that alone claims to hold it may keep it for ever: the same bytes go out again.
-    if said[NonceState.PENDING] < needed and len(said) > 1:
+    if said[NonceState.PENDING] < needed:
         del said[NonceState.PENDING]
-    least = next((each for each in _WEAKEST_FIRST if each in said), lowest.standing)
+    least = next(each for each in (*_WEAKER, *said) if each in said)
     return Verdict(least, lowest.seen)

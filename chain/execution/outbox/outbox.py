@@ -101,7 +101,7 @@ class Outbox:
             rows = self._connection.execute(
                 "SELECT hash FROM outbox_dispatches ORDER BY planned_at, hash"
             ).fetchall()
-            return tuple(self._dispatch(row[0]) for row in rows)
+            return tuple(self._dispatch(dispatch_hash) for (dispatch_hash,) in rows)
 
     def unresolved(self) -> tuple[Dispatch, ...]:
         """What was applied and is not settled, or was left half done."""
@@ -114,7 +114,7 @@ class Outbox:
     def plan(self, planned: PlannedDispatch, *, now: float) -> Dispatch:
         """Write down a plan's transactions; writing the same ones again changes nothing."""
         check_plan(planned)
-        with one_transaction(self._connection) as journal:
+        with one_transaction(self._connection, may_have_sent=False) as journal:
             inserted = journal.execute(
                 "INSERT INTO outbox_dispatches VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)"
                 " ON CONFLICT (hash) DO NOTHING",
@@ -151,7 +151,7 @@ class Outbox:
 
     def approve(self, dispatch_hash: str, *, now: float) -> Dispatch:
         """Let this hash be applied once, within ten minutes."""
-        with one_transaction(self._connection):
+        with one_transaction(self._connection, may_have_sent=False):
             dispatch = self._dispatch(dispatch_hash)
             grant(self._connection, dispatch_hash, dispatch_hash, now)
             for step in dispatch.steps:
@@ -160,7 +160,7 @@ class Outbox:
 
     def consume(self, dispatch_hash: str, *, now: float) -> Dispatch:
         """Spend the approval; of any number of callers exactly one gets past here."""
-        with one_transaction(self._connection):
+        with one_transaction(self._connection, may_have_sent=False):
             dispatch = self._dispatch(dispatch_hash)
             check_not_over(dispatch)
             spend(self._connection, dispatch_hash, now)
@@ -190,7 +190,7 @@ class Outbox:
         self, dispatch_hash: str, position: int, unsigned: UnsignedTransaction, *, now: float
     ) -> None:
         """Let one dearer version of a step be signed once, within ten minutes."""
-        with one_transaction(self._connection, may_have_sent=True):
+        with one_transaction(self._connection):
             self._check_replaceable(dispatch_hash, position, unsigned)
             grant(self._connection, unsigned.digest, dispatch_hash, now)
 
@@ -198,7 +198,7 @@ class Outbox:
         self, dispatch_hash: str, position: int, unsigned: UnsignedTransaction, *, now: float
     ) -> None:
         """Spend the approval of a dearer version; only then may it be signed."""
-        with one_transaction(self._connection, may_have_sent=True):
+        with one_transaction(self._connection):
             self._check_replaceable(dispatch_hash, position, unsigned)
             spend(self._connection, unsigned.digest, now)
 
@@ -207,7 +207,7 @@ class Outbox:
     ) -> PlanStep:
         """Put a dearer version with the same nonce on disk."""
         check_signature(signed)
-        with one_transaction(self._connection, may_have_sent=True):
+        with one_transaction(self._connection):
             dispatch = self._dispatch(dispatch_hash)
             step = dispatch.steps[position]
             kind = self._check_replaceable(dispatch_hash, position, signed.unsigned)
@@ -222,7 +222,7 @@ class Outbox:
         self, step: PlanStep, transaction_hash: str, *, now: float, reason: str = ""
     ) -> PlanStep:
         """A node has it, or may have it."""
-        with one_transaction(self._connection, may_have_sent=True) as journal:
+        with one_transaction(self._connection) as journal:
             journal.execute(
                 "UPDATE outbox_versions SET sent_at = coalesce(sent_at, ?)"
                 " WHERE hash = ? AND dispatch = ? AND position = ?",
@@ -242,25 +242,25 @@ class Outbox:
             state, reason = StepState.REPLACED, "cancelled"
         elif not succeeded:
             state, reason = StepState.REVERTED, "the chain ran it and it reverted"
-        with one_transaction(self._connection, may_have_sent=True):
+        with one_transaction(self._connection):
             return self._moved(step, state, now=now, reason=reason, inclusion=inclusion)
 
     def mark_replaced(self, step: PlanStep, *, now: float, reason: str) -> PlanStep:
-        with one_transaction(self._connection, may_have_sent=True):
+        with one_transaction(self._connection):
             return self._moved(step, StepState.REPLACED, now=now, reason=reason)
 
     def mark_dropped(self, step: PlanStep, *, now: float, reason: str) -> PlanStep:
-        with one_transaction(self._connection, may_have_sent=True):
+        with one_transaction(self._connection):
             return self._moved(step, StepState.DROPPED, now=now, reason=reason)
 
     def mark_unclear(self, step: PlanStep, doubt: Doubt, *, now: float) -> PlanStep:
         """What is seen of it is not vouched for; the time stays that of the first such sight."""
-        with one_transaction(self._connection, may_have_sent=True):
+        with one_transaction(self._connection):
             return self._moved(step, StepState.UNCLEAR, now=now, reason=doubt)
 
     def settle(self, step: PlanStep, *, now: float) -> PlanStep:
         """The block that decided it is final: an included step becomes final, others stay."""
-        with one_transaction(self._connection, may_have_sent=True) as journal:
+        with one_transaction(self._connection) as journal:
             current = self._step(step.dispatch, step.position)
             if current.settled or _observation(current) != _observation(step):
                 return current
@@ -275,13 +275,13 @@ class Outbox:
 
     def discard_unsigned(self, dispatch_hash: str, *, now: float, reason: str) -> Dispatch:
         """Give up every step that was never signed; what was signed is untouched."""
-        with one_transaction(self._connection, may_have_sent=True) as journal:
+        with one_transaction(self._connection) as journal:
             discard_unsigned(journal, self._dispatch(dispatch_hash), now=now, reason=reason)
             return self._dispatch(dispatch_hash)
 
     def end(self, dispatch_hash: str, code: EndCode, *, now: float) -> Dispatch:
         """The plan is over: nothing of it is signed or sent from here on."""
-        with one_transaction(self._connection, may_have_sent=True) as journal:
+        with one_transaction(self._connection) as journal:
             dispatch = self._dispatch(dispatch_hash)
             end_plan(journal, dispatch, code, now=now)
             if code is EndCode.CHAIN_RESTARTED:
@@ -290,7 +290,7 @@ class Outbox:
 
     def lift_end(self, dispatch_hash: str) -> Dispatch:
         """What it was ended for did not happen; steps that were given up stay given up."""
-        with one_transaction(self._connection, may_have_sent=True) as journal:
+        with one_transaction(self._connection) as journal:
             journal.execute("DELETE FROM outbox_ends WHERE dispatch = ?", (dispatch_hash,))
             return self._dispatch(dispatch_hash)
 
@@ -301,14 +301,14 @@ class Outbox:
     def note_head(self, chain: Genesis, head: Head, *, now: float) -> None:
         """A block of this chain was seen; only the highest is kept."""
         if self.highest_head(chain) != head:
-            with one_transaction(self._connection, may_have_sent=True) as journal:
+            with one_transaction(self._connection) as journal:
                 raise_head(journal, chain, head, now)
 
     def begin_again(
         self, chain: Genesis, head: Head, *, ending: EndCode | None, now: float
     ) -> None:
         """Count heads from this one; with an end, every plan of the chain so far is over."""
-        with one_transaction(self._connection, may_have_sent=True) as journal:
+        with one_transaction(self._connection) as journal:
             if ending is not None:
                 rows = journal.execute(
                     "SELECT hash FROM outbox_dispatches WHERE chain_id = ?", (chain.chain_id,)
@@ -320,7 +320,7 @@ class Outbox:
 
     def resolve(self, dispatch_hash: str, *, now: float) -> Dispatch:
         """The person has dealt with a plan that was left half done."""
-        with one_transaction(self._connection, may_have_sent=True) as journal:
+        with one_transaction(self._connection) as journal:
             journal.execute(
                 "UPDATE outbox_dispatches SET resolved_at = ? WHERE hash = ?", (now, dispatch_hash)
             )
@@ -337,7 +337,7 @@ class Outbox:
             "SELECT hash FROM outbox_dispatches WHERE plan_id = ? AND hash != ?",
             (dispatch.plan_id, dispatch.hash),
         ).fetchall()
-        return [self._dispatch(row[0]) for row in rows]
+        return [self._dispatch(dispatch_hash) for (dispatch_hash,) in rows]
 
     def _check_replaceable(
         self, dispatch_hash: str, position: int, unsigned: UnsignedTransaction

@@ -133,11 +133,16 @@ class PlannedDispatch(Struct, frozen=True):
 
     @property
     def chain_id(self) -> int:
-        return self.steps[0].transaction.chain_id
+        return self._first.chain_id
 
     @property
     def sender(self) -> Address:
-        return self.steps[0].transaction.sender
+        return self._first.sender
+
+    @property
+    def _first(self) -> UnsignedTransaction:
+        """All of them are of one wallet on one chain."""
+        return next(step.transaction for step in self.steps)
 
 
 class Version(Struct, frozen=True):

@@ -4,7 +4,6 @@ import sqlite3
 from collections.abc import Sequence
 from itertools import pairwise
 
-from chain.base.errors import Failure
 from chain.base.units import APPROVAL_SECONDS
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.records import (
@@ -42,8 +41,6 @@ def check_plan(planned: PlannedDispatch) -> None:
 
 class PlanOverError(OutboxError):
     """A plan of which nothing may be signed or sent any more."""
-
-    failure = Failure.REFUSED
 
     def __init__(self, dispatch: Dispatch, code: EndCode) -> None:
         super().__init__(

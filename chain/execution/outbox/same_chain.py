@@ -133,7 +133,8 @@ def _known_height(outbox: Outbox, chain: Genesis) -> int:
         and dispatch.consumed_at is None
         and dispatch.ended is None
     )
-    return max((0 if highest is None else highest.number), *unused, 0)
+    seen = () if highest is None else (highest.number,)
+    return max((*seen, *unused), default=0)
 
 
 async def newest_of(reads: Reader, head: Block, known_height: int) -> Block:
@@ -235,11 +236,14 @@ async def _anchors(reads: Reader, evidence: Evidence, dispatch: Dispatch) -> tup
     return same, len(blocks) - same
 
 
-def end_unused(outbox: Outbox, chain_id: int, *, built_above: int = -1, now: float) -> None:
+def end_unused(
+    outbox: Outbox, chain_id: int, *, built_above: int | None = None, now: float
+) -> None:
     """No approval from before the embedded chain was rewritten is used after it."""
     for dispatch in outbox.dispatches():
         unused = dispatch.chain_id == chain_id and dispatch.consumed_at is None
-        if unused and dispatch.ended is None and dispatch.anchor.number > built_above:
+        before = built_above is None or dispatch.anchor.number > built_above
+        if unused and dispatch.ended is None and before:
             outbox.end(dispatch.hash, EndCode.CHAIN_RESTARTED, now=now)
 
 

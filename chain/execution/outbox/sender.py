@@ -363,7 +363,8 @@ class Sender(Struct, frozen=True):
         if self.evidence.embedded:
             try:
                 highest = self.outbox.highest_head(following.chain)
-                head = await newest_of(self.reads, head, 0 if highest is None else highest.number)
+                known = head.number if highest is None else highest.number
+                head = await newest_of(self.reads, head, known)
             except RpcError:
                 return
         note_seen(self.outbox, self.evidence, following.chain, head, now=now)

@@ -43,6 +43,12 @@ class Waits:
 
     meanwhile: list[Callable[[], object]] = field(default_factory=list)
     now: float = 1000.0
+    looks: int = 0
+
+    def clock(self) -> float:
+        self.looks += 1
+        assert self.looks < 10_000, "nothing is waited for"
+        return self.now
 
     async def __call__(self, seconds: float) -> None:
         self.now += seconds
@@ -70,7 +76,7 @@ class Bench:
             reads=self.client,
             route=Route(sends or self.client, private_host),
             chain_id=self.network.chain_id,
-            clock=lambda: self.waits.now,
+            clock=self.waits.clock,
             sleep=self.waits,
             patience=patience,
         )

@@ -65,7 +65,7 @@ def sender_of(outbox: Outbox, waits: Waits, reads: ToldReader, evidence: Evidenc
         reads=reads,
         route=Route(ToldReader(takes)),
         chain_id=outbox.dispatch("hash").chain_id,
-        clock=lambda: waits.now,
+        clock=waits.clock,
         sleep=waits,
         patience=replace(PATIENCE, witness_seconds=WITNESS_SECONDS),
         evidence=evidence,

@@ -11,14 +11,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
+from chain.base.errors import Failure
 from chain.execution.outbox import journal
 from chain.execution.outbox.journal import JOURNAL_VERSION, OutboxError
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import Doubt, EndCode
+from chain.execution.outbox.records import Doubt, EndCode, StepState
+from chain.execution.transaction import Authorization
 from tests.chain.execution import outbox_driver
-from tests.chain.execution.outbox_kit import KeySigner, planned, transfer
+from tests.chain.execution.outbox_kit import KeySigner, dearer, planned, transfer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +51,7 @@ def test_it_is_begun_whole_private_and_durable(tmp_path: Path) -> None:
         settings = outbox._connection
         assert settings.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert settings.execute("PRAGMA synchronous").fetchone() == (2,)
+        assert settings.execute("PRAGMA foreign_keys").fetchone() == (1,)
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [one.name for one in tmp_path.iterdir()] == ["outbox.db"]
@@ -209,6 +213,9 @@ def test_after_the_first_signature_a_failed_write_never_says_that_nothing_was_se
         assert "Nothing was sent." in failing(lambda: outbox.consume(plan.hash, now=1))
         outbox.consume(plan.hash, now=1)
         unwritten = failing(lambda: outbox.record_signed(plan.hash, 0, signed[0], now=2))
+        unapproved = planned(first, hash="other", plan_id="other")
+        outbox.plan(unapproved, now=0)
+        assert "Nothing was sent." in failing(lambda: outbox.approve("other", now=0))
         assert "Nothing was sent." in unwritten
         step = outbox.record_signed(plan.hash, 0, signed[0], now=2)
         later: tuple[Callable[[], object], ...] = (
@@ -218,6 +225,9 @@ def test_after_the_first_signature_a_failed_write_never_says_that_nothing_was_se
             lambda: outbox.record_signed(plan.hash, 1, signed[1], now=4),
             lambda: outbox.end(plan.hash, EndCode.NONCE_SPENT, now=5),
             lambda: outbox.lift_end(plan.hash),
+            lambda: outbox.discard_unsigned(plan.hash, now=5, reason="given up"),
+            lambda: outbox.approve_replacement(plan.hash, 0, dearer(first), now=5),
+            lambda: outbox.resolve(plan.hash, now=5),
         )
         for write in later:
             told = failing(write)
@@ -234,3 +244,155 @@ def _failed_write(outbox: Outbox, write: Callable[[], object]) -> str:
         return str(told.value)
     finally:
         outbox._connection.execute("PRAGMA query_only = OFF")
+
+
+def _descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def _newer(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE outbox_version SET version = 9")
+        connection.commit()
+
+
+def test_a_journal_that_is_closed_or_refused_leaves_nothing_open(tmp_path: Path) -> None:
+    path = tmp_path / "outbox.db"
+    before = _descriptors()
+    Outbox.open(path).close()
+    assert _descriptors() == before
+    for spoil in (_newer, _holes, _garbage, _nothing):
+        path.unlink()
+        written(path, planned(transfer(0)))
+        spoil(path)
+        with pytest.raises(OutboxError):
+            Outbox.open(path)
+        assert _descriptors() == before, spoil
+
+
+def test_a_journal_that_cannot_be_used_now_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(_connection: sqlite3.Connection) -> None:
+        raise sqlite3.OperationalError("database is locked")
+
+    path = tmp_path / "outbox.db"
+    Outbox.open(path).close()
+    before = _descriptors()
+    monkeypatch.setattr(journal, "make_durable", locked)
+    with pytest.raises(OutboxError, match="cannot be used now: database is locked"):
+        Outbox.open(path)
+    assert _descriptors() == before
+
+
+def test_a_new_journal_lasts_by_its_name_and_one_begun_meanwhile_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = list[Path]()
+    monkeypatch.setattr(journal, "sync_folder", synced.append)
+    path = tmp_path / "outbox.db"
+    written(path, planned(transfer(0)))
+    assert synced == [tmp_path]
+    Outbox.open(path).close()
+    journal._begin(path)
+    assert synced == [tmp_path]
+    with Outbox.open(path) as outbox:
+        assert [each.hash for each in outbox.dispatches()] == ["hash"]
+    assert [each.name for each in tmp_path.iterdir()] == ["outbox.db"]
+
+
+def test_a_journal_that_is_there_is_not_begun_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = list[Path]()
+    begin = journal._begin
+
+    def count(path: Path) -> None:
+        begun.append(path)
+        begin(path)
+
+    monkeypatch.setattr(journal, "_begin", count)
+    path, link, dangling = (tmp_path / name for name in ("outbox.db", "link.db", "dangling.db"))
+    for _ in range(2):
+        Outbox.open(path).close()
+    link.symlink_to(path)
+    dangling.symlink_to(tmp_path / "nowhere")
+    for each in (link, dangling):
+        with pytest.raises(OutboxError, match="cannot be opened"):
+            Outbox.open(each)
+    assert begun == [path]
+
+
+def test_a_file_that_another_zuno_has_begun_and_not_written_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "outbox.db"
+    for statement in ("CREATE TABLE other (one)", "CREATE TABLE outbox_version (version INTEGER)"):
+        with closing(sqlite3.connect(path)) as begun:
+            begun.execute(statement)
+        with Outbox.open(path) as outbox:
+            assert outbox.dispatches() == ()
+            found = outbox._connection.execute("SELECT version FROM outbox_version").fetchall()
+            assert found == [(JOURNAL_VERSION,)]
+        path.unlink()
+    assert JOURNAL_VERSION == 3
+
+
+def _of_version_two(folder: Path) -> Path:
+    with tarfile.open(RECORDED / "2de4571.tar.gz") as home:
+        home.extractall(folder, filter="data")
+    return folder / "outbox.db"
+
+
+def test_a_copy_that_was_made_before_is_kept_and_one_left_unfinished_is_made_anew(
+    tmp_path: Path,
+) -> None:
+    path = _of_version_two(tmp_path)
+    unfinished = path.with_name("outbox.db.v2.unfinished")
+    unfinished.write_bytes(b"not a database" * 1000)
+    Outbox.open(path).close()
+    copy = path.with_name("outbox.db.v2")
+    with closing(sqlite3.connect(copy)) as kept:
+        assert kept.execute("SELECT version FROM outbox_version").fetchone() == (2,)
+        assert kept.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert not unfinished.exists()
+
+    copy.write_bytes(b"mine")
+    _of_version_two(tmp_path)
+    Outbox.open(path).close()
+    assert copy.read_bytes() == b"mine"
+
+
+def test_what_was_planned_and_never_approved_is_given_up_with_the_rest() -> None:
+    with Outbox.in_memory() as outbox:
+        outbox.plan(planned(transfer(0)), now=0)
+        (step,) = outbox.discard_unsigned("hash", now=1, reason="why").steps
+        assert (step.state, step.settled, step.reason) == (StepState.DISCARDED, True, "why")
+
+
+def test_every_commit_is_on_disk_whatever_sqlite_was_built_to_do() -> None:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA foreign_keys = OFF")
+        journal.prepare(connection)
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+        assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
+
+
+def test_a_transaction_is_read_as_it_was_written_down() -> None:
+    lent = Authorization(31337, "0x" + "63" * 20, 6)
+    big = transfer(5, value=2**90, data=b"\0\1", fee=2**70, tip=2**65)
+    for transaction in (big, msgspec.structs.replace(big, authorization=lent)):
+        with Outbox.in_memory() as outbox:
+            (step,) = outbox.plan(planned(transaction), now=0).steps
+            assert step.transaction == transaction
+            assert step.was_included is False
+
+
+def test_a_refusal_says_what_to_do_next_on_a_line_of_its_own() -> None:
+    told = OutboxError("It is so.", "Do this.")
+    assert (str(told), told.sentence, told.next_step) == (
+        "It is so.\nDo this.",
+        "It is so.",
+        "Do this.",
+    )
+    assert str(OutboxError("It is so.")) == "It is so."
+    assert told.failure is Failure.REFUSED

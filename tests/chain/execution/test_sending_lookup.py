@@ -10,9 +10,19 @@ from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.lookup import (
+    DOUBT_BLOCKS,
+    EMBEDDED,
+    FINAL_DEPTH,
+    LEAST_DOUBT_SECONDS,
+    ONE_ENDPOINT,
+    Evidence,
+    NamedReader,
     NonceState,
     Sighting,
+    Verdict,
+    agreed,
     find_spender,
+    find_verdict,
     look_up,
     standing,
 )
@@ -69,7 +79,7 @@ async def test_a_quiet_chain_is_asked_once() -> None:
     node = Node()
     reader = ToldReader(node)
 
-    seen = await look_up(reader, *sent())
+    seen = await look_up(reader, *sent(), lags=True)
 
     assert seen == Sighting(block(HEAD), HEAD - 10, True, None, False, NONCE, 0)
     assert (len(reader.asked), node.receipts_asked) == (6, 1)
@@ -230,5 +240,123 @@ async def test_one_version_that_waits_is_enough() -> None:
             return waits if params[0] == two.versions[0].transaction.hash else None
         return Node()(method, params)
 
-    seen = await look_up(ToldReader(first_alone), dispatch, two)
+    seen = await look_up(ToldReader(first_alone), dispatch, two, lags=True)
     assert (seen.waiting, seen.mined) == (True, False)
+
+
+def test_a_step_that_is_gone_and_another_chain_are_not_the_same() -> None:
+    _, step = sent()
+    was_included = replace(step, was_included=True)
+    elsewhere = replace(SEEN, same_chain=False)
+    assert agreed(was_included, [SEEN, SEEN], 2).standing is NonceState.GONE
+    assert agreed(was_included, [elsewhere, elsewhere], 2).standing is NonceState.OTHER_CHAIN
+    assert agreed(was_included, [SEEN, elsewhere], 2).standing is NonceState.UNCLEAR
+
+
+def test_how_much_must_be_seen_and_for_how_long() -> None:
+    assert (LEAST_DOUBT_SECONDS, DOUBT_BLOCKS, FINAL_DEPTH) == (10, 3, 64)
+    assert Evidence((), 10.0, embedded=False) == ONE_ENDPOINT
+    assert Evidence((), 0.0, embedded=True) == EMBEDDED
+
+
+async def test_a_receipt_that_is_late_is_asked_for_six_times() -> None:
+    node = Node(nonce=NONCE + 1)
+    await looked(node)
+    assert node.receipts_asked == 1 + 6
+
+
+async def test_what_is_mined_already_is_not_a_nonce_that_went_elsewhere() -> None:
+    _, step = sent()
+    spent = replace(SEEN, nonce=NONCE + 1, final_nonce=NONCE + 1)
+    assert standing(step, replace(spent, mined=True)) is NonceState.PENDING
+    assert standing(step, spent) is NonceState.REPLACED_FOR_GOOD
+
+
+async def test_a_receipt_of_a_spent_nonce_that_is_there_at_once_is_believed() -> None:
+    there = receipt_in(HEAD)
+    node = Node(nonce=NONCE + 1, receipt=there)
+    seen = await looked(node)
+    assert (seen.receipt, seen.nonce, seen.final_nonce) == (there, NONCE + 1, 0)
+    assert node.receipts_asked == 1
+    late = await looked(Node(nonce=NONCE + 1, later=there, knows_head=False))
+    assert (late.receipt, late.nonce) == (there, NONCE + 1)
+
+
+def _witnesses(*nodes: object) -> Evidence:
+    readers = (ToldReader(node) for node in nodes)  # type: ignore[arg-type]
+    return Evidence(tuple(NamedReader(str(at), each) for at, each in enumerate(readers)))
+
+
+async def test_endpoints_that_are_silent_are_not_counted() -> None:
+    dispatch, step = sent()
+    away = Node(head=BROKEN)
+    usual = ToldReader(Node(nonce=NONCE + 9))
+    two = await find_verdict(usual, _witnesses(Node(), away, Node()), dispatch, step)
+    assert two.standing is NonceState.MISSING
+    one = await find_verdict(usual, _witnesses(Node(), away), dispatch, step)
+    assert one.standing is NonceState.UNCLEAR
+    alone = await find_verdict(usual, ONE_ENDPOINT, dispatch, step)
+    assert alone.standing is NonceState.REPLACED
+    other = Malformed("other", endpoint="y")
+    with pytest.raises(Malformed) as raised:
+        await find_verdict(usual, _witnesses(away, Node(head=other)), dispatch, step)
+    assert raised.value is BROKEN
+
+    def broken(_method: str, _params: tuple[Json, ...]) -> object:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await find_verdict(usual, _witnesses(Node(), Node(), broken), dispatch, step)
+
+
+@pytest.mark.parametrize(
+    ("embedded", "found"), [(True, NonceState.OTHER_CHAIN), (False, NonceState.MISSING)]
+)
+async def test_only_a_live_chain_may_lag(embedded: bool, found: NonceState) -> None:
+    short = ToldReader(Node(head=block(99), blocks={}))
+    evidence = replace(ONE_ENDPOINT, embedded=embedded)
+    assert (await find_verdict(short, evidence, *sent())).standing is found
+
+
+N = NonceState
+HIGH = block(HEAD + 5)
+IN = receipt_in(HEAD - 1)
+
+
+@pytest.mark.parametrize(
+    ("seen", "needed", "found", "head"),
+    [
+        (({"nonce": NONCE + 1}, {"final_nonce": NONCE + 1, "head": HIGH}), 2, N.REPLACED, HEAD),
+        (({"final_nonce": NONCE + 1},) * 2, 2, N.REPLACED_FOR_GOOD, HEAD),
+        (({"same_chain": False, "head": HIGH}, {"same_chain": False}), 2, N.OTHER_CHAIN, HEAD),
+        (({"same_chain": False}, {}), 2, N.UNCLEAR, HEAD),
+        (({"waiting": True}, {"waiting": True, "head": HIGH}), 2, N.PENDING, HEAD),
+        (({"waiting": True, "head": HIGH}, {}), 2, N.MISSING, HEAD),
+        (({"waiting": True}, {"waiting": True}, {}), 2, N.PENDING, HEAD),
+        (({"waiting": True}, {"waiting": True}, {"waiting": True}), 2, N.PENDING, HEAD),
+        (({"waiting": True},), 1, N.PENDING, HEAD),
+        (
+            ({"receipt": IN}, {"receipt": IN, "final_number": HEAD, "head": HIGH}),
+            2,
+            N.INCLUDED,
+            HEAD,
+        ),
+        (({"receipt": IN, "final_number": HEAD},) * 2, 2, N.FINAL, HEAD),
+        (({"receipt": IN}, {"receipt": replace(IN, succeeded=False)}), 2, N.UNCLEAR, HEAD),
+        (({"receipt": IN}, {"receipt": receipt_in(HEAD - 1, fork="bb")}), 2, N.UNCLEAR, HEAD),
+        (({},), 1, N.MISSING, HEAD),
+        (({"head": block(HEAD, timestamp=DEADLINE)}, {}), 2, N.MISSING, HEAD),
+        (({"head": block(HEAD, timestamp=DEADLINE)},) * 2, 2, N.EXPIRED, HEAD),
+        (({"waiting": True}, {"head": block(HEAD, timestamp=DEADLINE)}), 2, N.EXPIRED, HEAD),
+        (({"head": HIGH}, {"nonce": NONCE + 1}), 2, N.UNCLEAR, HEAD),
+    ],
+)
+def test_the_least_that_enough_of_them_say_counts_from_the_lowest_head(
+    seen: tuple[dict[str, object], ...], needed: int, found: NonceState, head: int
+) -> None:
+    _, step = sent()
+    sightings = [replace(SEEN, **each) for each in seen]
+    for order in (sightings, sightings[::-1]):
+        verdict = agreed(step, order, needed)
+        assert verdict == Verdict(found, verdict.seen)
+        assert verdict.seen.head.number == head

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from agents.lp.plan import MoveJudgment, Plan, RuleFinding, plan_identity
@@ -41,4 +44,99 @@ async def test_nobody_approves_a_vetoed_move_of_the_agents() -> None:
     plan = await _vetoed(Rule.BUFFER_FLOOR, own_range=False)
 
     with pytest.raises(GateRefusedError, match="vetoed"):
+        chosen_candidate(plan, "A")
+
+
+HOOKED, SHORT = Rule.HOOK, Rule.BUFFER_FLOOR
+VETO, ACCEPT = JudgmentVerdict.VETO, JudgmentVerdict.ACCEPT
+
+
+def _judged(verdict: JudgmentVerdict, *findings: tuple[Rule, JudgmentVerdict]) -> SimpleNamespace:
+    made = [SimpleNamespace(rule=rule, verdict=against) for rule, against in findings]
+    return SimpleNamespace(verdict=verdict, findings=made, reason="too little.")
+
+
+def _option(index: int | None, judgment: object = None, kind: str = "move") -> SimpleNamespace:
+    return SimpleNamespace(index=index, judgment=judgment, kind=kind)
+
+
+LEAVING = _option(None, kind="exit")
+
+
+@pytest.fixture
+def plan(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A plan that moves, recommends its second option and can be left."""
+    moves = [_option(0), _option(1)]
+    made = SimpleNamespace(
+        plan_id="plan_7",
+        candidates=moves,
+        exit=LEAVING,
+        own_range=False,
+        choice=SimpleNamespace(kind="move"),
+        recommended=moves[1],
+    )
+    monkeypatch.setattr("agents.lp.plan.plan_identity", lambda _: "plan_7")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("judgment", "own_range", "named", "is_refused"),
+    [
+        (None, False, "A", False),
+        (_judged(ACCEPT), False, "A", False),
+        (_judged(VETO), False, "A", True),
+        (_judged(VETO), True, "A", False),
+        # Recommended, and so named by nobody.
+        (_judged(VETO), True, None, True),
+        (_judged(VETO, (SHORT, VETO)), True, "A", False),
+        (_judged(VETO, (HOOKED, VETO)), True, "A", True),
+        (_judged(VETO, (HOOKED, ACCEPT), (SHORT, VETO)), True, "A", False),
+        (_judged(VETO, (SHORT, VETO), (Rule.OWN_SWAP, VETO)), True, "A", True),
+        (_judged(VETO, (Rule.REPLAY, VETO)), True, "A", False),
+        (_judged(ACCEPT, (HOOKED, VETO)), False, "A", False),
+    ],
+)
+def test_what_may_be_chosen(
+    plan: Any, judgment: object, own_range: bool, named: str | None, is_refused: bool
+) -> None:
+    plan.own_range, plan.candidates[0].judgment = own_range, judgment
+    plan.recommended = plan.candidates[0]
+    if not is_refused:
+        assert chosen_candidate(plan, named) is plan.candidates[0]
+        return
+    with pytest.raises(GateRefusedError, match="Option A of plan_7 was vetoed: too little"):
+        chosen_candidate(plan, named)
+
+
+def test_an_option_is_named_by_letter_or_number_and_unnamed_is_the_recommended(plan: Any) -> None:
+    first, second = plan.candidates
+    assert chosen_candidate(plan, None) is second
+    for named, option in (("A", first), ("b", second), ("1", second), ("exit", LEAVING)):
+        assert chosen_candidate(plan, named) is option
+
+
+@pytest.mark.parametrize(
+    ("leaving", "options"), [(LEAVING, "A, B, exit"), (None, "A, B")], ids=["held", "opens"]
+)
+def test_what_there_is_to_choose_is_said(plan: Any, leaving: object, options: str) -> None:
+    plan.exit, nameless = leaving, _option(None)
+    for unknown in ("C", "me"):
+        with pytest.raises(GateRefusedError, match=f"no option '{unknown}'. It has: {options}\\.$"):
+            chosen_candidate(plan, unknown)
+    plan.choice.kind = "hold"
+    with pytest.raises(GateRefusedError, match=f"says keep.* name an option: {options}\\.$"):
+        chosen_candidate(plan, None)
+    plan.candidates = [nameless]
+    with pytest.raises(GateRefusedError, match="It has: move"):
+        chosen_candidate(plan, "me")
+    plan.candidates, plan.exit = [], None
+    with pytest.raises(GateRefusedError, match=r"nothing to sign\.$"):
+        chosen_candidate(plan, None)
+    with pytest.raises(GateRefusedError, match="plan_7 opens a position: there is nothing"):
+        chosen_candidate(plan, "exit")
+
+
+def test_a_plan_that_was_edited_is_refused(plan: Any) -> None:
+    plan.plan_id = "plan_8"
+    with pytest.raises(GateRefusedError, match="plan_8 was changed since it was made"):
         chosen_candidate(plan, "A")

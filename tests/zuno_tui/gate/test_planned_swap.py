@@ -40,6 +40,8 @@ def quoted(amount_in: int, amount_out: int, *, zero_for_one: bool = True) -> Quo
         (500, 990, False),
         (500, 989, True),
         (1_000, 9_000, False),
+        (1_000_000, 1_980_000, False),
+        (1_000_000, 1_979_999, True),
     ],
 )
 def test_it_may_pay_one_per_cent_less_for_each_unit(

@@ -662,6 +662,13 @@ async def test_of_the_coin_pools_of_its_wrapped_form_count_where_it_is_bought(
     beside = [] if given == NATIVE else list(plain_pools(given, wrapped))
     assert asked == [*plain, *beside]
     assert found.liquidity == 2
+    asked.clear()
+    bare = cast("Any", SimpleNamespace(network=replace(BASE, wrapped_native=None)))
+    await limiting._deepest(bare, given, wanted, "0xb1")
+    assert asked == plain
+    asked.clear()
+    await limiting._deepest(SOURCES, ONE.address, TWO.address, "0xb1")
+    assert asked == list(plain_pools(ONE.address, TWO.address))
 
     async def nothing(*_: object) -> tuple[object, ...]:
         return ()

@@ -256,7 +256,7 @@ def test_the_policy_judges_by_what_was_built_on() -> None:
 @pytest.fixture
 def prepared(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """Each part of preparing as a test wants it."""
-    made = SimpleNamespace(form=PlanForm(True), gas=15_000_000, verdict=None, built=[])
+    made = SimpleNamespace(form=PlanForm(True), gas=15_000_000, others=(), verdict=None, built=[])
     facts = made_up_facts()
 
     async def read_facts(*_: object) -> object:
@@ -277,7 +277,8 @@ def prepared(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
     async def tried(_: object, given: Any, *__: object) -> object:
         first = replace(given.transactions[0], gas=made.gas)
-        return replace(given, transactions=(first,)), PREPARED.simulation
+        others = tuple(replace(first, gas=gas) for gas in made.others)
+        return replace(given, transactions=(first, *others)), PREPARED.simulation
 
     async def payable(*given: object) -> object:
         return given[3], GasBill(5)
@@ -345,6 +346,8 @@ async def test_a_batch_takes_half_a_block_at_most(
     found = await _prepare()
     assert prepared.built == [as_one, *([False] if is_split else [])]
     assert ("too much of a block's gas" in found.in_steps) is is_split
+    prepared.form, prepared.gas, prepared.others = PlanForm(as_one, "why not"), 21_000, (gas,)
+    assert ((await _prepare()).in_steps == "why not") is not is_split
 
 
 async def test_what_the_policy_refuses_is_not_shown(prepared: SimpleNamespace) -> None:

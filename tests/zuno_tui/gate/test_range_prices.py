@@ -2,26 +2,47 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
 from chain.base.store import Store
 from chain.contracts.networks import network_named
-from chain.contracts.pool_key import PoolKey
+from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
 from chain.devnet.world.pools import WETH_USDC
 from chain.execution.build.facts import PoolFacts, Span
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
-from zuno_tui.gate.actions.range_prices import range_prices
+from zuno_tui.gate.actions.range_prices import pool_name, range_prices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SPAN = Span(-120, 240)
+KEY = WETH_USDC.key
+DYNAMIC = replace(KEY, fee=DYNAMIC_FEE)
+STRANGERS = (
+    replace(KEY, currency0="0x" + "00" * 19 + "11"),
+    replace(KEY, currency1="0x" + "ee" * 20),
+)
+WETH_USDC_PRICE = sqrt_price_at_tick(-196_000)
 DEVNET = network_named("devnet")
 
 
-def named(key: PoolKey) -> str:
+@contextmanager
+def sources() -> Iterator[Sources]:
     """With nobody to ask: a token is known by the network's own list or not at all."""
-    pool = PoolFacts(key, sqrt_price_at_tick(0), 3_000)
     with Store.in_memory() as store:
         client = RpcClient(DEVNET, ["http://127.0.0.1:9"])
-        return range_prices(Sources(client, DEVNET, store, None, lambda: 0.0), pool, SPAN)
+        yield Sources(client, DEVNET, store, None, lambda: 0.0)
+
+
+def named(key: PoolKey) -> str:
+    with sources() as known:
+        return range_prices(known, PoolFacts(key, sqrt_price_at_tick(0), 3_000), SPAN)
 
 
 def test_a_range_is_named_by_its_lower_and_its_upper_price() -> None:
@@ -32,5 +53,23 @@ def test_a_range_is_named_by_its_lower_and_its_upper_price() -> None:
 
 
 def test_where_a_token_is_unknown_a_range_is_named_by_its_ticks() -> None:
-    stranger = PoolKey("0x" + "11" * 20, WETH_USDC.key.currency1, 3_000, 60, "0x" + "00" * 20)
-    assert named(stranger) == "ticks -120 to 240"
+    for stranger in STRANGERS:
+        assert named(stranger) == "ticks -120 to 240"
+
+
+@pytest.mark.parametrize(
+    ("key", "fee", "name"),
+    [
+        (WETH_USDC.key, 3_000, "WETH/USDC 0.3%"),
+        (WETH_USDC.key, 500, "WETH/USDC 0.05%"),
+        (DYNAMIC, 2_500, "WETH/USDC 0.25% dynamic"),
+        *(
+            (stranger, 3_000, f"a position in pool {stranger.pool_id[:10]}…")
+            for stranger in STRANGERS
+        ),
+    ],
+)
+def test_a_pool_is_named_by_its_pair_and_its_fee_now(key: PoolKey, fee: int, name: str) -> None:
+    # At some 3,000 USDC for a WETH, which is what people quote the pair in.
+    with sources() as known:
+        assert pool_name(known, PoolFacts(key, WETH_USDC_PRICE, fee)) == name

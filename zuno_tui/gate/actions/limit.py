@@ -115,12 +115,11 @@ def _bought(network: Network, asked: LimitWords) -> Address:
 
 
 async def _deepest(sources: Sources, given: Address, wanted: Address, at: str) -> PoolState:
-    wrapped = sources.network.wrapped_native
-    keys = list(plain_pools(given, wanted))
-    if NATIVE in (given, wanted) and wrapped is not None:
-        keys += plain_pools(*(wrapped if each == NATIVE else each for each in (given, wanted)))
-    own = [key for key in keys if given in (key.currency0, key.currency1)]
-    depths = await read_pools(sources, own, at)
+    """Of the pools that take what is given; bought coin may come wrapped."""
+    wrapped, keys = sources.network.wrapped_native, plain_pools(given, wanted)
+    if wanted == NATIVE and wrapped is not None:
+        keys += plain_pools(given, wrapped)
+    depths = await read_pools(sources, keys, at)
     if not depths:
         raise GateRefusedError("No pool of this pair holds anything. See them: zuno pools")
     return max((depth.state for depth in depths), key=lambda state: state.liquidity)

@@ -120,7 +120,7 @@ async def action_to_swap(sources: Sources, amount: Numeral, sold: str, bought: s
     tokens = await tokens_at(sources.without_memory(), [given, wanted], block.hash)
     units = _units(amount, tokens[given])
     keys = plain_pools(given, wanted)
-    zero_for_one = keys[0].currency0 == given
+    zero_for_one = given in {key.currency0 for key in keys}
     depths = await read_pools(sources, keys, block.hash)
     if not depths:
         raise GateRefusedError(

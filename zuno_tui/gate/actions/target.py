@@ -77,7 +77,7 @@ async def read_subject(
         found = await read_positions(
             sources.client, sources.network, sources.memory, about.token_ids, at=at
         )
-        if not found.keys() >= set(about.token_ids):
+        if any(token_id not in found for token_id in about.token_ids):
             return None
         return subject_of(*(found[token_id] for token_id in about.token_ids))
     if about.pool is not None:
