@@ -95,15 +95,18 @@ ORDER_PAGE = OrderApprovalView(
         ),
         (
             "network",
-            "About 0.0005 ETH ($1.55) at gas as it is, never over 0.005 ETH; paid from the ETH on "
-            "the watch key.",
+            "About 0.0005 ETH ($1.55) at gas now, never over 0.005 ETH, from the ETH on the watch "
+            "key.",
         ),
         (
             "chain",
             "The chain lets it make this one call and nothing else, and refuses it above 2,800.",
         ),
         ("looks at", "3 endpoints; two must agree."),
-        ("cancel", "Type order cancel, then sign that. Quitting zuno or deleting files is not it."),
+        (
+            "cancel",
+            "Type order cancel and sign that. Quitting zuno or deleting files does not cancel it.",
+        ),
     ),
     needs_passphrase=False,
 )

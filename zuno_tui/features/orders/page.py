@@ -142,7 +142,10 @@ def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
         ("network", _network_cost(draft)),
         ("chain", f"The chain lets it make this one call and nothing else{_reach(draft)}."),
         ("looks at", _looks_at(draft)),
-        ("cancel", "Type order cancel, then sign that. Quitting zuno or deleting files is not it."),
+        (
+            "cancel",
+            "Type order cancel and sign that. Quitting zuno or deleting files does not cancel it.",
+        ),
     )
 
 
@@ -189,9 +192,9 @@ def _network_cost(draft: OrderDraft) -> str:
     if cost.now is not None:
         rate = cost.usd_per_wei
         dollars = "" if rate is None else f" ({usd(cost.now * rate)})"
-        now = f"About {format_amount(cost.now, 18, 3)} {cost.coin}{dollars}{each} at gas as it is, "
+        now = f"About {format_amount(cost.now, 18, 3)} {cost.coin}{dollars}{each} at gas now, "
     never = f"{now}never over {format_amount(cost.wei, 18, 3)} {cost.coin}{each * (not now)}"
-    return f"{never[0].upper()}{never[1:]}; paid from the {cost.coin} on the watch key."
+    return f"{never[0].upper()}{never[1:]}, from the {cost.coin} on the watch key."
 
 
 def _reach(draft: OrderDraft) -> str:
