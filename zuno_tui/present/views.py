@@ -162,6 +162,8 @@ class DebateView(Struct, frozen=True):
     """How it ended, in a sentence; None while it runs."""
     place: str = ""
     """Where the agents run, and who speaks from where."""
+    chosen: str = ""
+    """The letter of the move that was chosen; empty where none was."""
 
 
 class OptionView(Struct, frozen=True):
