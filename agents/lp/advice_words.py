@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import exp
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,15 @@ from agents.numbers.advice import (
     Advice,
     AdviceReason,
 )
+from agents.numbers.edges import TICK_LOG
 from agents.numbers.profiles import CheckedAssumption, Tiebreak
+from agents.numbers.rules import JudgmentVerdict, Rule
 from chain.base.quantity import Quantity, Unknown
 from chain.base.units import UNKNOWN, hours, hours_cell, usd
 
 if TYPE_CHECKING:
     from agents.lp.advising import MoveAdvice
-    from agents.lp.plan import AssumptionCheck, Candidate
+    from agents.lp.plan import AssumptionCheck, Candidate, MoveJudgment, RuleFinding
 
 
 def option_letter(index: int) -> str:
@@ -36,6 +39,49 @@ def option_index(named: str) -> int | None:
     if len(named) == 1 and named.upper() in ascii_uppercase:
         return ascii_uppercase.index(named.upper())
     return None
+
+
+_HUNDRED = 100
+
+
+def move_name(move: Candidate, among: Sequence[Candidate]) -> str:
+    """`B widen`; where several do the same, with how wide it is: `B widen 18%`."""
+    done: str = "open" if move.kind == "create" else move.kind
+    alike = sum(other.kind == move.kind for other in among) > 1
+    if alike and move.tick_lower is not None and move.tick_upper is not None:
+        wide = 100 * (exp((move.tick_upper - move.tick_lower) * TICK_LOG) - 1)
+        done = f"{done} {wide:.2g}%" if wide < _HUNDRED else f"{done} {wide:,.0f}%"
+    return done if move.index is None else f"{option_letter(move.index)} {done}"
+
+
+_TOO = {
+    Rule.PRICE_INSIDE: "price outside",
+    Rule.BUFFER_FLOOR: "too narrow",
+    Rule.GAS_YIELD: "gas too high",
+    Rule.BREAK_EVEN: "pays late",
+    Rule.HOOK: "hook",
+    Rule.OWN_SWAP: "moves price",
+    Rule.REPLAY: "past differs",
+    Rule.GOAL: "your goal",
+}
+
+
+def finding_against(judgment: MoveJudgment | None) -> RuleFinding | None:
+    """What speaks against it most; None where every floor is kept, or nobody judged it."""
+    if judgment is None or judgment.verdict is JudgmentVerdict.ACCEPT:
+        return None
+    findings = [each for each in judgment.findings if each.verdict is not JudgmentVerdict.ACCEPT]
+    return max(findings, key=lambda each: each.verdict is JudgmentVerdict.VETO, default=None)
+
+
+def judged_words(judgment: MoveJudgment, *, breaks_even: bool) -> str:
+    """`passes`, or why it does not, in a word or two: the same in debate and plan."""
+    against = finding_against(judgment)
+    if against is None:
+        return "passes" if judgment.verdict is JudgmentVerdict.ACCEPT else "ruled out"
+    if against.rule is Rule.BREAK_EVEN and not breaks_even:
+        return "never pays"
+    return _TOO[against.rule]
 
 
 MOST_EDGE_SHOWN = 10.0

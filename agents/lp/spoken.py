@@ -9,6 +9,8 @@ from agents.lp.advice_words import (
     WEIGHED_BY,
     edge_figure,
     edge_words,
+    judged_words,
+    move_name,
     option_letter,
     weighed_words,
 )
@@ -147,7 +149,7 @@ def proposal_table(context: ScoutContext, moves: Sequence[Evaluated]) -> SpokenT
             usd(candidate.cost_usd),
             "no" if candidate.prep_action is None else "yes",
         )
-        rows.append(_row(_name(context, candidate), cells))
+        rows.append(_row(_name(context, candidate, [each.candidate for each in moves]), cells))
     columns = ("range", "stays 24 h", "fees a day", "LVR a day", "cost", "swaps")
     return SpokenTable(columns=columns, rows=tuple(rows))
 
@@ -162,7 +164,11 @@ def checks_table(debate: Debate, judged: JudgedRound) -> SpokenTable | None:
     if debate.exit is not None:
         over = gained(debate.exit.net_7d, debate.hold.net_7d)
         rows.append(_standing_row("EXIT", len(rules), debate.exit.net_7d, over))
-    rows += [_checked_row(debate, move, rules) for move in judged.moves]
+    among = [move.candidate for move in judged.moves]
+    rows += [
+        _checked_row(debate, move, rules, _name(debate.context, move.candidate, among))
+        for move in judged.moves
+    ]
     columns = (*(_CHECKS[rule] for rule in rules), "net 7 d", "over HOLD", "judged")
     return SpokenTable(columns=columns, rows=tuple(rows))
 
@@ -173,13 +179,15 @@ def _standing_row(name: str, checks: int, net: float | None, over: float | None)
     return SpokenRow(name=name, cells=cells)
 
 
-def _checked_row(debate: Debate, move: JudgedCandidate, rules: Sequence[Rule]) -> SpokenRow:
+def _checked_row(
+    debate: Debate, move: JudgedCandidate, rules: Sequence[Rule], name: str
+) -> SpokenRow:
     candidate, findings = move.candidate, move.judgment.findings
     shape = candidate.shape
     evaluation = evaluation_of(debate.context, 0 if shape is None else shape.pool_index)
     told = move_advice(debate.context, evaluation, move.evaluated)
     return SpokenRow(
-        name=_name(debate.context, candidate),
+        name=name,
         cells=(
             *(
                 _check(rule, [each for each in findings if each.rule is rule], candidate)
@@ -189,7 +197,10 @@ def _checked_row(debate: Debate, move: JudgedCandidate, rules: Sequence[Rule]) -
             SpokenCell(
                 text=_signed(gained(candidate.net_7d, debate.hold.net_7d)), passed=told.permits
             ),
-            SpokenCell(text=_verdict(move), passed=move.judgment.verdict is JudgmentVerdict.ACCEPT),
+            SpokenCell(
+                text=judged_words(move.judgment, breaks_even=candidate.breaks_even),
+                passed=move.judgment.verdict is JudgmentVerdict.ACCEPT,
+            ),
         ),
     )
 
@@ -220,24 +231,15 @@ def _figure(rule: Rule, found: RuleFinding, candidate: Candidate) -> str:
     return usd(value) if rule is Rule.REPLAY else hours_cell(value)
 
 
-def _verdict(move: JudgedCandidate) -> str:
-    """The verdict, with the rule that has no column of its own where one was broken."""
-    broken = (each for each in move.judgment.findings if each.verdict is not JudgmentVerdict.ACCEPT)
-    unseen = {Rule.PRICE_INSIDE: "outside", Rule.HOOK: "hook"}
-    why = [unseen[each.rule] for each in broken if each.rule in unseen]
-    return ", ".join((move.judgment.verdict.value, *why))
-
-
 def _signed(value: float | None) -> str:
     return f"+{usd(value)}" if value is not None and value > 0 else usd(value)
 
 
-def _name(context: ScoutContext, candidate: Candidate) -> str:
-    letter = option_letter(candidate.index or 0)
+def _name(context: ScoutContext, candidate: Candidate, among: Sequence[Candidate]) -> str:
     if isinstance(context, MarketContext):
-        return f"{letter} {candidate.kind}"
+        return move_name(candidate, among)
     index = [each.pool.pool_id for each in context.surveyed_pools].index(candidate.pool_id)
-    return f"{letter} pool {index}"
+    return f"{option_letter(candidate.index or 0)} pool {index}"
 
 
 def _row(name: str, cells: Sequence[str]) -> SpokenRow:

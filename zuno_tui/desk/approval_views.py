@@ -74,6 +74,7 @@ def approved_view(approved: Approved, wallet: Address, key: SigningKey) -> Appro
         usd_per_wei=action.usd_per_wei,
         positions=action.subject.positions,
         expected_gas=expected_gas(prepared.simulation, prepared.steps, action.subject.block),
+        planned_cost=action.planned_cost,
     )
     return ApprovalView(
         plan_id=action.plan_id,
@@ -105,7 +106,12 @@ def approved_view(approved: Approved, wallet: Address, key: SigningKey) -> Appro
 
 
 def waiting_view(
-    waiting: WaitingApproval, network: Network, key: SigningKey, worth: ActionWorth
+    waiting: WaitingApproval,
+    network: Network,
+    key: SigningKey,
+    worth: ActionWorth,
+    *,
+    planned_cost: float | None = None,
 ) -> ApprovalView:
     """Before signing: the words out of the journal's bytes, the outcome by a trial made then."""
     approval, judgment = waiting.approval, waiting.judgment
@@ -122,6 +128,7 @@ def waiting_view(
         expected_gas=expected_gas(
             judgment.basis.simulation, judgment.steps, judgment.basis.subject.block
         ),
+        planned_cost=planned_cost,
     )
     return ApprovalView(
         plan_id=approval.plan_id,

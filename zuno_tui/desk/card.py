@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec.structs import replace
 
-from agents.lp.advice_words import option_letter
+from agents.lp.advice_words import move_name, option_letter
 from agents.lp.plan import Candidate, Plan
 from agents.scorecard.track_record import TrackRecord
 from chain.positions.reference import position_label
@@ -18,7 +18,6 @@ from zuno_tui.present.plan_card import (
     figures_of,
     headline,
     model_talk,
-    move_name,
     option_words,
     plan_sentence,
     reasons,
@@ -66,13 +65,13 @@ def _options(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[OptionView]:
         does = option_words(plan, option, pools)
         return replace(view, recommended=chosen, figures=figures, does=does)
 
-    yield option("keep", None, plan.hold, chosen=choice.kind == "hold")
+    yield option("Keep", None, plan.hold, chosen=choice.kind == "hold")
     for move in plan.candidates:
         chosen = choice.kind == "move" and choice.index == move.index
         letter = None if move.index is None else option_letter(move.index)
-        yield option(move_name(move), letter, move, chosen=chosen)
+        yield option(move_name(move, plan.candidates), letter, move, chosen=chosen)
     if plan.exit is not None:
-        yield option("close", "exit", plan.exit, chosen=choice.kind == "exit")
+        yield option("Close", "exit", plan.exit, chosen=choice.kind == "exit")
 
 
 def _drawn(

@@ -136,8 +136,8 @@ class DebateHearing:
     def on_crash(self, role: Role, error: Exception) -> None:
         self._desk_context.tell(Said(f"{role} stopped with {error_kind(error)}.", "bad"))
 
-    def end(self, words: str) -> None:
-        self._view = replace(self._view, ended=words)
+    def end(self, words: str, chosen: str = "") -> None:
+        self._view = replace(self._view, ended=words, chosen=chosen)
         self._desk_context.tell(DebateChanged(self._view))
 
 
@@ -279,7 +279,11 @@ class Debates:
             desk_context.tell(Said(ending(debated.ended), "bad", twin))
             return
         argued = just_argued(debated.ended, debated.document, debated.spent)
-        hearing.end(shown_plan(desk_context, argued, made_at=began).recommendation)
+        view = shown_plan(desk_context, argued, made_at=began)
+        chosen = next((option.candidate for option in view.options if option.recommended), None)
+        # Why it is kept is the critic's last word, right under this.
+        words = view.recommendation if chosen else f"{view.recommendation.partition('. ')[0]}."
+        hearing.end(words, chosen or "")
         words = show_plan(desk_context, self._card, argued, made_at=desk_context.clock())
         desk_context.bring("plan", began)
         desk_context.tell(Said(words, "good", twin))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chain.contracts.networks import Address, UnknownNetworkError, network_named
@@ -60,6 +60,9 @@ _APPROVED = "Nothing is signed yet. To review and sign: press : and type apply"
 _REFUSED = "Nothing was signed: the market moved. Press : and type approve again"
 _HOLD = "The plan says keep it: there is nothing to sign. Ask about another position."
 _ELSEWHERE = "v3: carry it out in Uniswap's page. Ask about another position."
+_HINT_CELLS = 76
+_WORTH_COLLECTING = 100.0
+"""Dollars of fees that a plan to keep a position does not pass over."""
 _MORE = "Applied. More at the prompt: inspect, create, records, exit drill, help"
 
 _MATTERS: dict[Standing, str] = {
@@ -80,6 +83,8 @@ class Guide(Struct, frozen=True):
     arguing: bool = False
     plan: PlanView | None = None
     applied: bool = False
+    to_collect: Mapping[int, str] = field(default_factory=dict)
+    """Dollars of fees by position, where collecting is worth a word."""
 
     def heard(self, event: Event) -> Guide:
         """The guide after the desk has told something."""
@@ -87,7 +92,13 @@ class Guide(Struct, frozen=True):
             case PositionsChanged(positions):
                 # What is of v3 is not signed for here, and this leads to a signature.
                 rows = tuple(row for row in positions.rows if not is_v3(row.token_id))
-                return replace(self, urgent=_most_urgent(rows)) if rows else self
+                fees = {
+                    row.token_id: row.fees
+                    for row in positions.rows
+                    if (row.fees_worth or 0.0) >= _WORTH_COLLECTING
+                }
+                urgent = _most_urgent(rows) if rows else self.urgent
+                return replace(self, urgent=urgent, to_collect=fees)
             case DebateChanged(debate):
                 return replace(self, arguing=debate.ended is None)
             case PlanChanged(plan):
@@ -99,16 +110,16 @@ class Guide(Struct, frozen=True):
         if self.arguing:
             return _ARGUING
         if self.plan is not None and not _went_well(self.plan):
-            return _about(self.plan)
+            return _about(self.plan, self.to_collect)
         if self.urgent is None:
             return _READING
         if self.applied and self.urgent.standing not in _NEEDS_SOMEBODY:
             return _MORE
         token_id, matter = self.urgent.token_id, _MATTERS[self.urgent.standing]
-        return f"{position_label(token_id)} {matter}. Press r: four agents argue."
+        return f"{position_label(token_id)} {matter}. Press r for a plan."
 
 
-def _about(plan: PlanView) -> str:
+def _about(plan: PlanView, to_collect: Mapping[int, str]) -> str:
     if plan.result is not None:
         return (
             _REFUSED
@@ -119,10 +130,18 @@ def _about(plan: PlanView) -> str:
         return _APPROVED
     chosen = next((option for option in plan.options if option.recommended), None)
     if chosen is None or chosen.candidate is None:
-        return _HOLD
+        fees, which = to_collect.get(plan.token_id or 0), position_label(plan.token_id or 0)
+        if fees is None:
+            return _HOLD
+        how = "inspect" if is_v3(plan.token_id or 0) else "collect"
+        return f"Keep it: nothing to sign. {fees} of fees to collect: type {how} {which.strip('#')}"
     if plan.token_id is not None and is_v3(plan.token_id):
         return _ELSEWHERE
-    return f"The plan: {chosen.name}. To approve it: press a, then Enter"
+    approving = "To approve it: press a, then Enter"
+    cost = chosen.figures.get("cost", "")
+    whole = f"{chosen.name} to {chosen.low} – {chosen.high}, {cost}. {approving}"
+    fits = chosen.low and cost and len(whole) <= _HINT_CELLS
+    return whole if fits else f"The plan: {chosen.name}. {approving}"
 
 
 def _went_well(plan: PlanView | None) -> bool:

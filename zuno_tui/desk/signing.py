@@ -183,7 +183,14 @@ class Signing:
         key = signing_key(session.home, session.network, dispatch.sender)
         block = judgment.basis.subject.block
         worth = await read_worth(desk_context.sources, tuple(waiting.tokens), block)
-        view = waiting_view(waiting, session.network, key, worth)
+        receipt = None if approved is None or approved.hash != approval.hash else approved.receipt
+        view = waiting_view(
+            waiting,
+            session.network,
+            key,
+            worth,
+            planned_cost=None if receipt is None else receipt.planned_cost,
+        )
         self._put(view, lambda passphrase: self._apply(view, passphrase, worth.usd_per_unit))
 
     async def _ask_replacement(self, action: str, plan_id: str | None) -> None:

@@ -11,6 +11,9 @@ from agents.lp.advice_words import (
     assumption_words,
     edge_figure,
     edge_words,
+    finding_against,
+    judged_words,
+    move_name,
     option_letter,
     weighed_words,
 )
@@ -53,8 +56,9 @@ from zuno_tui.present.words import (
 )
 
 PLAN_TERMS = {
-    "keep, close": "keep it as it is; close it and take the tokens back",
-    "A, B, C": "the moves the agents argued about; approve B takes the second",
+    "Keep, Close": "keep it as it is; close it and take the tokens back",
+    "A, B, C": "the moves the agents argued about; approve B takes the second; where several do "
+    "the same, with how wide they are",
     "pool": "the pool an option is in, where there are several",
     "pays 7 d": "what the pool paid over what arbitrage took in 7 days; over 1 it pays",
     "range, from, to": "the prices between which it earns",
@@ -63,7 +67,8 @@ PLAN_TERMS = {
     "net in 7 d": "fees less LVR less cost that a week is expected to bring",
     "over Keep": "what it is expected to net more than Keep in 7 days, its cost paid",
     "cost": "gas, swap fee and slippage, all of it",
-    "earned back": "how long until what it earns more than holding has paid its cost",
+    "earned back": "how long until what it nets more than Keep, while its range should last, "
+    "has paid its cost; net and over Keep count 7 days",
     "8 weeks in 10": "between what and what 8 weeks in 10 end",
     "fees a day": "what a day earns: 8 days in 10 end between the two",
     "LVR a day": "loss versus rebalancing: what arbitrage takes from the range in a day",
@@ -76,7 +81,7 @@ PLAN_TERMS = {
     "net APR": "fees APR less LVR APR",
     "past 24 h": "what the range would have netted over the last day, and how much was in range",
     "past 7 d": "the same over the last week",
-    "judged": "accept, or which floor of your profile it breaks",
+    "judged": "chosen, passes, or which floor of your profile it breaks",
 }
 POSITION_TERMS = {
     "ID": "the number of the position: inspect 7, recommend 7",
@@ -203,10 +208,13 @@ def range_words(candidate: Candidate, pools: Mapping[str, PlanPool]) -> str:
 
 
 def decided_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
-    """How sure, what the pool pays, and who decided: said quietly under the sentence."""
+    """How sure, why this move or what the pool pays, and who decided: under the sentence."""
     pool = pools.get(plan.recommended.pool_id)
     keeps = plan.choice.kind == "hold"  # what the pool pays is then the reason itself
     pays = "" if pool is None or keeps else f"the pool {edge_words(pool.edge_7d)}"
+    if seconds := _seconds(plan):
+        letters = listed([option_letter(move.index or 0) for move in seconds])
+        pays = f"chosen over {letters} by {WEIGHED_BY[PROFILES[plan.profile].tiebreak]}"
     caution = "" if keeps else _CAUTION[plan.verdict]
     words = " · ".join(part for part in (caution, pays, _decided_by(plan)) if part)
     return f"{words[0].upper()}{words[1:]}"
@@ -277,7 +285,7 @@ def plan_lines(
     yield ""
     options = {
         "KEEP": plan.hold,
-        **{move_name(move).upper(): move for move in plan.candidates},
+        **{move_name(move, plan.candidates).upper(): move for move in plan.candidates},
         **({} if plan.exit is None else {"CLOSE": plan.exit}),
     }
     columns = [OutputColumn(""), *(OutputColumn(name, "right") for name in options)]
@@ -320,6 +328,7 @@ def record_words(argued: ArguedPlan) -> Iterator[str]:
 
 def reasons(plan: Plan, pools: Mapping[str, PlanPool], *, argued: bool = True) -> Iterator[str]:
     """Why this was chosen, what it takes, what it survives, and what the rules alone would do."""
+    yield from _why_first(plan)
     for reason in plan.choice.reasons:
         yield screen_words(_sentence(reason))
     yield from _why_not(plan)
@@ -410,12 +419,6 @@ def circumstances(plan: Plan) -> str:
 
 def _named(kind: str, index: int | None) -> str:
     return kind if index is None else f"option {option_letter(index)}"
-
-
-def move_name(move: Candidate) -> str:
-    """`B widen`: by its letter, and by what it does."""
-    done = "open" if move.kind == "create" else move.kind
-    return done if move.index is None else f"{option_letter(move.index)} {done}"
 
 
 def _is_outside(candidate: Candidate, pool: PlanPool) -> bool:
@@ -551,63 +554,62 @@ def _replayed(
     return tell
 
 
-_TOO = {
-    Rule.PRICE_INSIDE: "price outside",
-    Rule.BUFFER_FLOOR: "too narrow",
-    Rule.GAS_YIELD: "gas too high",
-    Rule.BREAK_EVEN: "pays late",
-    Rule.HOOK: "hook",
-    Rule.OWN_SWAP: "moves price",
-    Rule.REPLAY: "past differs",
-    Rule.GOAL: "your goal",
-}
+def _judged(chosen: Candidate) -> _CandidateCell:
+    """Why it wins or does not, in a word or two."""
 
+    def tell(candidate: Candidate, _pool: PlanPool | None) -> str:
+        if candidate == chosen:
+            return "chosen"
+        if candidate.judgment is None:
+            return "–"
+        return judged_words(candidate.judgment, breaks_even=candidate.breaks_even)
 
-def _against(candidate: Candidate) -> RuleFinding | None:
-    """What speaks against it most; None where every floor is kept, or nobody judged it."""
-    judgment = candidate.judgment
-    if judgment is None or judgment.verdict is JudgmentVerdict.ACCEPT:
-        return None
-    findings = [each for each in judgment.findings if each.verdict is not JudgmentVerdict.ACCEPT]
-    return max(findings, key=lambda each: each.verdict is JudgmentVerdict.VETO, default=None)
-
-
-def _judged(candidate: Candidate, _pool: PlanPool | None) -> str:
-    """Why it does not win, in a word or two."""
-    if candidate.judgment is None:
-        return "–"
-    against = _against(candidate)
-    if against is not None and against.rule is Rule.BREAK_EVEN and not candidate.breaks_even:
-        return "never pays"
-    return candidate.judgment.verdict.value if against is None else _TOO[against.rule]
+    return tell
 
 
 def _why_not(plan: Plan) -> Iterator[str]:
-    """A sentence for every move that was not accepted, or was second; alike ones share it."""
-    alike: dict[tuple[str, str], list[str]] = {}
+    """A sentence for every move that was ruled out; alike ones share it."""
+    alike: dict[str, list[str]] = {}
     for move in plan.candidates:
-        against = _against(move)
-        if move.index is not None and against is not None and move.judgment is not None:
-            vetoed = move.judgment.verdict is JudgmentVerdict.VETO
-            why = "vetoed" if vetoed else "not accepted", _finding_words(against)
-            alike.setdefault(why, []).append(option_letter(move.index))
-    for (judged, words), letters in alike.items():
+        against = finding_against(move.judgment)
+        if move.index is not None and against is not None:
+            alike.setdefault(_finding_words(against), []).append(option_letter(move.index))
+    for words, letters in alike.items():
         are = "is" if len(letters) == 1 else "are"
         told = words if len(letters) == 1 else words.replace("it ", "each ", 1)
-        yield screen_words(f"{listed(letters)} {are} {judged}: {told}.")
+        yield screen_words(f"{listed(letters)} {are} ruled out: {told}.")
+    if plan.choice.kind == "move":
+        return
     for move in plan.candidates:
-        if move.index is None or (plan.choice.kind == "move" and move.index == plan.choice.index):
-            continue
-        letter = option_letter(move.index)
-        if _against(move) is not None:
-            continue
-        if move.judgment is not None and plan.choice.kind == "move":
-            tiebreak = PROFILES[plan.profile].tiebreak
-            figures = weighed_words(tiebreak, plan.recommended, move)
-            weighs = f"your profile weighs {WEIGHED_BY[tiebreak]}"
-            yield screen_words(f"{letter} passes too, but {weighs}: {figures}.")
-        elif _nets_more(move, plan.recommended):
+        passes = move.index is not None and finding_against(move.judgment) is None
+        if passes and _nets_more(move, plan.recommended):
+            letter = option_letter(move.index or 0)
             yield f"{letter} nets more in 7 days, but {SHORT_REASONS[plan.choice.codes[0]]}."
+
+
+def _seconds(plan: Plan) -> list[Candidate]:
+    """The moves that pass as well, where one was chosen over them."""
+    by_rules = plan.rules_move in (None, plan.recommended)
+    if plan.choice.kind != "move" or not by_rules:
+        return []
+    return [
+        move
+        for move in plan.candidates
+        if move.index not in (None, plan.choice.index)
+        and move.judgment is not None
+        and move.judgment.verdict is JudgmentVerdict.ACCEPT
+    ]
+
+
+def _why_first(plan: Plan) -> Iterator[str]:
+    """By which figures a move was chosen over those that pass too."""
+    if seconds := _seconds(plan):
+        tiebreak = PROFILES[plan.profile].tiebreak
+        letters = listed([option_letter(move.index or 0) for move in seconds])
+        chosen = option_letter(plan.choice.index or 0)
+        figures = weighed_words(tiebreak, plan.recommended, *seconds)
+        weighed = f"{chosen} is chosen over {letters} by {WEIGHED_BY[tiebreak]}: {figures}."
+        yield screen_words(weighed)
 
 
 def _nets_more(move: Candidate, chosen: Candidate) -> bool:
@@ -629,7 +631,7 @@ def _finding_words(finding: RuleFinding) -> str:
             return finding.words
 
 
-_OVER_KEEP = "over Keep"
+_OVER_KEEP, _JUDGED = "over Keep", "judged"
 FIGURES: dict[str, _CandidateCell] = {
     "pool": _pool,
     "pays 7 d": _edge,
@@ -653,7 +655,7 @@ FIGURES: dict[str, _CandidateCell] = {
     "net APR": _yearly(_net_24h),
     "past 24 h": _replayed(lambda judgment: judgment.replay_24h),
     "past 7 d": _replayed(lambda judgment: judgment.replay_7d),
-    "judged": _judged,
+    _JUDGED: lambda _, __: "–",
 }
 _OF_POOLS = ("pool", "pays 7 d")
 
@@ -665,7 +667,7 @@ def figures_of(plan: Plan) -> dict[str, _CandidateCell]:
     left_out = set() if several else set(_OF_POOLS)
     if not knows_week(plan):
         left_out.add("stays 7 d")
-    told = FIGURES | {_OVER_KEEP: _over_keep(plan.hold)}
+    told = FIGURES | {_OVER_KEEP: _over_keep(plan.hold), _JUDGED: _judged(plan.recommended)}
     return {label: tell for label, tell in told.items() if label not in left_out}
 
 

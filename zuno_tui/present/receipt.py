@@ -1,13 +1,14 @@
 """A receipt before the fact: what is given, got and paid, out of the bytes and a trial of them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from math import sqrt
 from typing import Literal, NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from chain.base.units import LAST_SECOND, minute_text, time_text, usd
+from chain.base.units import LAST_SECOND, UNKNOWN, minute_text, time_text, usd
 from chain.contracts.addresses import checksummed
 from chain.contracts.delegation import NOBODY
 from chain.contracts.networks import NATIVE, Address, Network
@@ -116,6 +117,8 @@ class ReceiptFacts(Struct, frozen=True):
     """Those that are changed, as they are now."""
     expected_gas: int | None = None
     """Wei by a trial at the present gas price; None where not all was tried."""
+    planned_cost: float | None = None
+    """Dollars that the plan expected it to cost; None where no plan did."""
 
     def pair(self, token_id: int) -> tuple[Address, Address] | None:
         """Of a position; of one that was not read, the pair of the plan's pool."""
@@ -147,14 +150,21 @@ def receipt_of(facts: ReceiptFacts) -> ReceiptView:
     got = tuple(line for line in parts if line.part == "get")
     given = tuple(line for line in parts if line.part != "get")
     wallet, pools = tuple(_wallet(facts)), tuple(_pool_lines(facts))
-    paid = tuple(_costs(cost, facts.network.native_symbol))
+    paid = tuple(_costs(cost, facts))
     # Of several positions first what they come to together.
     lines = (
         (*wallet, *paid, *pools, *parts)
         if len(facts.positions) > 1
         else (*given, *got, *wallet, *paid, *pools)
     )
-    return ReceiptView((*lines, *_bounds(facts)), _range(facts), *cost)
+    return ReceiptView(
+        (*lines, *_bounds(facts)),
+        _range(facts),
+        *cost,
+        planned_cost=facts.planned_cost,
+        prices=_price_words(facts),
+        halfway=_halfway(facts),
+    )
 
 
 class TotalCost(NamedTuple):
@@ -191,19 +201,37 @@ def total_cost(facts: ReceiptFacts) -> TotalCost:
     return TotalCost(max(0.0, lost), network)
 
 
-def most_cost(facts: ReceiptFacts) -> float | None:
-    """Dollars at present prices that all of it may cost; None where a price is missing.
+class MostCost(NamedTuple):
+    """In dollars at present prices, each part at its most."""
+
+    swap: float
+    positions: float
+    """What they take more or pay less if the price moves."""
+    network: float
+
+    @property
+    def total(self) -> float:
+        return cent_sum(*self)
+
+    @property
+    def words(self) -> str:
+        named = (("swap", self.swap), ("price move", self.positions), ("network", self.network))
+        return " + ".join(f"{name} {usd(part)}" for name, part in named if part >= _CENT)
+
+
+def most_cost(facts: ReceiptFacts) -> MostCost | None:
+    """What all of it may cost; None where a price is missing.
 
     Every swap at its minimum, every position that is filled at its most, the network at its most.
     What a position pays out is worth least where its pool stands at these very prices.
     """
-    rate, prices, lost = facts.usd_per_wei, facts.usd_per_unit, 0.0
+    rate, prices, swapped, lost = facts.usd_per_wei, facts.usd_per_unit, 0.0, 0.0
     for action in facts.actions:
         if isinstance(action, DecodedSwapExactIn):
             sold, bought = (_worth(facts, (each,)) for each in _swapped(action))
             if sold is None or bought is None:
                 return None
-            lost += max(0.0, sold - bought)
+            swapped += max(0.0, sold - bought)
         elif filled := _filling(facts, action):
             pair, span, liquidity, most, price = filled
             if any(token not in prices for token in pair):
@@ -221,7 +249,7 @@ def most_cost(facts: ReceiptFacts) -> float | None:
             if less is None:
                 return None
             lost += less
-    return None if rate is None else cent_sum(lost, facts.gas * rate)
+    return None if rate is None else MostCost(swapped, lost, facts.gas * rate)
 
 
 def _less_paid(facts: ReceiptFacts, action: DecodedBurn | DecodedDecrease) -> float | None:
@@ -494,8 +522,7 @@ def _all_in(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
         return
     most = most_cost(facts)
     if most is not None:
-        how = " (swap at its minimum, the rest at its most)" if swaps else ""
-        yield ReceiptLine("bound", f"all in, at most{how}", f"{_MOST}{usd(most)}")
+        yield ReceiptLine("bound", f"all in, at most: {most.words}", f"{_MOST}{usd(most.total)}")
 
 
 def _hooks(facts: ReceiptFacts) -> Iterator[Address]:
@@ -569,19 +596,47 @@ def _sum(facts: ReceiptFacts, changed: Sequence[tuple[int, Address]]) -> str:
     return "" if total is None else f"{'+' if total > 0 else ''}{usd(total)}"
 
 
-def _costs(cost: TotalCost, coin: str) -> Iterator[ReceiptLine]:
-    """What the lines above come to, and with the network's cost the same total as on the plan."""
-    network = (
-        "network cost unknown" if cost.network is None else f"network {usd(cost.network)} in {coin}"
-    )
-    if cost.swap is None:
-        yield ReceiptLine("pay", f"swap and price impact unknown, {network}")
+def _costs(cost: TotalCost, facts: ReceiptFacts) -> Iterator[ReceiptLine]:
+    """What the lines above come to, what the network takes, and both together."""
+    gas, network, total = UNKNOWN, "", "" if cost.total is None else f"≈ {usd(cost.total)}"
+    if facts.expected_gas is not None:
+        gas = f"about {format_amount(facts.expected_gas, 18, 4)} {facts.network.native_symbol}"
+        network = "" if cost.network is None else usd(cost.network)
+    if cost.swap is not None and cost.swap < _CENT:
+        yield ReceiptLine("pay", f"network {gas}", total)
         return
-    if cost.swap >= _CENT:
-        yield ReceiptLine("swap", "swap and price impact", usd(cost.swap))
-        network = f"+ {network}"
-    total = "" if cost.total is None else f"≈ {usd(cost.total)}"
-    yield ReceiptLine("pay", network, total)
+    swap = UNKNOWN if cost.swap is None else "fee and price impact"
+    yield ReceiptLine("swap", swap, "" if cost.swap is None else usd(cost.swap))
+    yield ReceiptLine("network", gas, network)
+    planned, how = facts.planned_cost, "simulated just now" if total else UNKNOWN
+    if planned is not None and total and usd(planned) != usd(cost.total):
+        how = f"{how}; the plan estimated {usd(planned)}"
+    yield ReceiptLine("pay", how, total)
+
+
+def _price_words(facts: ReceiptFacts) -> str:
+    """At which prices dollars are counted: a pool's own may be another; a dollar's goes unsaid."""
+    moved = (token for _, _, amounts in _positions(facts) for _, token in amounts)
+    changed = (token for token, amount in (facts.changes or {}).items() if amount)
+    prices = {
+        token.label: usd(facts.usd_per_unit[token.address] * 10**token.decimals)
+        for token in map(facts.names.token, (*moved, *changed))
+        if token.decimals is not None and token.address in facts.usd_per_unit
+    }
+    return ", ".join(f"{label} {price}" for label, price in prices.items() if price != usd(1))
+
+
+def _halfway(facts: ReceiptFacts) -> str:
+    """What is held where a transaction fails after one that paid out of positions."""
+    acts = [(at, step) for at, step in enumerate(facts.steps, 1) if step_part(step) == "execute"]
+    for (place, step), (later, following) in pairwise(acts):
+        parts = [*_positions(replace(facts, steps=(step,)))]
+        if parts and all(part == "give" for part, _, _ in parts):
+            held = " + ".join(_all(facts, amounts) for _, _, amounts in parts)
+            opens = any(isinstance(each, DecodedMint) for each in actions_of(following.call))
+            none = " and no position" if opens else ""
+            return f"If {later} fails after {place}, you hold {held}{none}."
+    return ""
 
 
 def _line(

@@ -58,7 +58,8 @@ def executor(network: Network, parties: Parties) -> str:
     delegate = network.contracts.delegate
     if not parties.batched or delegate is None:
         return ""
-    return _named(names_on(network, parties.sender, {}), delegate)
+    known = names_on(network, parties.sender, {}).contracts.get(delegate, "").removeprefix("the ")
+    return f"{checksummed(delegate)} ({known})" if known else checksummed(delegate)
 
 
 def _sent_as(network: Network, parties: Parties, account_code: str | None) -> Iterator[Term]:

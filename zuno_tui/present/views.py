@@ -162,6 +162,8 @@ class DebateView(Struct, frozen=True):
     """How it ended, in a sentence; None while it runs."""
     place: str = ""
     """Where the agents run, and who speaks from where."""
+    chosen: str = ""
+    """The letter of the move that was chosen; empty where none was."""
 
 
 class OptionView(Struct, frozen=True):
@@ -208,7 +210,7 @@ class StepView(Struct, frozen=True):
 
 
 class ReceiptLine(Struct, frozen=True):
-    part: Literal["pool", "give", "get", "wallet", "swap", "pay", "bound"]
+    part: Literal["pool", "give", "get", "wallet", "swap", "network", "pay", "bound"]
     """What is expected; a bound is what the bytes guarantee, whatever the price does."""
     words: str
     dollars: str = ""
@@ -233,6 +235,12 @@ class ReceiptView(Struct, frozen=True):
     swap_cost: float | None = None
     """Dollars that swap fee and price impact are expected to take; None where unknown."""
     network_cost: float | None = None
+    planned_cost: float | None = None
+    """What the plan expected all of it to cost; None where no plan did."""
+    prices: str = ""
+    """At which prices dollars are counted."""
+    halfway: str = ""
+    """What is held where a transaction fails after one that paid out."""
 
 
 class StepProgress(Struct, frozen=True):

@@ -153,7 +153,7 @@ def test_speeds_go_up_and_down_a_ladder() -> None:
 
 
 def plan(**changes: object) -> PlanView:
-    option = OptionView("1 widen", "1", True, "accept", "1", "2", 0.5, 0.9, 0.5)
+    option = OptionView("1 widen", "1", True, "accept", "1", "2", 0.5, 0.9, 0.5, {"cost": "$5.17"})
     made = PlanView("plan_1", "", "", (option,), (), 0.0, 7)
     return replace(made, **changes)
 
@@ -171,7 +171,7 @@ def test_the_guide_leads_from_the_first_row_to_an_applied_plan() -> None:
         (StatusChanged(StatusView("Embedded chain", "0x")), "#7 is out"),
         (DebateChanged(DebateView("r", "position #7")), "Four agents argue"),
         (DebateChanged(DebateView("r", "position #7", (), "done")), "Press r"),
-        (PlanChanged(plan()), "press a"),
+        (PlanChanged(plan()), "1 widen to 1 – 2, $5.17. To approve it: press a"),
         (PlanChanged(plan(approval=approval)), "type apply"),
         (PlanChanged(plan(result=ResultView("plan_1", "refused", (), None))), "approve again"),
         (PlanChanged(plan(approval=approval)), "type apply"),
@@ -187,6 +187,17 @@ def test_the_guide_leads_from_the_first_row_to_an_applied_plan() -> None:
         guide = guide.heard(event)
         assert expected in guide.hint
         assert len(guide.hint) <= ROOM_FOR_A_HINT
+
+
+def test_a_plan_to_keep_names_fees_that_wait_and_how_to_collect_them() -> None:
+    kept = replace(plan(), options=(replace(plan().options[0], candidate=None),))
+    for token_id, how in ((7, "collect 7"), (-7, "inspect 3:7")):
+        rich = replace(row(token_id), fees="$4,861.93", fees_worth=4_861.93)
+        guide = Guide().heard(PositionsChanged(PositionsView(rows=(rich, row(9)))))
+        hint = guide.heard(PlanChanged(replace(kept, token_id=token_id))).hint
+        assert hint.endswith(f"$4,861.93 of fees to collect: type {how}")
+        assert len(hint) <= ROOM_FOR_A_HINT
+        assert "of fees" not in guide.heard(PlanChanged(replace(kept, token_id=9))).hint
 
 
 @pytest.mark.parametrize(

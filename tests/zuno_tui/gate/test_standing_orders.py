@@ -109,9 +109,12 @@ def test_the_page_says_what_has_a_floor_who_pays_and_what_a_jump_does(delegated:
 
     assert re.search(r"Only WETH has a floor: below [\d,.]+ you hold more of it\.", words)
     assert "If the price jumps, it closes at what it finds, even far below" in words
-    assert f"The watch key pays it, at most about {most:g} ETH" in words
+    # At the present gas price first, then by the limit.
+    network = rf"network About [\d.]+ ETH \(\$[\d.,]+\) at gas now, never over {most:g} ETH,"
+    assert re.search(network, words)
     rows = [line.split()[0] for line in shown.out.splitlines() if line.startswith("  ")]
-    assert rows.index("needs") < rows.index("key") < rows.index("monitor")
+    assert rows.index("expected") < rows.index("jumps") < rows.index("at")
+    assert rows.index("needs") < rows.index("key") < rows.index("looks")
 
 
 def test_a_stop_is_carried_out_below_its_price_and_not_above(delegated: Desk) -> None:

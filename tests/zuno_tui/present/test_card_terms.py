@@ -13,7 +13,7 @@ def test_every_figure_of_a_plan_is_explained() -> None:
     explained = {word.strip() for term in PLAN_TERMS for word in term.split(",")}
 
     assert {*FIGURES} <= explained
-    assert explained - {*FIGURES} == {"keep", "close", "A", "B", "C", "range"}
+    assert explained - {*FIGURES} == {"Keep", "Close", "A", "B", "C", "range"}
 
 
 def test_every_column_is_explained() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from msgspec.structs import replace
 
 from chain.base.units import usd
 from chain.contracts import calldata as actions
@@ -102,7 +103,7 @@ def test_a_move_says_what_is_expected_first_and_then_what_is_guaranteed() -> Non
     swap = round(dollars(before), 2) - round(dollars(after), 2) - round(wallet, 2)
 
     lines = {line.part: line for line in receipt.lines if line.part != "bound"}
-    assert list(lines) == ["give", "get", "wallet", "swap", "pay", "pool"]
+    assert list(lines) == ["give", "get", "wallet", "swap", "network", "pay", "pool"]
     assert lines["pool"].words == "WETH/USDC 0.05% · no hook · #28 → new position"
     assert lines["give"].dollars == usd(dollars(before))
     assert lines["get"].dollars == usd(dollars(after))
@@ -110,7 +111,12 @@ def test_a_move_says_what_is_expected_first_and_then_what_is_guaranteed() -> Non
     assert receipt.swap_cost == pytest.approx(swap)
     assert receipt.network_cost == pytest.approx(3.0)
     assert lines["swap"].dollars == usd(swap)
-    assert lines["pay"].words == "+ network $3.00 in ETH"
+    assert (lines["network"].words, lines["network"].dollars) == ("about 0.001 ETH", "$3.00")
+    assert lines["pay"].words == "simulated just now"
+    planned = receipt_of(replace(facts(MOVE), planned_cost=7.25)).lines
+    assert "simulated just now; the plan estimated $7.25" in {line.words for line in planned}
+    assert receipt.prices == "WETH $3,000.00"
+    assert not receipt.halfway, "it is one transaction"
     assert lines["pay"].dollars == f"≈ {usd(round(swap, 2) + 3.0)}"
     bounds = [(line.words, line.dollars) for line in receipt.lines if line.part == "bound"]
     shown = bounds[1][1]
@@ -121,8 +127,12 @@ def test_a_move_says_what_is_expected_first_and_then_what_is_guaranteed() -> Non
         ("#28 pays at least 2.83583 WETH", "≥ $8,507.49"),
         ("the new position takes at most this; the rest comes to your wallet", shown),
         ("network cost at most 0.002335 ETH", "≤ $7.00"),
-        ("all in, at most", bounds[3][1]),
+        bounds[3],
     ]
+    words, most = bounds[3]
+    parts = re.fullmatch(r"all in, at most: price move \$([\d,.]+) \+ network \$7\.00", words)
+    assert parts is not None
+    assert bound_dollars(most) == pytest.approx(float(parts[1].replace(",", "")) + 7.0)
     assert receipt.range is not None
     assert 0 < receipt.range.progress < 1
     low, high = (float(edge.replace(",", "")) for edge in (receipt.range.low, receipt.range.high))
@@ -152,6 +162,17 @@ def test_a_swap_alone_is_given_and_got_and_one_on_the_way_is_guaranteed_beside_t
     assert "pool" not in dict(parts(SWAP))
 
 
+def test_what_is_held_between_two_transactions_is_said_with_its_amounts() -> None:
+    close = actions.modify_liquidities([actions.Burn(28, 1, 1)], 1_768_180_500)
+    opened = actions.execute((SWAP, OPEN), 1_768_180_500)
+    steps = (*facts(close).steps, *facts(opened).steps)
+    receipt = receipt_of(replace(facts(close), steps=steps))
+    given = next(line.words for line in receipt.lines if line.part == "give")
+
+    held = given.removeprefix("position #28: ")
+    assert receipt.halfway == f"If 2 fails after 1, you hold {held} and no position."
+
+
 def test_all_in_is_the_worst_swap_the_dearest_fill_and_the_highest_network_cost() -> None:
     """By looking at every tick, and by what the swap pays at least."""
     at_once = facts(actions.execute((SWAP, OPEN), 1_768_180_500))
@@ -164,7 +185,9 @@ def test_all_in_is_the_worst_swap_the_dearest_fill_and_the_highest_network_cost(
         if line.words.startswith("all in")
     )
 
-    assert words == "all in, at most (swap at its minimum, the rest at its most)"
+    parts = [float(part) for part in re.findall(r"\$([\d.]+)", words)]
+    assert words.startswith("all in, at most: swap $100.00 + price move $")
+    assert sum(parts) == pytest.approx(bound_dollars(shown))
     assert worst - 0.02 <= bound_dollars(shown) <= worst + most_taken() * 0.0002
 
 

@@ -83,7 +83,7 @@ _DESK = (
     Look(
         "approved",
         "1\x1b[A:approve\r",
-        (r"APPROVED  Move position #26 to [\d,.]+ – [\d,.]+", r"you give", r"it costs"),
+        (r"APPROVED  Move position #26 to [\d,.]+ – [\d,.]+", r"you give", r"total cost"),
         never=rf"{_POETRY}|\d\.\d{{12}}",
     ),
     Look(

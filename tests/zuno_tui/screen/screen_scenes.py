@@ -77,12 +77,12 @@ ORDER_PAGE = OrderApprovalView(
             "that.",
         ),
         ("expected", "About 4.9711 WETH + 12.07 USDC, worth $13,931 then, plus fees."),
+        ("jumps", "If the price jumps, it closes at what it finds, even far below 2,800."),
         (
             "at least",
             "4.9711 WETH, or the chain refuses it. Only WETH has a floor: below 2,800 you hold "
             "more of it.",
         ),
-        ("jumps", "If the price jumps, it closes at what it finds, even far below 2,800."),
         ("until", "It ends on 2026-12-17 05:00 UTC."),
     ),
     "0x70997970C51812dc3A010C7d01b50e0d17dc79C8 (you)",
@@ -93,18 +93,19 @@ ORDER_PAGE = OrderApprovalView(
             "The watch key 0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC sends it; it owns "
             "nothing of yours.",
         ),
-        ("network", "The watch key pays it, at most about 0.005 ETH ($15.46) by your fee limit."),
+        (
+            "network",
+            "About 0.0005 ETH ($1.55) at gas now, never over 0.005 ETH, from the ETH on the watch "
+            "key.",
+        ),
         (
             "chain",
             "The chain lets it make this one call and nothing else, and refuses it above 2,800.",
         ),
-        (
-            "monitor",
-            "This desk or zuno monitor watches for it through 3 endpoints; two must agree.",
-        ),
+        ("looks at", "3 endpoints; two must agree."),
         (
             "cancel",
-            "Type order cancel: it ends on chain. Deleting files or stopping zuno ends no order.",
+            "Type order cancel and sign that. Quitting zuno or deleting files does not cancel it.",
         ),
     ),
     needs_passphrase=False,

@@ -184,7 +184,7 @@ async def test_every_step_is_in_sight_and_counted_before_the_word_is_typed(
         assert "4 TRANSACTIONS" in drawn
         assert all(f"○ {place} " in drawn for place in range(1, 5))
         assert "lines more" not in drawn
-        for words in ("you give", "you get", "wallet", "it costs", "now 1,812.09", "9:00 left"):
+        for words in ("you give", "you get", "wallet", "total cost", "now 1,812.09", "9:00 left"):
             assert words in drawn
 
 

@@ -6,13 +6,20 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agents.bus.envelope import Role, StruckClaim, Thought
+from agents.bus.envelope import (
+    Role,
+    SpokenCell,
+    SpokenRow,
+    SpokenTable,
+    StruckClaim,
+    Thought,
+)
 from agents.bus.run import SpokenTurn
 from tests.zuno_tui.screen.scenes import DEBATE, TURNS, desk_app, play, text_of, until
 from zuno_tui.desk.debates import turn_view
 from zuno_tui.desk.events import DebateChanged, ProseHeard, ThinkingHeard, TurnEnded
 from zuno_tui.present.views import DebateView, Struck, TurnView
-from zuno_tui.screen.panes.debate import MOST_TURNS, DebatePane, turn_text
+from zuno_tui.screen.panes.debate import MOST_TURNS, DebatePane, turn_table, turn_text
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
@@ -90,6 +97,36 @@ async def test_the_next_debate_starts_on_a_clean_page_and_pages_stay_bounded() -
         turns = tuple(TurnView("critic", number, "No.") for number in range(MOST_TURNS + 15))
         await play(pilot, DebateChanged(replace(EMPTY, turns=turns, ended="Done.")))
         assert len(_told(pilot)) == MOST_TURNS
+
+
+async def test_an_ended_debate_opens_where_a_turn_begins_and_names_who_goes_on() -> None:
+    turns = (TurnView("scout", 1, "line\n" * 14), *(TurnView("critic", 1, "line\n" * 9),) * 3)
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await pilot.press("3", "z")
+        await play(pilot, DebateChanged(replace(EMPTY, turns=turns, ended="Done.")))
+        await pilot.pause(0.2)
+        pane = _pane(pilot)
+        ending = pane.query_one(".ending")
+
+        assert pane.scroll_y in [block.virtual_region.y for block in pane.blocks[1:]]
+        assert "CRITIC" in str(ending.border_subtitle or pane.blocks[1].content)
+        await pilot.press("g")
+        assert not ending.border_subtitle, "the name is in sight"
+        await pilot.press("down")
+        assert "SCOUT" in str(ending.border_subtitle)
+
+
+def test_what_was_chosen_has_a_star_and_what_passed_no_colour() -> None:
+    cells = (SpokenCell(text="49 h", passed=True), SpokenCell(text="late", passed=False))
+    rows = tuple(SpokenRow(name=name, cells=cells) for name in ("A widen", "B shift"))
+    turn = TurnView("critic", 1, "", table=SpokenTable(columns=("lasts", "pays"), rows=rows))
+
+    _, chosen, other = turn_table(turn, 80, "A")
+
+    assert chosen.plain.startswith("★ A widen")
+    assert other.plain.startswith("B shift")
+    styles = {str(span.style) for span in other.spans}
+    assert styles == {"$quiet", "$error"}
 
 
 async def test_scrolling_up_is_left_in_peace_until_the_reader_returns() -> None:

@@ -101,7 +101,7 @@ async def test_the_card_follows_the_plan_from_choice_to_result() -> None:
         await play(pilot, PlanChanged(APPROVED))
         told = text_of(pilot, "#card")
         assert told.startswith("APPROVED  rebalance #7")
-        for words in ("4 TRANSACTIONS", "○ 1 close #7", "you give", "it costs", "14:22:20 UTC"):
+        for words in ("4 TRANSACTIONS", "○ 1 close #7", "you give", "total cost", "14:22:20 UTC"):
             assert words in told
         assert APPROVAL.hash not in "".join(told.split()), "every byte stands where it is signed"
         assert "Nothing is signed yet." in told
@@ -168,7 +168,7 @@ def test_the_border_says_the_next_step() -> None:
     moves = [replace(option, recommended=False) for option in PLAN.options[1:]]
 
     assert next_step(PLAN) == "a: approve"
-    assert next_step(replace(PLAN, options=(hold, *moves))) == "keep it: nothing to sign"
+    assert next_step(replace(PLAN, options=(hold, *moves))) == "Keep it: nothing to sign"
     assert next_step(APPROVED) == "approved: type apply, or e to rehearse"
     assert next_step(watching) == "approved, but nothing here can sign"
     assert next_step(APPLYING) == "applying"

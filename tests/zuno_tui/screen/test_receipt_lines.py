@@ -134,7 +134,24 @@ def test_permissions_of_unlike_amounts_are_not_put_into_one_sentence() -> None:
     assert sum("let PositionManager move" in row for row in rows) == 2
 
 
-def test_the_contract_of_a_delegated_account_is_named() -> None:
-    together = replace(APPROVAL, as_one=True, executor="batch executor 0x63c0…e32B")
+def test_the_contract_of_a_delegated_account_is_named_and_how_that_ends() -> None:
+    together = replace(APPROVAL, as_one=True, executor="0x63c0e32B (batch executor)")
 
-    assert "delegated to batch executor 0x63c0…e32B" in next(step_lines(together, (), 120)).plain
+    lines = [*step_lines(together, (), 120)]
+    drawn = " ".join(line.plain.strip() for line in lines)
+
+    assert "delegated to 0x63c0e32B (batch executor). That stays afterwards" in drawn
+    assert "zuno wallet undelegate" in drawn
+    assert "If 4 fails after 1" not in drawn
+    amber = [line for line in lines if any(span.style == "$warning" for span in line.spans)]
+    assert "0x63c0e32B" in amber[0].plain
+
+
+def test_what_is_held_where_a_later_transaction_fails_is_amber() -> None:
+    (amber,) = [
+        line.plain.strip()
+        for line in step_lines(APPROVAL, (), 120)
+        if any(span.style == "$warning" for span in line.spans)
+    ]
+
+    assert amber == "If 4 fails after 1, you hold 2.42331 WETH + 4,424.9 USDC and no position."

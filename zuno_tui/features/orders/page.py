@@ -21,7 +21,7 @@ from chain.standing_orders.order import (
     StandingProgress,
     StandingState,
 )
-from zuno_tui.features.orders.events import NEEDS
+from zuno_tui.features.orders.events import JUMPS, NEEDS
 from zuno_tui.present.output import Json
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import amount_of, percent, round_usd
@@ -83,8 +83,8 @@ def draft_terms(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
         ("what", f"{doing[0].upper()}{doing[1:]}, and send everything to your wallet."),
         ("when", _when(draft)),
         ("expected", _expected(draft)),
-        ("at least", _least(draft)),
         *_jump(draft.order.condition),
+        ("at least", _least(draft)),
         ("until", f"It ends on {minute_text(call.until)}."),
     )
 
@@ -93,7 +93,7 @@ def _jump(condition: OrderCondition) -> Iterator[tuple[str, str]]:
     """No order names the price it is carried out at, only the one from which on it may be."""
     if isinstance(condition, PricePast):
         side, level = condition.words.split()[:2]
-        yield "jumps", f"If the price jumps, it closes at what it finds, even far {side} {level}."
+        yield JUMPS, f"If the price jumps, it closes at what it finds, even far {side} {level}."
 
 
 def _when(draft: OrderDraft) -> str:
@@ -141,10 +141,10 @@ def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
         ("key", _by(draft)),
         ("network", _network_cost(draft)),
         ("chain", f"The chain lets it make this one call and nothing else{_reach(draft)}."),
-        ("monitor", _monitor(draft)),
+        ("looks at", _looks_at(draft)),
         (
             "cancel",
-            "Type order cancel: it ends on chain. Deleting files or stopping zuno ends no order.",
+            "Type order cancel and sign that. Quitting zuno or deleting files does not cancel it.",
         ),
     )
 
@@ -185,12 +185,16 @@ def _by(draft: OrderDraft) -> str:
 
 
 def _network_cost(draft: OrderDraft) -> str:
-    """By the gas that is set aside for an order, at the highest fee that the limits let go."""
+    """By the gas that is set aside for an order, now and at the highest fee the limits let go."""
     cost = draft.network_cost
-    dollars = "" if cost.dollars is None else f" ({usd(cost.dollars)})"
     each = " each time" if draft.call.times > 1 else ""
-    amount = f"{format_amount(cost.wei, 18, 3)} {cost.coin}{dollars}"
-    return f"The watch key pays it{each}, at most about {amount} by your fee limit."
+    now = ""
+    if cost.now is not None:
+        rate = cost.usd_per_wei
+        dollars = "" if rate is None else f" ({usd(cost.now * rate)})"
+        now = f"About {format_amount(cost.now, 18, 3)} {cost.coin}{dollars}{each} at gas now, "
+    never = f"{now}never over {format_amount(cost.wei, 18, 3)} {cost.coin}{each * (not now)}"
+    return f"{never[0].upper()}{never[1:]}, from the {cost.coin} on the watch key."
 
 
 def _reach(draft: OrderDraft) -> str:
@@ -204,20 +208,20 @@ def _reach(draft: OrderDraft) -> str:
     return f", and refuses it {side} {draft.reach}, where its range ends"
 
 
-def _monitor(draft: OrderDraft) -> str:
+def _looks_at(draft: OrderDraft) -> str:
+    """Whose word it is that the condition holds."""
     early = ""
     if draft.falls_short:
         side = "below" if is_below(draft.order.condition) else "above"
         past = f", once the price is {side} {draft.reach}" if draft.reach else ""
         early = f"; whoever steals the watch key can do it early{past}, and nothing else"
-    who = "This desk or zuno monitor watches for it"
     if draft.endpoints == 0:
-        return f"{who} on the demo's own chain{early}."
+        return f"The demo's own chain{early}."
     if draft.endpoints == 1:
-        return f"{who} through ONE endpoint, which could be wrong: set a second{early}."
+        return f"ONE endpoint, which could be wrong: set a second{early}."
     from_one = isinstance(draft.order.condition, LossOver | FeesOver)
     beside = "; past and prices are read from one" if from_one else ""
-    return f"{who} through {draft.endpoints} endpoints; two must agree{beside}{early}."
+    return f"{draft.endpoints} endpoints; two must agree{beside}{early}."
 
 
 _STATES = {

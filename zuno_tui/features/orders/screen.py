@@ -13,6 +13,7 @@ from textual.widgets import Input
 from zuno_tui.desk.events import Event
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.features.orders.events import (
+    JUMPS,
     NEEDS,
     OrderApprovalView,
     OrderConfirmationAsked,
@@ -34,7 +35,12 @@ if TYPE_CHECKING:
 
 _FIRST = ("what", "when", "expected")
 """What one signs for; the rest is how far it is held to that."""
-_STYLES = {NEEDS: "bold $warning", "hash": "$quiet"}
+_STYLES = {
+    **dict.fromkeys(_FIRST, "bold"),
+    JUMPS: "$warning",
+    NEEDS: "bold $warning",
+    "hash": "$quiet",
+}
 
 
 class OrderConfirmScreen(TypedConfirmScreen):
@@ -67,7 +73,7 @@ class OrderConfirmScreen(TypedConfirmScreen):
         order = self._order
         lines = [Content("")]
         for label, words in order.terms:
-            lines += wrapped(words, width, f"{label:<{LABEL}}", "bold" * (label in _FIRST))
+            lines += wrapped(words, width, f"{label:<{LABEL}}", _STYLES.get(label, ""))
         lines += [Content(""), heading("WHO CARRIES IT OUT")]
         for label, words in (*order.rows, ("hash", order.hash)):
             lines += wrapped(words, width, f"{label:<{LABEL}}", _STYLES.get(label, ""))

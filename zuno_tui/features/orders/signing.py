@@ -28,6 +28,7 @@ from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Sources, tokens_at
 from chain.positions.snapshot import PositionSnapshot
 from chain.rpc import requests
+from chain.rpc.records import Block
 from chain.standing_orders.book import StandingOrders
 from chain.standing_orders.call import OrderCall, OrderKind, least_amounts, propose, read_call
 from chain.standing_orders.order import (
@@ -83,8 +84,11 @@ class NetworkCost(Struct, frozen=True):
     """What one call may cost whoever sends it."""
 
     wei: int
+    """At most, by the limits."""
+    now: int | None
+    """At the base fee of the latest block; None where it has none."""
     coin: str
-    dollars: float | None
+    usd_per_wei: float | None
 
 
 class OrderDraft(Struct, frozen=True):
@@ -106,7 +110,7 @@ class OrderDraft(Struct, frozen=True):
     own_key: bool
     """Whether the watch key is this home's; of another one nothing is known but its address."""
     network_cost: NetworkCost
-    """At most, by the limits; the watch key pays it."""
+    """The watch key pays it."""
     outlook: OrderOutlook | None = None
     """None where the position is gone or its tokens' decimals are unknown."""
 
@@ -273,18 +277,19 @@ def _draft(
         reach,
         falls_short=not isinstance(condition, PricePast) or level != int(condition.sqrt_price),
         own_key=own is not None and own.address == order.signed.delegate,
-        network_cost=_network_cost(session, worth),
+        network_cost=_network_cost(session, worth, sight.head),
         outlook=None
         if sight.position is None
         else _outlook(session.network, condition, sight.position, worth),
     )
 
 
-def _network_cost(session: Session, worth: ActionWorth) -> NetworkCost:
+def _network_cost(session: Session, worth: ActionWorth, head: Block) -> NetworkCost:
     """The keeper outbids itself up to the limit, never beyond it."""
-    network, rate = session.network, worth.usd_per_wei
+    network, base = session.network, head.base_fee_per_gas
     wei = ORDER_GAS * gate_limits(session.settings.limits, network).policy.max_fee_per_gas
-    return NetworkCost(wei, network.native_symbol, None if rate is None else wei * rate)
+    now = None if base is None else ORDER_GAS * base
+    return NetworkCost(wei, now, network.native_symbol, worth.usd_per_wei)
 
 
 def _outlook(

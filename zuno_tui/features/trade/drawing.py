@@ -105,7 +105,9 @@ def without_orphan(lines: Sequence[Line], height: int) -> list[Line]:
 
 
 def _order_lines(told: TradeVerdict, width: int) -> list[Line]:
-    lines: list[Line] = [(StyledText("ORDERS", "title"),)] if told.orders else []
+    closing = f"  to close it later: {told.closed_by}" if told.closed_by else ""
+    title = StyledText("ORDERS", "title"), StyledText(closing, "dim")
+    lines: list[Line] = [title] if told.orders else []
     for place, order in enumerate(told.orders, 1):
         lines += _words(f"  {place} {order}", width, indent=4)
     return lines
@@ -197,10 +199,10 @@ def chip_lines(view: TradeRunView, width: int) -> list[Line]:
     if regime is None:
         chips: list[StyledText] = [StyledText(f"regime {pending}", "dim")]
     else:
-        chips = [
-            StyledText(regime.name, _LEANINGS[regime.leaning]),
-            StyledText(f"risk budget {regime.budget}", "dim"),
-        ]
+        chips = [StyledText(regime.name, _LEANINGS[regime.leaning])]
+        # How large a hedge is, no budget decides.
+        if view.token_id is None:
+            chips.append(StyledText(f"risk budget {regime.budget}", "dim"))
     if view.anomalies is None:
         chips.append(StyledText(f"triage {pending}", "dim"))
     elif not view.anomalies:
@@ -214,7 +216,7 @@ def chip_lines(view: TradeRunView, width: int) -> list[Line]:
     lines: list[Line] = [(), (StyledText("MARKET", "title"),)]
     lines += [(StyledText("  "), *line) for line in _flowed(chips, width - 2)]
     if regime is not None:
-        words = f"{regime.why}. {regime.trust}"
+        words = f"{regime.why}. {regime.trust if view.token_id is None else ''}".rstrip()
         lines += _words(f"  {words[:1].upper()}{words[1:]}", width, "dim", indent=2)
     return lines
 

@@ -160,6 +160,8 @@ class TradeVerdict(Struct, frozen=True):
     against: tuple[str, ...] = ()
     dissent: str = ""
     """That the experts would do less than was asked for, and why; empty where they would not."""
+    closed_by: str = ""
+    """How what it opens is closed again; empty where it opens nothing."""
 
 
 class TradeRunView(Struct, frozen=True):
@@ -553,6 +555,7 @@ def verdict(plan: TradePlan) -> TradeVerdict:
         tuple(order_words(order, plan.coin) for order in plan.orders),
         tuple(_against(plan)),
         _dissent(plan),
+        f"unhedge {plan.hedge.position.token_id}" if plan.hedge and plan.decision.opens else "",
     )
 
 
@@ -663,7 +666,8 @@ def _moved_by(plan: TradePlan, hedge: HedgePlan, part: float) -> tuple[int, int]
     return round(alone), -round(hedge.reached * mark * part)
 
 
-_AGAINST = 0.1
+_AGAINST = 100
+"""Dollars of a rise."""
 _MOVES = (-0.2, -0.1, 0.1, 0.2)
 
 
@@ -697,11 +701,10 @@ def _against(plan: TradePlan) -> Iterator[str]:
     hedge = plan.hedge
     if hedge is not None and hedge.position.delta and plan.decision.opens:
         # By what is really sold, which the argument before it could not know.
-        alone, short = _moved_by(plan, hedge, _AGAINST)
-        yield (
-            f"If {hedge.position.coin} rises by {_AGAINST:.0%}, the short loses ${-short:,} and "
-            f"the position gains ${alone:,}."
-        )
+        lost, earning = round(hedge.reached * _AGAINST), hedge.position.price_range
+        where = "" if earning is None else f"Above {earning[1]:,.2f} the position gains no more: "
+        words = f"the short loses ${lost:,} for each ${_AGAINST} {hedge.position.coin} rises."
+        yield f"{where}{words}" if where else f"{words[0].upper()}{words[1:]}"
     argued = "" if plan.reasoning is None else clean_text(plan.reasoning.counter_scenario)
     if argued and not (hedge is not None and argued.startswith(f"If {hedge.position.coin} rises")):
         yield argued
@@ -717,11 +720,18 @@ def _dissent(plan: TradePlan) -> str:
     if plan.regime is not None:
         reasons.append(f"the market shows {plan.regime.regime.value.replace('_', ' ').lower()}")
     if plan.conflicts is not None:
-        leaning = plan.conflicts.dominant_signal.value.lower()
-        lean = "they see no direction" if leaning == "neutral" else f"they lean {leaning}"
-        reasons.append(f"{lean} ({bias_counts(_cards(plan.findings))})")
+        reasons.append(_lean(plan.conflicts, _cards(plan.findings)))
     why = f": {' and '.join(reasons)}" if reasons else ""
     return f"You asked for {hedge.ratio:.0%}; the experts would hedge {less}{why}."
+
+
+def _lean(conflicts: ConflictMap, cards: Sequence[ExpertCard]) -> str:
+    """Where as many see a rise as a fall, weights lean but nobody would call that a majority."""
+    leaning, biases = conflicts.dominant_signal.value, [card.bias for card in cards]
+    even = biases.count("BULLISH") == biases.count("BEARISH")
+    lean = "they are split" if even else f"they lean {leaning.lower()}"
+    none = "they see no direction" if leaning == "NEUTRAL" else lean
+    return f"{none} ({bias_counts(cards)})"
 
 
 def _odds_lines(odds: TradeOdds | None, plan: TradePlan) -> Iterator[str]:

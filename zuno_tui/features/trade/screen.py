@@ -160,7 +160,7 @@ class TradeScreen(SubScreen):
         page, view = self._page, self._view
         below = round(page.max_scroll_y - page.scroll_offset.y)
         more = literal(f"▼ {below} more", "bold") if below > 0 else ""
-        page.border_subtitle = joined(more, view.plan_id, view.working or _next_words(view))
+        page.border_subtitle = joined(more, view.working or _next_words(view))
 
     def _cells(self, part: PlainText) -> int:
         """Of one that was hidden until now a little less than it will have."""

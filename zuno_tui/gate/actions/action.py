@@ -44,6 +44,8 @@ class Action(Struct, frozen=True):
     """What is said of prices that its dollars rest on and sources disagree about."""
     cancels: tuple[SignedDelegation, ...] = ()
     """Orders that are ended with it."""
+    planned_cost: float | None = None
+    """Dollars that the plan it comes from expected it to cost."""
     left_behind: tuple[str, ...] = ()
     """What hangs on its position and stays, in words."""
 

@@ -66,6 +66,7 @@ async def action_to_open(
         worth.usd_per_wei,
         quotes,
         disputes=worth.disputes,
+        planned_cost=candidate.cost_usd,
     )
 
 
@@ -178,6 +179,7 @@ async def _action_to_change(
         worth.usd_per_unit,
         worth.usd_per_wei,
         disputes=worth.disputes,
+        planned_cost=candidate.cost_usd,
     )
     if candidate.kind == "exit":
         return action

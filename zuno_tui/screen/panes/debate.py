@@ -72,20 +72,32 @@ def turn_text(turn: TurnView, *, sourced: bool = False) -> Content:
     return Content("").join([*pieces, prose(text[at:])])
 
 
-def turn_table(turn: TurnView, width: int) -> list[Content]:
-    """The table under a turn's words; its marks are signs before they are colours."""
+def turn_table(turn: TurnView, width: int, chosen: str = "") -> list[Content]:
+    """The table under a turn's words; its marks are signs before they are colours.
+
+    What was chosen has a star, what failed a colour: what passed needs none.
+    """
     if turn.table is None:
         return []
-    titles, *rows = table_lines(turn.table, width or None)
+    starred = tuple(
+        row.model_copy(update={"name": f"★ {row.name}"}) if _is_of(row.name, chosen) else row
+        for row in turn.table.rows
+    )
+    titles, *rows = table_lines(turn.table.model_copy(update={"rows": starred}), width or None)
     return [
         literal(titles, "$quiet" if isinstance(titles, TableRow) else ""),
         *(
-            literal(line)
-            .highlight_regex(f"{PASSED}", style="$success")
+            literal(line, "bold" if line.startswith("★") else "")
+            .highlight_regex(f"{PASSED}", style="$quiet")
             .highlight_regex(f"{FAILED}", style="$error")
+            .highlight_regex("^★ .*?  ", style="$success")
             for line in rows
         ),
     ]
+
+
+def _is_of(name: str, chosen: str) -> bool:
+    return bool(chosen) and name.partition(" ")[0] == chosen
 
 
 def prose(text: str) -> Content:
@@ -115,6 +127,8 @@ class TurnBlock(PlainText):
         self._doing = "speaking…"
         self._drawn_width = 0
         self._drawing = _Drawing()
+        self.chosen = ""
+        """The letter of the move that was chosen in the end."""
 
     @property
     def live(self) -> bool:
@@ -144,6 +158,14 @@ class TurnBlock(PlainText):
         self.set_class(self._goes_on, "-goes-on")
 
     @property
+    def head(self) -> Content:
+        return turn_head(self.role, self._speaker, self._round)
+
+    @property
+    def shows_head(self) -> bool:
+        return not self._goes_on
+
+    @property
     def speaks(self) -> tuple[str, int]:
         """Who it is, and in which round."""
         return self.role, self._round
@@ -170,7 +192,7 @@ class TurnBlock(PlainText):
             cut = f"{line[:_FOLDED]}…" if len(line) > _FOLDED else line
             self.update(Content("  ").join([head, literal(cut, "$quiet")]))
             return
-        table = [] if self._turn is None else turn_table(self._turn, self._drawn_width)
+        table = [] if self._turn is None else turn_table(self._turn, self._drawn_width, self.chosen)
         above = [] if self._goes_on else [head]
         self.update(Content("\n").join([*above, _marked(body, needle), *table]))
 
@@ -268,6 +290,8 @@ class SearchField(Input):
 
 FLUSH_SECONDS = 0.2
 """Drawing every token costs more than the reader can see; see what a fifth of a second brought."""
+_MOST_AIR = 4
+"""Rows that may stay empty under the last turn."""
 MOST_TURNS = 120
 """Older turns leave the screen; the record keeps them all."""
 
@@ -305,6 +329,8 @@ class DebatePane(VerticalScroll, can_focus=True):
     def on_mount(self) -> None:
         self.anchor()
         frame(self, pane_title("3 Debate"))
+        self.watch(self, "scroll_y", self._name_speaker, init=False)
+        self.watch(self, "virtual_size", self._snap, init=False)
 
     @property
     def _turns(self) -> Vertical:
@@ -513,8 +539,39 @@ class DebatePane(VerticalScroll, can_focus=True):
         if words is not None:
             told = Content.assemble(("OUTCOME\n", "bold $accent"), literal(f"★ {words}", "bold"))
             self.mount(PlainText(told, classes="ending"), before=0)
+            self._draw_all()
+
+    def _snap(self) -> None:
+        """An ended debate opens where a turn begins: with some air under it, or a little before.
+
+        Only where it follows the end: whoever has scrolled is left in peace.
+        """
+        ending = self.query(".ending")
+        if not ending or not self._blocks or self.scroll_y < self.max_scroll_y:
+            return
+        shown = self.scrollable_content_region.height - ending.first(PlainText).outer_size.height
+        start = self._blocks[-1].virtual_region.bottom + 1 - shown
+        begins = [block.virtual_region.y for block in self._blocks]
+        air = next((begin for begin in begins if begin >= start), start) - start
+        fits = start > 0 and air <= _MOST_AIR
+        self._turns.styles.padding = (0, 0, air if fits else 0, 0)
+        if start > 0 and not fits:
+            self.release_anchor()
+            self.scroll_to(y=max(begin for begin in begins if begin < start), animate=False)
+        self.call_after_refresh(self._name_speaker)
+
+    def _name_speaker(self) -> None:
+        """On the line under the outcome: whose words follow, where their name is out of sight."""
+        ending, top = self.query(".ending"), self.scroll_y
+        block = next((each for each in self._blocks if each.virtual_region.bottom > top), None)
+        if not ending or block is None:
+            return
+        seen = block.shows_head and block.virtual_region.y >= top
+        named = None if seen else Content.assemble(" ", block.head, " ")
+        ending.first(PlainText).border_subtitle = named
 
     def _draw(self, block: TurnBlock) -> None:
+        block.chosen = "" if self._view is None or self._view.ended is None else self._view.chosen
         block.draw(sourced=self._sourced, folded=self._folded, needle=self._needle)
 
     def _draw_all(self) -> None:

@@ -248,7 +248,7 @@ def next_step(plan: PlanView) -> str:
             else "approved, but nothing here can sign"
         )
     if any(option.recommended and option.candidate is None for option in plan.options):
-        return "keep it: nothing to sign"
+        return "Keep it: nothing to sign"
     if plan.token_id is not None and is_v3(plan.token_id):
         return "v3: carry it out in Uniswap's page"
     return "a: approve" if plan.options else ""

@@ -22,8 +22,9 @@ _PARTS = {
     "get": "you get",
     "wallet": "wallet",
     "swap": "swap cost",
-    "pay": "it costs",
-    "bound": "guaranteed",
+    "network": "network",
+    "pay": "total cost",
+    "bound": "limits",
 }
 LABEL = 11
 """The cells of the words on the left that name what is beside them."""
@@ -33,7 +34,7 @@ _LONGEST_BESIDE = 20
 _BELONGS = re.compile(r"(?<=\d) (?=[A-Z–]|\d\d:\d\d)|(?<=[+–]) (?=\d)|(?<=[≤≥≈]) (?=\$)")
 """Between a figure and its unit, a day and its hour, two edges: no line ends there."""
 _WAITS = "○"
-_GUARANTEED = "or it is not carried out; dollars at the present price"
+_LIMITS = "each step is refused beyond these"
 PROGRESS_MARKS = {"under way": "⟳", "done": "✓", "stopped": "✗"}
 _COLOURS = {"under way": "$accent", "done": "$success", "stopped": "$error"}
 
@@ -65,7 +66,7 @@ def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) ->
     bounds = [line for line in receipt.lines if line.part == "bound"]
     yield from _ledger(_costs_joined(expected) if brief else expected, room, column)
     if receipt.range is not None:
-        drawn, now = receipt.range, f"  now {receipt.range.price}".translate(DROP)
+        drawn, now = receipt.range, f"  pool now {receipt.range.price}".translate(DROP)
         gauge = wide_gauge(drawn.progress, drawn.low, drawn.high, room - LABEL - cell_len(now))
         yield Content.assemble(
             (f"{'range':<{LABEL}}", "$quiet"), (gauge.translate(DROP), "$success"), now
@@ -74,7 +75,8 @@ def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) ->
         yield from _ledger([ReceiptLine("bound", " · ".join(_in_dollars(receipt)))], room, column)
     elif bounds:
         yield Content("")
-        yield from _titled("GUARANTEED", _GUARANTEED, width)
+        counted = f"; dollars at {receipt.prices}" if receipt.prices else ""
+        yield from _titled("LIMITS", f"{_LIMITS}{counted}", width)
         yield from _ledger(bounds, room, column, labelled=False)
 
 
@@ -88,14 +90,13 @@ def _titled(title: str, beside: str, width: int) -> Iterator[Content]:
 
 
 def _costs_joined(lines: Sequence[ReceiptLine]) -> list[ReceiptLine]:
-    """The cost of the swap in the line of the total."""
-    swap = next((line for line in lines if line.part == "swap"), None)
+    """The parts of the cost in the line of the total."""
+    parts = [line for line in lines if line.part in ("swap", "network")]
+    named = " + ".join(f"{line.part} {line.dollars or line.words}" for line in parts)
     return [
-        replace(line, words=f"{swap.words} {swap.dollars} {line.words}")
-        if line.part == "pay" and swap is not None
-        else line
+        replace(line, words=named) if line.part == "pay" else line
         for line in lines
-        if line.part != "swap"
+        if line not in parts
     ]
 
 
@@ -143,28 +144,40 @@ def step_lines(
         beside = " " * max(1, pad) + row.beside if row.beside else ""
         yield Content.assemble((label.ljust(left)[:left], "$quiet"), first, (beside, "$quiet"))
         yield from (Content(" " * left) + line for line in rest)
-    if not brief and not progress:
+    if progress:
+        return
+    under = "" if brief else " " * (left + 2)
+    for words in _lasting_words(approval):
+        yield from wrapped(words, width, under, "$warning")
+    if not brief:
         for words in _permission_words(approval, steps):
-            yield from wrapped(words, width, " " * (left + 2), "$quiet")
-    if approval.could_be_one and not progress:
-        once = "To make it one transaction, all or nothing: go back and type delegate"
-        yield from wrapped(once, width, " " * (left + 2), "$quiet")
+            yield from wrapped(words, width, under, "$quiet")
+
+
+def _lasting_words(approval: ApprovalView) -> Iterator[str]:
+    """What is left where it stops half-way, and what stays when all is done."""
+    if approval.as_one and approval.executor:
+        yield (
+            f"Your account is delegated to {approval.executor}. "
+            "That stays afterwards; to end it: zuno wallet undelegate"
+        )
+    elif approval.receipt is not None and approval.receipt.halfway and not approval.as_one:
+        yield approval.receipt.halfway
 
 
 def _permission_words(
     approval: ApprovalView, rows: Sequence[tuple[str, StepView]]
 ) -> Iterator[str]:
-    """Why so much is allowed, and what of it stays allowed when all is done."""
+    """What of the permissions stays open when all is done."""
     given = [step.allows for step in approval.steps if step.allows is not None]
     if not given:
         return
-    yield "The allowed amounts are the most that can be needed if the price moves."
     if back := [place for place, step in rows if step.ends is not None]:
         yield f"No token permission stays open: all end with {listed(back)}."
         return
     ends = {allowed.spender: allowed.until or "you take it back" for allowed in given}
     open_to = ", ".join(f"{spender} until {until}" for spender, until in ends.items())
-    yield f"What is left of them stays open: {open_to}. To end it: zuno revoke --all"
+    yield f"What is not needed of them stays open: {open_to}. To end it: zuno revoke --all"
 
 
 def _folded(approval: ApprovalView) -> list[tuple[str, StepView]]:
@@ -264,11 +277,14 @@ def _steps_words(approval: ApprovalView) -> tuple[str, str]:
     """In how many transactions it is carried out, and whether it can stop between them."""
     count = len(approval.steps)
     if approval.as_one:
-        who = f"; your account is delegated to {approval.executor}" if approval.executor else ""
-        return f"1 TRANSACTION, {count} STEPS", f"all or nothing{who}"
+        return f"1 TRANSACTION, {count} STEPS", "all or nothing"
     if count == 1:
         return "1 TRANSACTION", "all or nothing: it cannot stop half-way"
-    return f"{count} TRANSACTIONS, IN ORDER", "it can stop after any: what is done stays done"
+    once = "; to make it one: go back, type delegate"
+    return (
+        f"{count} TRANSACTIONS, IN ORDER",
+        f"it can stop after any{once if approval.could_be_one else ': what is done stays done'}",
+    )
 
 
 def _step_row(

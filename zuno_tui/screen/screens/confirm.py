@@ -87,7 +87,7 @@ class ConfirmScreen(TypedConfirmScreen):
         progress = () if plan is None else plan.progress
         for brief in (False, True):
             body = [
-                Content(""),
+                *([] if brief else [Content("")]),
                 *receipt_lines(approval, width, brief=brief),
                 Content(""),
                 *step_lines(approval, progress, width, brief=brief),

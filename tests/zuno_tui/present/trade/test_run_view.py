@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from agents.bus.run import Listener
 from agents.trade.payloads import ContextGathered
-from agents.trade.terms import SectionName, SectionStatus, TradeDecision
+from agents.trade.terms import Bias, ExpertName, SectionName, SectionStatus, TradeDecision
 from tests.agents.trade.cases import HEDGED, NOW, context, question
 from tests.agents.trade.desks import Seen, argue, observer
 from tests.fakes.exchange import ExchangeDouble, Refusal
@@ -122,15 +122,27 @@ async def test_a_hedge_that_experts_would_not_make_bears_no_star_and_says_why() 
     hedge = plan.hedge
     assert hedge is not None
 
-    def head(argued: float | None) -> list[str]:
+    def head(argued: float | None, liquidity: Bias = Bias.NEUTRAL) -> list[str]:
         judged = hedge.model_copy(update={"argued": argued})
-        view = run_of_plan(plan.model_copy(update={"hedge": judged}), "req")
+        biases = {ExpertName.LIQUIDITY: liquidity, ExpertName.GEOMETRY: Bias.BULLISH}
+        findings = tuple(
+            finding.model_copy(update={"directional_bias": biases[finding.expert]})
+            for finding in plan.findings
+            if finding.expert in biases
+        )
+        assert plan.conflicts is not None
+        leans = plan.conflicts.model_copy(update={"dominant_signal": Bias.BULLISH})
+        told = {"hedge": judged, "findings": findings, "conflicts": leans}
+        view = run_of_plan(plan.model_copy(update=told), "req")
         return [plain(line) for line in verdict_lines(view, 200)[:3]]
 
     star, less, nothing = (head(argued) for argued in (None, 0.5, 0.0))
     assert (star[0][0], less[0][0], nothing[0][0]) == ("★", "▸", "▸")
     assert "would hedge only 50%: the market shows" in less[2]
     assert "would hedge nothing: the market shows" in nothing[2]
+    even, most = (head(0.0, bias)[2] for bias in (Bias.BEARISH, Bias.BULLISH))
+    assert "they are split (1 bullish, 1 bearish)" in even
+    assert "they lean bullish (2 bullish)" in most
 
 
 async def test_coins_of_one_column_have_one_precision_and_gains_a_colour() -> None:
@@ -159,20 +171,18 @@ async def test_no_line_is_longer_than_there_is_room() -> None:
             assert max(map(cell_width, run_lines(view, width))) <= width
 
 
-async def test_what_the_short_loses_and_the_position_gains_is_what_the_table_shows() -> None:
+async def test_what_the_short_loses_beyond_the_range_is_what_is_sold() -> None:
     verdict = (await _watched())[-1].verdict
     assert verdict is not None
-    moves = next(table for table in verdict.tables if table.title.startswith("IF "))
-    row = next(row for row in moves.rows if row.name == "+10%")
+    exposure = next(table for table in verdict.tables if table.title == "EXPOSURE")
+    short = next(row.second for row in exposure.rows if row.name.endswith("short"))
 
-    lost, gained = (
+    lost, rise = (
         int(dollars.replace(",", "")) for dollars in re.findall(r"\$([\d,]+)", verdict.against[0])
     )
-    alone, together = (
-        int(re.sub(r"[+$,]", "", figure).replace("−", "-")) for figure in (row.first, row.second)
-    )
 
-    assert (gained, gained - lost) == (alone, together)
+    assert lost == round(float(short.replace(",", "")) * rise)
+    assert verdict.closed_by == f"unhedge {HEDGED.token_id}"
 
 
 def test_a_conflict_repeats_no_sentence_of_its_experts_and_counts_all_of_them() -> None:
@@ -189,7 +199,7 @@ def test_orders_stand_right_under_the_headline_and_made_up_money_is_called_so() 
     paper = [plain(line) for line in verdict_lines(HEDGING, 76)]
 
     assert paper[0] == f"{real[0]} · PAPER: no real money"
-    assert paper.index("ORDERS") < min(
+    assert paper.index("ORDERS  to close it later: unhedge 28") < min(
         place for place, line in enumerate(paper) if line.startswith("EXPOSURE")
     )
     assert "at any price: no worst price is set" in " ".join(" ".join(paper).split())
