@@ -132,6 +132,16 @@ def _used(approval: Approval, amount: int, nonce: int) -> tuple[Approval, Unsign
     return replace(approval, plan_id=plan_id, notional=amount), replace(EXIT, nonce=nonce)
 
 
+def test_what_an_earlier_policy_let_through_is_not_approved_by_this_one(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = _planned(outbox).hash
+    for version in (0, 1):
+        monkeypatch.setattr("zuno_tui.gate.approvals.VERSION", version)
+        with Outbox.in_memory() as another:
+            assert _planned(another).hash != now, version
+
+
 def test_an_approval_is_read_as_it_was_kept(outbox: Outbox) -> None:
     kept = _planned(outbox)
 
