@@ -253,8 +253,10 @@ class NatsEngine:
             await self.close()
             raise
         except Exception as error:
+            # Before it is closed: that would be told as a connection that broke.
+            words = self.broken or trouble_words(error)
             await self.close()
-            raise EngineError(self.broken or trouble_words(error)) from None
+            raise EngineError(words) from None
 
     async def _connect(self, client: Client) -> None:
         """Until it is connected, or the server said what no further try would change."""

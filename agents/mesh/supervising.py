@@ -42,10 +42,7 @@ async def supervise(
     programs: Sequence[Program], stop: asyncio.Event, tell: Callable[[str], None]
 ) -> None:
     """Run all of them until `stop`; then end them, and wait until they are gone."""
-    keeping = [
-        asyncio.create_task(_keep(program, stop, tell), name=program.name) for program in programs
-    ]
-    await stop.wait()
+    keeping = (_keep(program, stop, tell) for program in programs)
     await asyncio.gather(*keeping, return_exceptions=True)
 
 

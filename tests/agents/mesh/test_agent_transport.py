@@ -223,6 +223,9 @@ async def test_what_is_too_long_is_refused_and_what_finds_no_room_is_told(agent:
     await agent.next()
     agent.endpoint.has_room = False
     assert not await agent.transport.send(thought(), droppable=True)
+    agent.endpoint.has_room = True
+    longest = msgspec.structs.replace(thought(), wire=b"x" * LARGEST_PAYLOAD)
+    assert await agent.transport.send(longest, droppable=False)
     long = msgspec.structs.replace(thought(), wire=b"x" * (LARGEST_PAYLOAD + 1))
     with pytest.raises(TransportError, match="too long"):
         await agent.transport.send(long, droppable=False)

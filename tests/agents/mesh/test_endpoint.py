@@ -164,6 +164,9 @@ def test_an_introduction_is_bounded_and_cleaned() -> None:
     [(name, version)] = read.versions.items()
     assert "\x1b" not in name
     assert len(version) <= 40
+    long = read_introduction(msgspec.json.encode(Introduction({"n" * 60: "9" * 60}, "m" * 90)))
+    [(name, version)] = long.versions.items()
+    assert (len(name), len(version), len(long.asks)) == (40, 40, 80)
     assert "\n" not in read.asks
     assert len(read.asks) <= 80
     for payload, cause in (
@@ -175,6 +178,77 @@ def test_an_introduction_is_bounded_and_cleaned() -> None:
         with pytest.raises(DroppedError) as refused:
             read_introduction(payload)
         assert refused.value.cause is cause
+
+
+@dataclass
+class SlowEngine:
+    """Takes a message only when it is let."""
+
+    let: asyncio.Event = field(default_factory=asyncio.Event)
+    under_way: int = 0
+    most: int = 0
+    fails: bool = False
+
+    async def open(self) -> None:
+        return None
+
+    async def send(self, _peer: Peer, _data: bytes, *, keep: bool) -> None:
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        await self.let.wait()
+        self.under_way -= 1
+        if self.fails:
+            raise EngineError(f"no way, {keep}")
+
+    async def receive(self) -> tuple[bytes, ...]:
+        await asyncio.Event().wait()
+        return ()
+
+    async def close(self) -> None:
+        return None
+
+
+async def test_four_messages_to_a_peer_are_handed_over_side_by_side() -> None:
+    members, engine = new_members((SCOUT, CRITIC)), SlowEngine()
+    async with MeshEndpoint(members.keys["desk"], members.book, engine, versions=VERSIONS) as desk:
+        assert desk.trouble == ""
+        for _ in range(9):
+            desk.greet(members.peer(SCOUT))
+        await settle()
+        assert engine.most == 4
+        # Whoever is slow holds up nobody else.
+        desk.greet(members.peer(CRITIC))
+        await settle()
+        assert engine.most == 5
+        engine.fails = True
+        engine.let.set()
+        await settle()
+        assert desk.trouble == "no way, False"
+        engine.fails = False
+        desk.greet(members.peer(SCOUT))
+        await settle()
+        assert desk.trouble == ""
+
+
+async def test_what_arrives_is_noticed_before_the_next_tick(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mesh_endpoint, "_TICK", 60.0)
+    members, wire = new_members((SCOUT, CRITIC)), Wire()
+    async with endpoint(members, "desk", wire) as desk, asyncio.timeout(10):
+        played = Played(members, wire, desk)
+        desk.on_frame = played.taken.append
+        waiting = asyncio.create_task(desk.met((played.peer(),), 60))
+        await settle()
+        assert not waiting.done()
+        await played.meet()
+        assert await waiting == (played.peer(),)
+        answered = asyncio.create_task(desk.answered((played.peer(),), 60))
+        await settle()
+        hellos = [frame.header.seq for frame in played.sent(FrameKind.HELLO)]
+        told = msgspec.json.encode(Introduction())
+        await played.tell(FrameKind.WELCOME, told, acks=tuple(hellos))
+        await answered
 
 
 async def test_a_greeting_is_answered_once_and_measured(played: Played) -> None:
