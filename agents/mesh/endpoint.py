@@ -473,7 +473,7 @@ class MeshEndpoint:
             self._hand_over(
                 link, pending.message.header, pending.message.payload, keep=pending.message.keep
             )
-        if link.pending and any(sent.tried > 2 for sent in link.pending.values()):
+        if any(sent.tried > 2 for sent in link.pending.values()):
             # The peer may have been started anew, and drop what is sealed for its earlier process.
             self._greet_when_due(link)
         self._push(link)

@@ -116,6 +116,11 @@ class Agent:
         given = {"stamp": FlowStamp(0, 1), **header}
         self.take(sender, SmallKind.PROPOSAL, TURN, **given)  # type: ignore[arg-type]
 
+    def garble(self, payload: bytes) -> None:
+        header = FrameHeader(FrameKind.DATA, self.endpoint.me, "1", 0, request="req_1")
+        stamped = msgspec.structs.replace(header, stamp=FlowStamp(0, 1))
+        self.transport._take(Frame(MEMBERS.peer(STRATEGIST), stamped, payload))
+
     async def next(self) -> Envelope:
         async with asyncio.timeout(5):
             return await self.transport.receive(CRITIC)
@@ -294,6 +299,7 @@ async def test_it_hears_those_alone_who_play_in_the_request(agent: Agent) -> Non
         "not of this request": (DropCause.WRONG_REQUEST, lambda: agent.propose(ARBITER)),
         "in another's name": (DropCause.WRONG_ROLE, lambda: agent.propose(said_by=SCOUT)),
         "for another": (DropCause.WRONG_RECIPIENT, lambda: agent.propose(to=SCOUT)),
+        "no envelope": (DropCause.MALFORMED, lambda: agent.garble(b"{}")),
         "without its place": (DropCause.MALFORMED, lambda: agent.propose(stamp=None)),
         "before the first": (DropCause.MALFORMED, lambda: agent.propose(stamp=FlowStamp(-1, 0))),
         "in no such request": (DropCause.EARLY, lambda: agent.propose(header_request="req_9")),

@@ -11,6 +11,7 @@ from agents.mesh.frame import MOST_FRAME
 from agents.mesh.joining import AxlEngine
 from agents.mesh.peers import EngineError, Peer
 from chain.base.http import HttpAnswer, HttpError, HttpFailure, HttpLimits
+from tests.fakes.small_debate import SCOUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -154,3 +155,12 @@ async def test_what_becomes_of_a_message_is_said(
     assert headers["x-destination-peer-id"] == "cd" * 32
     with pytest.raises(EngineError, match="names no AXL node for scout"):
         await engine.send(Peer("scout", "scout", "ab" * 32), b"x", keep=False)
+
+
+async def test_after_a_message_the_queue_is_looked_into_soon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = _engine(monkeypatch, _AskedNode(HttpAnswer(200, b"")))
+    engine._wait = 0.25
+    await engine.send(Peer("scout", SCOUT, "ab" * 32, "cd"), b"hello", keep=True)
+    assert engine._wait == 0.02

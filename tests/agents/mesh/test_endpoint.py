@@ -502,6 +502,89 @@ async def test_whoever_is_asked_for_is_greeted_until_it_answers(played: Played) 
     assert await played.desk.met(peers, 5) == peers
 
 
+async def test_what_is_not_acknowledged_is_sent_again_by_a_schedule_and_then_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Moment by moment, on a clock of the test's own."""
+    moment, sent = 0, list[tuple[int, FrameKind]]()
+    monkeypatch.setattr(mesh_endpoint, "_TICK", 3_600.0)
+    monkeypatch.setattr(mesh_endpoint, "_now", lambda: moment / 1_000)
+    members, wire = new_members((SCOUT, CRITIC)), Wire()
+    async with endpoint(members, "desk", wire) as desk:
+        played = Played(members, wire, desk)
+        await played.meet()
+        link = desk._links[played.peer().key]
+        link.next_hello = 0.0
+
+        def note(_link: object, header: FrameHeader, payload: bytes, *, keep: bool = False) -> None:
+            sent.append((moment, header.kind))
+            assert keep is (header.kind is FrameKind.DATA)
+            assert bool(payload)
+
+        monkeypatch.setattr(desk, "_hand_over", note)
+        await played.send(b"one", attempts=5)
+        while moment < 6_000:
+            desk._repeat_to(link)
+            moment += 10
+
+    # A wait of a quarter of a second, then each 1.6 times the one before.
+    data = [at for at, kind in sent if kind is FrameKind.DATA]
+    assert data == pytest.approx([0, 250, 650, 1_290, 2_314], abs=20)
+    assert link.resent == 4
+    assert not link.pending
+    # From the third try on the peer may have been started anew: it is greeted, ever later.
+    hellos = [at for at, kind in sent if kind is FrameKind.HELLO]
+    assert hellos == pytest.approx([650, 900, 1_300, 1_940, 2_964], abs=40)
+
+
+async def test_it_looks_some_twenty_times_a_second_and_ends_with_all_it_began(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = 0
+
+    def count(_link: object) -> None:
+        nonlocal looks
+        looks += 1
+
+    members, wire = new_members((SCOUT,)), Wire()
+    async with endpoint(members, "desk", wire) as desk:
+        monkeypatch.setattr(desk, "_repeat_to", count)
+        begun = set(desk._tasks)
+        await asyncio.sleep(0.3)
+    assert 1 <= looks <= 7
+    assert len(begun) == 2
+    assert all(task.done() for task in begun)
+
+
+@pytest.mark.parametrize(
+    ("kind", "boot", "greets"),
+    [
+        (FrameKind.DATA, LATER, 1),
+        (FrameKind.DATA, OURS, 0),
+        (FrameKind.DATA, EARLIER, 0),
+        (FrameKind.ACK, LATER, 0),
+        (FrameKind.READY, LATER, 0),
+    ],
+)
+async def test_only_a_later_process_that_speaks_to_an_earlier_one_of_ours_is_greeted(
+    played: Played, kind: FrameKind, boot: str, greets: int
+) -> None:
+    await played.meet()
+    before = len(played.sent(FrameKind.HELLO))
+    await played.tell(kind, msgspec.json.encode(Introduction()), boot=boot, to_boot="0")
+    assert len(played.sent(FrameKind.HELLO)) - before == greets
+    assert played.desk.dropped == {DropCause.STALE: 1}
+    assert played.taken == []
+
+
+async def test_how_long_ago_a_peer_was_heard_of_is_told(played: Played) -> None:
+    assert played.desk.sight(played.peer()).age is None
+    await played.meet()
+    age = played.desk.sight(played.peer()).age
+    assert age is not None
+    assert 0 <= age < 5
+
+
 async def test_greetings_come_ever_later_and_soon_again_once_one_was_answered(
     played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
