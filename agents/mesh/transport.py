@@ -258,7 +258,6 @@ class DeskTransport:
             self._heard.put_nowait(envelope)
         if request.stuck is not None:
             request.stuck.cancel()
-            request.stuck = None
         if request.order.waiting:
             loop = asyncio.get_running_loop()
             request.stuck = loop.call_later(

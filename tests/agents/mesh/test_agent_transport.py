@@ -240,7 +240,11 @@ def test_only_a_desk_begins_a_request_and_for_this_role_alone(agent: Agent) -> N
     def begun_by(sender: str) -> None:
         agent.take(sender, Kind.FLOW_TERMS, TERMS, routes=ROUTES)
 
+    def as_the_desk() -> None:
+        agent.take(SCOUT, Kind.FLOW_TERMS, TERMS, said_by=CLI, routes=ROUTES)
+
     assert cause_of(lambda: begun_by(SCOUT)) is DropCause.WRONG_ROLE
+    assert cause_of(as_the_desk) is DropCause.WRONG_ROLE
     terms = (Kind.FLOW_TERMS, TERMS)
     wrong = {
         DropCause.WRONG_REQUEST: lambda: agent.begin(header_request="req_2"),
@@ -341,6 +345,8 @@ async def test_a_thousand_requests_are_remembered_and_the_oldest_goes(agent: Age
         agent.begin(request=f"req_{number}")
     assert cause_of(lambda: agent.propose(request="req_0")) is DropCause.EARLY
     agent.propose(request="req_1")
+    # What was left of the oldest is passed over.
+    assert (await agent.next()).request_id == "req_1"
 
 
 @pytest.mark.parametrize("payload", [b"", b"\xff", b"[]", b'{"place": "x"}', b'{"place": 1}'])

@@ -103,6 +103,19 @@ async def test_the_terms_tell_everybody_whom_to_send_to(desk: Desk) -> None:
     }
 
 
+async def test_a_thought_said_here_that_finds_no_room_is_left_and_told_so(desk: Desk) -> None:
+    desk.transport._heard = asyncio.Queue(1)
+    aloud = sealed(ARBITER, CLI, Kind.AGENT_THOUGHT, THINKS)
+    assert await desk.transport.send(aloud, droppable=True)
+    assert not await desk.transport.send(aloud, droppable=True)
+    # What may not be lost waits for room.
+    waiting = asyncio.create_task(desk.transport.send(aloud, droppable=False))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    await desk.heard()
+    assert await waiting
+
+
 async def test_what_is_said_here_goes_where_its_role_is_played(desk: Desk) -> None:
     await desk.begin()
     away = sealed(ARBITER, SCOUT, SmallKind.PROPOSAL, TURN)

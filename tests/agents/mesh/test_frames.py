@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 from cryptography.hazmat.primitives import serialization
@@ -133,6 +135,20 @@ def test_a_peer_file_has_at_most_a_megabyte(tmp_path) -> None:  # type: ignore[n
             continue
         with pytest.raises(MeshFileError, match="more than 1,048,576 bytes"):
             read_book(tmp_path)
+
+
+@pytest.mark.parametrize(("version", "fits"), [(None, True), (1, True), (2, False), (99, False)])
+def test_a_peer_file_of_a_newer_zuno_is_said_to_be_so(
+    tmp_path: Path, version: int | None, *, fits: bool
+) -> None:
+    told = {} if version is None else {"version": version}
+    written = {**msgspec.to_builtins(MEMBERS.book), **told}
+    (tmp_path / "peers.json").write_bytes(msgspec.json.encode(written))
+    if fits:
+        assert read_book(tmp_path).peers == MEMBERS.book.peers
+        return
+    with pytest.raises(MeshFileError, match="newer zuno"):
+        read_book(tmp_path)
 
 
 def test_a_key_stands_for_one_peer_alone() -> None:

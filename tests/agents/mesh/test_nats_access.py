@@ -201,6 +201,20 @@ async def test_a_message_that_a_server_does_not_take_is_not_called_sent(
             await engine.close()
 
 
+async def test_what_is_closed_keeps_no_connection(folder: Path) -> None:
+    with server(folder, "") as port:
+        member = member_of(folder, f"nats://127.0.0.1:{port}")
+        engine = NatsEngine(member, BOOK, PEER, patience=30.0)
+        await engine.open()
+        client = engine._client
+        assert client is not None
+        assert client.is_connected
+        await engine.close()
+        assert client.is_closed
+        with pytest.raises(EngineError, match="is not connected"):
+            await engine.send(PEER, b"x", keep=False)
+
+
 async def test_what_finds_no_room_is_not_acknowledged_and_comes_again(folder: Path) -> None:
     with server(folder, "") as port:
         member = member_of(folder, f"nats://127.0.0.1:{port}")
@@ -378,3 +392,12 @@ def test_a_seed_that_was_mistyped_is_noticed(tmp_path: Path) -> None:
         read_nkey(path)
     with pytest.raises(NatsIdentityError):
         read_credentials(path)
+
+
+def test_a_seed_is_looked_for_in_the_first_64_kilobytes(tmp_path: Path) -> None:
+    path, seed = tmp_path / "seed", seed_of(made_key(1)).encode()
+    path.write_bytes(b"\n" * ((1 << 16) - len(seed)) + seed)
+    assert read_nkey(path).public == public_of(20, made_key(1))
+    path.write_bytes(b"\n" * (1 << 16) + seed)
+    with pytest.raises(NatsIdentityError, match="holds no seed"):
+        read_nkey(path)

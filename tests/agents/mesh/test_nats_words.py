@@ -129,3 +129,17 @@ async def test_a_server_that_nobody_runs_is_said_to_be_so() -> None:
     engine = NatsEngine(member("nats://127.0.0.1:1"), BOOK, ME, patience=0.5)
     with pytest.raises(EngineError, match="nothing listens there"):
         await engine.open()
+
+
+async def test_what_a_client_is_told_to_do_by_itself() -> None:
+    engine = NatsEngine(member(), BOOK, ME)
+    told = {name: value for name, value in engine._options().items() if not callable(value)}
+    assert told == {
+        "name": "zuno scout",
+        "connect_timeout": 2.0,
+        "allow_reconnect": True,
+        "max_reconnect_attempts": -1,
+        "reconnect_time_wait": 0.5,
+        "ping_interval": 10,
+    }
+    assert engine._inbox.maxsize == 4_096

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.mesh import supervising
-from agents.mesh.supervising import Program, next_wait, supervise
+from agents.mesh.supervising import Program, bare_environment, next_wait, supervise
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +23,28 @@ def test_each_start_waits_twice_as_long_up_to_half_a_minute() -> None:
     assert waits == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
     assert next_wait(30.0, 20.0) == 30.0
     assert next_wait(30.0, 20.1) == 0.5
+
+
+def test_a_program_is_told_of_models_and_languages_and_of_no_wallet(tmp_path: Path) -> None:
+    told = {
+        "PATH": "/bin",
+        "LANG": "C",
+        "LC_ALL": "C",
+        "TZ": "UTC",
+        "OPENAI_BASE_URL": "https://model",
+        "ANTHROPIC_API_KEY": "k",
+        "ZUNO_MODEL_KEY": "k",
+        "ZUNO_COINGECKO_KEY": "k",
+        "ZUNO_CACHE": "/cache",
+    }
+    secret = {
+        "HOME": "/home/me",
+        "ZUNO_HOME": "/home/me/zuno",
+        "ZUNO_PASSPHRASE": "word",
+        "DBUS_SESSION_BUS_ADDRESS": "unix:",
+        "MY_API_KEY_FILE": "/file",
+    }
+    assert bare_environment({**told, **secret}, tmp_path) == {**told, "HOME": str(tmp_path)}
 
 
 async def test_what_ends_is_started_again_and_all_ends_with_the_supervisor(tmp_path: Path) -> None:
