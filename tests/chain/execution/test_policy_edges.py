@@ -26,7 +26,7 @@ from chain.execution.decode.records import (
 )
 from chain.execution.policy.bounds import amount_faults, notional, swap_faults
 from chain.execution.policy.context import PolicyLimits
-from chain.execution.policy.policy import Allowed, PolicyRefused, check
+from chain.execution.policy.policy import Allowed, PolicyRefused, _place, check
 from chain.math.liquidity import Amounts
 from tests.chain.execution.made_up_plans import context_of
 from tests.chain.execution.on_small_world import fresh_chain
@@ -65,6 +65,26 @@ def test_the_limits_nobody_set() -> None:
         )
         == LIMITS
     )
+
+
+def test_no_setting_lets_a_step_take_more_than_a_good_part_of_a_block(bench: Bench) -> None:
+    step, context = bench.alone("wrap")
+    context = replace(context, limits=replace(LIMITS, gas=10**9))
+
+    assert _is_allowed(step, context, gas=16_000_000)
+    assert not _is_allowed(step, context, gas=16_000_001)
+    assert context.notional_today == 0, "a day on which nothing was moved yet"
+
+
+def test_a_token_is_set_to_nothing_before_it_is_set_to_anything_else(bench: Bench) -> None:
+    first = bench.plans["swap"][0][0]
+    assert isinstance(first.call, TokenApproval)
+    given = {amount: replace(first, call=replace(first.call, amount=amount)) for amount in range(3)}
+    for amount in (1, 2):
+        steps = given[0], given[amount]
+        places = [_place(step, number, steps) for number, step in enumerate(steps)]
+        assert places == sorted(places)
+        assert places[0] != places[1], amount
 
 
 @pytest.mark.parametrize(
