@@ -90,7 +90,7 @@ _EIGHTHS = ("", *"▏▎▍▌▋▊▉")
 
 def survival_bar(part: float | None, cells: int) -> str:
     """`██████░░ 84%`: the chance to stay in range; a dash where there is no range."""
-    return "–" if part is None else f"{bar(part, cells)} {percent(part):>5}"
+    return "–" if part is None else f"{bar(part, cells)} {percent(part):>5}".strip()
 
 
 def bar(part: float, cells: int) -> str:
@@ -198,7 +198,7 @@ def price_chart(
     lines = [
         merged(
             [
-                *_row(cells[row], edge=row in edges, inside=row in inside),
+                *_row(cells[row], "plain" if row in inside else "dim", edge=row in edges),
                 StyledText(f" {labels.get(row, ('', 'dim'))[0]}", labels.get(row, ("", "dim"))[1]),
             ]
         )
@@ -276,7 +276,7 @@ def result_chart(
         if row == zero:
             drawn = _zero_row(cells[row], scale.dot(0.0) % _HIGH)
         else:
-            drawn = _row(cells[row], edge=False, inside=row < zero)
+            drawn = _row(cells[row], "good" if row < zero else "bad")
         tone: Tone = won if row == now else "dim"
         lines.append(merged([*drawn, StyledText(f" {labels.get(row, '')}", tone)]))
     return [*lines, (StyledText(_time_axis(times, columns), "dim"),)]
@@ -355,8 +355,7 @@ def _connected(strokes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
             yield top, bottom
 
 
-def _row(dots: Sequence[int], *, edge: bool, inside: bool) -> Iterator[StyledText]:
-    tone: Tone = "good" if inside else "bad"
+def _row(dots: Sequence[int], tone: Tone, *, edge: bool = False) -> Iterator[StyledText]:
     for drawn, run in groupby(dots, bool):
         if drawn:
             yield StyledText("".join(chr(_BLANK + bits) for bits in run), tone)
@@ -425,15 +424,15 @@ _SHORTEST_DAYS = 4
 _CENT = 0.01
 
 
-def day_bars(days: Sequence[tuple[str, float, float]], width: int) -> list[Line]:
+def day_bars(days: Sequence[tuple[str, float, float]], width: int, unit: str = "") -> list[Line]:
     """A line a day: its name, a bar and a figure for fees, the same for LVR, and the net."""
     label = max(len(day) for day, _, _ in days)
     room = max(_SHORTEST_DAYS, (width - label - 3 * (_FIGURE + 1) - 4) // 2)
     most = max((max(fees, lvr) for _, fees, lvr in days), default=0.0) or 1.0
     head = (
         " " * (label + 2)
-        + f"{'FEES':<{room}} {'':>{_FIGURE}}  {'LVR':<{room}} {'':>{_FIGURE}}"
-        + f"{'NET':>{_FIGURE + 1}}"
+        + f"{f'FEES {unit}':<{room + 1 + _FIGURE}}  {f'LVR {unit}':<{room + 1 + _FIGURE}}"
+        + f"{f'NET {unit}'.strip():>{_FIGURE + 1}}"
     )
     lines: list[Line] = [(StyledText(head, "dim"),)]
     for day, fees, lvr in days:

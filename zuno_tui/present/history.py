@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown, combine
+from chain.base.units import DAY
 from chain.bookkeeping.ledger import EntryKind, LedgerAccount, LedgerEntry
 from chain.bookkeeping.results import YEAR, StoryResult
 from chain.bookkeeping.wallet_history import WalletHistory
@@ -425,6 +426,10 @@ def history_lines(whole: WholeHistory) -> tuple[str, ...]:
     )
 
 
+_YEARLY_FROM = 30 * DAY
+"""A rate of a year says nothing of a position that is younger."""
+
+
 def profit_figures(
     result: StoryResult, against_holding: Quantity[Fraction]
 ) -> tuple[KeyFigure, ...]:
@@ -446,14 +451,15 @@ def profit_figures(
     )
     # Of the parts as they are shown, which a reader adds up.
     whole = came_out + now - put_in - costs
-    told = (
+    told: tuple[KeyFigure, ...] = (
         KeyFigure("put in", money(put_in, unit)),
         KeyFigure("came out", money(came_out, unit)),
         KeyFigure("now + fees", money(now, unit)),
         KeyFigure("costs", money(costs, unit)),
         KeyFigure("result", short_gain(Known(whole, ""), unit), gain_tone(Known(whole, ""))),
-        KeyFigure("a year", "–" if isinstance(yearly, Unknown) else signed_percent(yearly.value)),
     )
+    if isinstance(yearly, Known) and result.story.seconds >= _YEARLY_FROM:
+        told = (*told, KeyFigure("a year", signed_percent(yearly.value)))
     if len(result.story.token_ids) > 1 or isinstance(against_holding, Unknown):
         return (KeyFigure("profit", result.story.name), *told)
     prices = Known(whole - _cents(against_holding), "")

@@ -94,7 +94,7 @@ POSITION_TERMS = {
     "APR 24H": "fees of the last 24 closed hours as a share of the value, a year of them",
     "VS HOLD": "what it won or lost against keeping the tokens that went in, gas paid",
     "NET 24H": "fees of the last 24 closed hours less LVR, what arbitrage took",
-    "PRICE 24H": "the pool's price over the last day, the newest right",
+    "PRICE 24H": "by how much the pool's price changed in the last day",
     "PRICE": "the pool's price now",
     "FROM – TO": "the prices between which it earns",
     "NOTES": "a hook that can harm, a stranger who may move it, a subscriber",

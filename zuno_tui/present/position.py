@@ -26,6 +26,7 @@ from zuno_tui.present.charts import price_figure
 from zuno_tui.present.output import Json
 from zuno_tui.present.views import ChartView, PositionRow, PositionsView, Standing, Tone
 from zuno_tui.present.words import (
+    amount_of,
     fee_text,
     money,
     number,
@@ -187,6 +188,14 @@ def _row(
         high=high,
         price=pair.price_text(pool.sqrt_price_x96),
         share=percent(position.share) if position.share else "–",
+        holds=" + ".join(
+            f"{amount_of(amount, token)} {token.label}"
+            for amount, token in (
+                (position.amount0, pair.token0),
+                (position.amount1, pair.token1),
+            )
+            if amount
+        ),
         value=worth(value.principal, unit),
         fees=worth(value.fees, unit),
         against_holding=won.against_holding,

@@ -54,6 +54,8 @@ class PositionRow(Struct, frozen=True):
     """Fees less LVR, a day."""
     share: str = "–"
     """Of the liquidity that earns fees now."""
+    holds: str = ""
+    """What is in it now, of either token."""
     fee_apr: str = "…"
     """What the last day's fees would be of its worth in a year."""
     chart: ChartView | None = None

@@ -17,7 +17,7 @@ def test_every_figure_of_a_plan_is_explained() -> None:
 
 
 def test_every_column_is_explained() -> None:
-    assert [column.title for column in PositionsPane()._columns] == [*POSITION_TERMS]
+    assert [column.title.strip() for column in PositionsPane()._columns] == [*POSITION_TERMS]
     assert [column.title for column in AlertsPane()._columns] == [*ALERT_TERMS]
 
 

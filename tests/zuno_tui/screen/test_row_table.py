@@ -285,7 +285,8 @@ async def test_an_age_that_grew_redraws_the_line_it_stands_in_and_no_more(
 async def test_an_alert_that_grew_older_redraws_its_age_and_nothing_beside_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rows = tuple(replace(row, since=NOW) for row in ALERTS.rows[:3])
+    *young, old = (replace(row, since=NOW) for row in ALERTS.rows[:3])
+    rows = (*young, replace(old, since=NOW - 7_200))
     async with desk_app().run_test(size=(76, 36)) as pilot:
         await pilot.press("2")
         pane = pilot.app.screen.query_one(AlertsPane)
@@ -299,14 +300,21 @@ async def test_an_alert_that_grew_older_redraws_its_age_and_nothing_beside_it(
 
     within = [region for region in drawn if region.y >= 0 and region.height == 1]
     cells = [region for region in within if region.width == len("<5 min")]
-    lines = range(1, 2 * len(rows) + 1)
+    lines = range(1, 2 * len(young) + 1)
     assert cells == [Region(at, y, len("<5 min"), 1) for y in lines[::2]], "each has two lines"
     assert [region for region in drawn if region.y in lines] == cells
 
 
 async def test_a_scroll_bar_takes_no_letter_of_the_last_column() -> None:
+    alert = ALERTS.rows[0]
     rows = tuple(
-        replace(ALERTS.rows[0], alert_id=str(each), token_id=each, next_command=f"recommend {each}")
+        replace(
+            alert,
+            alert_id=str(each),
+            token_id=each,
+            next_command=f"recommend {each}",
+            since=alert.since - 3_600 * (each - 100),
+        )
         for each in range(100, 140)
     )
     async with desk_app().run_test(size=(80, 24)) as pilot:
@@ -331,3 +339,13 @@ def test_a_table_spread_over_its_room_ends_at_its_edge() -> None:
     wide = spread(several, 61)
     assert sum(place.width for place in wide.places) + 3 * wide.gap == 61
     assert [place.width for place in wide.places[1:]] == [5, 5, 5]
+
+
+async def test_one_age_of_all_alerts_is_said_once() -> None:
+    rows = tuple(replace(row, since=NOW - 60) for row in ALERTS.rows[:3])
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        pane = pilot.app.screen.query_one(AlertsPane)
+        await play(pilot, AlertsChanged(replace(ALERTS, rows=rows)))
+
+        assert "AGE" not in lines_of(pane)[0]
+        assert "all <5 min" in str(pane.border_title)

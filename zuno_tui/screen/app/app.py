@@ -131,12 +131,16 @@ class SpacedScrollBar(ScrollBarRender):
     """Of an upright bar half of the last cell is drawn, and those before it stay blank."""
 
     THUMB: ClassVar[str] = "▐"
+    THIN: ClassVar[str] = "▕"
+    """Where no colour makes it quieter than the words."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if not self.vertical:
             yield from super().__rich_console__(console, options)
             return
         style = console.get_style(self.style)
+        coloured = style.color is not None and not style.color.is_default
+        thumb = self.THUMB if coloured else self.THIN
         blank = Segment(" " * (options.max_width - 1), Style(bgcolor=style.bgcolor))
         before = (blank,) if blank.text else ()
         for bar in super().__rich_console__(console, options.update(max_width=1)):
@@ -144,7 +148,7 @@ class SpacedScrollBar(ScrollBarRender):
                 if cell.style is not None and cell.style.color is not None:
                     # Reversed it would be a solid block, which is all that is seen without colour.
                     drawn = style + Style(meta=cell.style.meta)
-                    yield from (*before, Segment(self.THUMB, drawn), Segment.line())
+                    yield from (*before, Segment(thumb, drawn), Segment.line())
                 else:
                     yield from (*before, cell, Segment.line())
 

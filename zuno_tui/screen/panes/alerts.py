@@ -18,7 +18,7 @@ _COLUMNS = (
     TableColumn("ALERT", 0, 10),
     TableColumn("ID", 1, 9),
     TableColumn("MESSAGE", 2, 80, grows=True, goes_below=True),
-    TableColumn("NEXT", 4, 22),
+    TableColumn("NEXT", 4, 24),
     TableColumn("AGE", 5, 8, least=6, right=True),
 )
 SHORTER = (
@@ -71,6 +71,8 @@ class AlertsPane(RowTable):
         self._view: AlertsView | None = None
         self._rows_shown: tuple[AlertRow, ...] = ()
         self._now: float | None = None
+        self._age_of_all = ""
+        """Said once where it is the same of every row."""
         self.waiting = 0
         """How many wait for somebody, those about fees together as one."""
 
@@ -85,7 +87,9 @@ class AlertsPane(RowTable):
             return
         self._now = now
         self._rows_shown = gathered(view.rows, now)
-        rows = [alert_cells(row, now) for row in self._rows_shown]
+        ages = {_age(now - row.since) for row in self._rows_shown}
+        self._age_of_all = ages.pop() if len(ages) == 1 < len(self._rows_shown) else ""
+        rows = [alert_cells(row, now, aged=not self._age_of_all) for row in self._rows_shown]
         # While nobody reads them the cursor waits at its place: what is over sinks to the end.
         self.fill(rows, empty=(view.unseen or "Nothing needs you.",), stays=self.has_focus)
         self.waiting = sum(row.state in ("open", "reopened") for row in self._rows_shown)
@@ -101,7 +105,8 @@ class AlertsPane(RowTable):
         below = joined(trouble, _WATCHERS[view.watched_by], seen, more)
         if more and below.cell_length > self.size.width - _FRAME_ENDS:
             below = joined(trouble, _WATCHERS[view.watched_by], more)
-        frame(self, pane_title("2 Alerts", _open_words(self.waiting, view)), below)
+        since = f"all {self._age_of_all}" if self._age_of_all else ""
+        frame(self, pane_title("2 Alerts", _open_words(self.waiting, view), since), below)
 
     def on_resize(self) -> None:
         super().on_resize()
@@ -148,7 +153,7 @@ def _open_words(waiting: int, view: AlertsView) -> str:
     return "none open" if view.unseen is None else ""
 
 
-def alert_cells(row: AlertRow, now: float) -> Row:
+def alert_cells(row: AlertRow, now: float, *, aged: bool = True) -> Row:
     much = (row.fees or 0.0) >= _MUCH_USD
     severity, tone = ("$ collect", "good") if much else _SEVERITIES[row.severity]
     muted = row.muted_until is not None and row.muted_until > now
@@ -162,8 +167,8 @@ def alert_cells(row: AlertRow, now: float) -> Row:
             "plain" if waiting else "dim",
         ),
         Cell(_message(row), "plain" if waiting else "dim"),
-        Cell(_next(row), "strong" if waiting else "dim"),
-        Cell(_age(now - row.since), "dim"),
+        Cell(f"→ {step}" if (step := _next(row)) else "", "strong" if waiting else "dim"),
+        Cell(_age(now - row.since) if aged else "", "dim"),
     )
     return Row(row.alert_id, cells)
 

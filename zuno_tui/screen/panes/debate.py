@@ -537,7 +537,7 @@ class DebatePane(VerticalScroll, can_focus=True):
     def _end(self, words: str | None) -> None:
         self.query(".ending").remove()
         if words is not None:
-            told = Content.assemble(("OUTCOME\n", "bold $accent"), literal(f"★ {words}", "bold"))
+            told = Content.assemble(("OUTCOME\n", "bold $primary"), literal(f"★ {words}", "bold"))
             self.mount(PlainText(told, classes="ending"), before=0)
             self._draw_all()
 

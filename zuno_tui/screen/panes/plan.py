@@ -76,6 +76,8 @@ _NARROWEST = 11
 _WIDEST = 20
 _LONGEST_LABEL = 12
 _PERCENT = 6
+_SHORTEST_BAR = 6
+"""Cells in which two chances are still told apart."""
 _GUTTER = 3
 """Cells before a bar, so that it is seen whose it is."""
 _RANGE = " – "
@@ -158,7 +160,10 @@ def _table(
         [_name(option) for option in told],
         [f"{style} bold" for style in styles],
     )
-    bars = [max(3, column - _GUTTER - _PERCENT) for column in columns]
+    bars = [column - _GUTTER - _PERCENT for column in columns]
+    ranged = [room for room, option in zip(bars, told, strict=True) if option.low]
+    if min(ranged, default=0) < _SHORTEST_BAR:
+        bars = [0] * len(bars)
     day = ("stays 24 h", [option.survives_day for option in told])
     week = ("stays 7 d", [option.survives_week for option in told])
     for name, parts in (day, week) if whole else (day,):

@@ -1,7 +1,6 @@
 """The positions: where each price stands in its range, what it is worth and what it earned."""
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 from textual.binding import BindingType
@@ -10,18 +9,18 @@ from textual.message import Message
 
 from chain.positions.reference import is_v3, position_label
 from zuno_tui.present.charts import WIDTH as GAUGE_WIDTH
-from zuno_tui.present.charts import range_gauge, sparkline
+from zuno_tui.present.charts import range_gauge
 from zuno_tui.present.views import PositionRow, PositionsView, Standing
 from zuno_tui.present.words import UNKNOWN
 from zuno_tui.screen.keys import POSITIONS
 from zuno_tui.screen.panes.frame import ago, frame, joined, literal, pane_title
 from zuno_tui.screen.panes.row_table import Cell, Row, Rows, RowTable, TableColumn
 
-_TREND = 8
 _SHORT_GAUGE, _LONG_GAUGE = 12, 26
 _USUAL_GAUGE_FROM, _LONG_GAUGE_FROM = 90, 170
 """Cells of the pane from which on there is room for it."""
 _SAME_AGE_SECONDS = 60.0
+_DYNAMIC = "* the fee changes"
 _COLUMNS = (
     TableColumn("ID", 0, 9),
     TableColumn("PAIR", 1, 22),
@@ -33,10 +32,10 @@ _COLUMNS = (
     TableColumn("APR 24H", 7, 8, right=True),
     TableColumn("VS HOLD", 6, 12, right=True),
     TableColumn("NET 24H", 8, 11, right=True),
-    TableColumn("PRICE 24H", 11, _TREND + 1, least=_TREND),
+    TableColumn("PRICE 24H", 11, 9, right=True),
     TableColumn("PRICE", 12, 12, right=True),
     TableColumn("FROM – TO", 13, 27),
-    TableColumn("NOTES", 10, 18),
+    TableColumn(" NOTES", 10, 19),
 )
 _ORDERS: dict[str, Callable[[PositionRow], float | None]] = {
     "as they are": lambda _: 0.0,
@@ -171,6 +170,7 @@ class PositionsPane(RowTable):
                 f"remembered, {age}" if view.remembered else age,
                 _older_results(view, now),
                 self._manner(),
+                _DYNAMIC if any(row.fee.endswith("*") for row in view.rows) else "",
             ),
             _below(view, self.selected, self.rows_below),
         )
@@ -245,18 +245,20 @@ def _row(row: PositionRow, manner: _Manner) -> Row:
         Cell(_dash_unknown(row.fee_apr), "dim" if row.standing == "out of range" else "plain"),
         Cell(_dash_unknown(row.against_holding), row.against_holding_tone),
         Cell(_dash_unknown(row.net_a_day), _tone_of(row.net_a_day)),
-        Cell(_trend(row.chart.prices) if row.chart else "…", "dim"),
+        Cell(_change(row.chart.prices) if row.chart else "…", "dim"),
         Cell(row.price),
         Cell(f"{row.low} – {row.high}", "dim"),
-        Cell(", ".join(row.notes), "dim" if row.notes == ("subscribed",) else "warn"),
+        # Apart from the figures before it, which end where it begins.
+        Cell(
+            f" {', '.join(row.notes)}" if row.notes else "",
+            "dim" if row.notes == ("subscribed",) else "warn",
+        ),
     )
     return Row(str(row.token_id), cells, manner.stale)
 
 
-@lru_cache(maxsize=1024)
-def _trend(prices: tuple[float, ...]) -> str:
-    """Many positions are of one pool, whose past stays the same from read to read."""
-    return sparkline(prices, _TREND) or "…"
+def _change(prices: Sequence[float]) -> str:
+    return f"{100 * (prices[-1] / prices[0] - 1):+.1f}%".replace("-", "−") if prices[0] else "–"
 
 
 def _dash_unknown(figure: str) -> str:

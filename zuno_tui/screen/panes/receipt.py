@@ -177,7 +177,7 @@ def _permission_words(
         return
     ends = {allowed.spender: allowed.until or "you take it back" for allowed in given}
     open_to = ", ".join(f"{spender} until {until}" for spender, until in ends.items())
-    yield f"What is not needed of them stays open: {open_to}. To end it: zuno revoke --all"
+    yield f"What is allowed and not used stays open: {open_to}. To end it: zuno revoke --all"
 
 
 def _folded(approval: ApprovalView) -> list[tuple[str, StepView]]:

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
 from zuno_tui.present.charts import Line
 
-_FACT = 22
 _GAP = 3
-_LABEL = 11
+_LABEL = 8
 _SHORTEST_CHART = 6
+_ABOVE_DAYS = 3
+"""The headings of chart and days, and the line between them."""
 _STANDING = {
     "in range": "$success",
     "near edge": "$warning",
@@ -86,9 +87,8 @@ def selected_lines(row: PositionRow, size: Size) -> Iterator[Content]:
     style = _STANDING[row.standing]
     above = [
         literal(wide_gauge(row.progress, row.low, row.high, size.width), style),
-        Content.assemble(("price now ", "$quiet"), literal(row.price, "bold")),
         Content(""),
-        *_facts(row, size.width),
+        *_facts(row),
         literal(_NEXT[row.standing], "$quiet"),
     ]
     yield from above
@@ -125,39 +125,47 @@ class BookPane(PlainText):
 def book_lines(
     by_hour: Sequence[tuple[float, float, float]], by_day: Sequence[tuple[str, float]], size: Size
 ) -> list[Line]:
-    """The day hour by hour, and beside it the days where more than one is known."""
+    """The day hour by hour, and under it or beside it the days where more than one is known."""
     if len(by_hour) < 2:
         return [(StyledText("No closed hour is known yet.", "dim"),)]
-    half = size.width * 3 // 5 if len(by_day) > 1 else size.width
+    stacked = size.height - len(by_day) - _ABOVE_DAYS >= _SHORTEST_CHART
+    half = size.width if stacked or len(by_day) < 2 else size.width * 3 // 5
+    days: list[Line] = []
+    if len(by_day) > 1:
+        room = size.width if stacked else size.width - half - _GAP
+        days = [_titled("FEES", "by day"), *fee_days(by_day, room)]
+    height = size.height - 1 - (len(days) + 1 if stacked and days else 0)
     chart = [
         _titled("GAINED", "by prices and fees; fees below"),
-        *book_chart(by_hour, half, size.height - 1),
+        *book_chart(by_hour, half, height),
     ]
-    if half == size.width:
+    if not days:
         return chart
-    days = [_titled("FEES", "by day"), *fee_days(by_day, size.width - half - _GAP)]
-    return list(side_by_side(chart, days[: size.height], half, _GAP))
+    return [*chart, (), *days] if stacked else side_by_side(chart, days[: size.height], half, _GAP)
 
 
 def _titled(title: str, beside: str) -> Line:
     return StyledText(title, "title"), StyledText(f"  {beside}", "dim")
 
 
-def _facts(row: PositionRow, width: int) -> Iterator[Content]:
-    """Side by side, as many as the width has room for."""
-    told = [
-        Content.assemble((f"{label:<{_LABEL}}", "$quiet"), literal(f"{value:<{_FACT - _LABEL}}"))
-        for label, value in (
-            ("value", row.value),
-            ("fees", row.fees),
-            ("APR 24 h", row.fee_apr),
-            ("vs holding", row.against_holding),
-            ("net 24 h", row.net_a_day),
-            ("share", row.share),
-            ("notes", ", ".join(row.notes)),
-        )
-        if value
-    ]
-    columns = max(1, width // _FACT)
-    for first in range(0, len(told), columns):
-        yield Content("").join(told[first : first + columns])
+def _facts(row: PositionRow) -> Iterator[Content]:
+    """What no column of the row says: what is in it, and how far the range's ends are."""
+    for label, words in (
+        ("price", f"{row.price}{_distances(row)}"),
+        ("holds", row.holds),
+        ("share", "" if row.share == "–" else f"{row.share} of the liquidity that earns now"),
+        ("notes", ", ".join(row.notes)),
+    ):
+        if words:
+            yield Content.assemble((f"{label:<{_LABEL}}", "$quiet"), literal(words))
+
+
+def _distances(row: PositionRow) -> str:
+    chart = row.chart
+    if chart is None or not chart.prices[-1] or row.standing == "empty":
+        return ""
+    low, high = (
+        f"{100 * (edge / chart.prices[-1] - 1):+.1f}%".replace("-", "−")
+        for edge in (chart.low, chart.high)
+    )
+    return f", the low end is {low} from it, the high end {high}"

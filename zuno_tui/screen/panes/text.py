@@ -141,16 +141,17 @@ class GlanceLine(TextLine):
             return
         # What lies beside the positions is the first to go where the line is short.
         beside, collect = "", f"to collect {view.fees}" if view.fees else ""
+        inside = view.in_range.partition(",")[0].replace(" of ", "/")
         if view.beside and self.size.width >= _BESIDE_FROM:
             beside = f"{view.beside} with {view.fees} to collect" if view.fees else view.beside
-            collect = ""
+            collect, inside = "", view.in_range
         change = "$error" if view.ether_change.startswith("▼") else "$success"
         parts = [
             Content.assemble(("worth ", "$quiet"), literal(view.worth, "bold")),
             literal(beside),
             literal(view.day, _TONE_COLOURS[view.day_tone]),
             literal(collect),
-            literal(view.in_range, "$success" if view.all_in else "$warning"),
+            literal(inside, "$success" if view.all_in else "$warning"),
             Content.assemble(
                 literal(view.ether),
                 " " if view.ether_change else "",
@@ -162,7 +163,7 @@ class GlanceLine(TextLine):
 
     def _fitting(self, parts: list[Content], trend: Sequence[float]) -> Content:
         """The first ones first: a line that is cut in the middle of a figure would lie."""
-        told, room = [], self.size.width - 2
+        told, room = [], self.content_size.width
         for part in parts:
             if part.cell_length > room:
                 break
@@ -265,7 +266,7 @@ class TabLine(TextLine):
         for place, (name, count) in enumerate(counts.items(), 1):
             style = "bold reverse" if name == front else "$quiet"
             label = f" {place} {name.capitalize()} "
-            needs = "$accent" if name in ("plan", "alerts") else "$quiet"
+            needs = {"plan": "$accent", "alerts": "$warning"}.get(name, "$quiet")
             tabs.append(Content.assemble((label, style), (count and f" {count}", needs)))
         self.tell(Content("  ").join(tabs))
 

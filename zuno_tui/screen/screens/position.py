@@ -162,12 +162,12 @@ def _figures(view: DetailView, width: int) -> Iterator[Content]:
         if figures:
             yield Content("")
     if (at := view.standing) is not None:
-        beside = max(len(at.state), _LABEL - _GAP) + len(at.unit) + 2 * _GAP
+        beside = _LABEL + len(at.unit) + _GAP
         gauge = min(_WIDEST_GAUGE, width - beside)
         yield Content(" " * _GAP).join(
             [
-                literal(f"{at.state:<{_LABEL - _GAP}}", f"bold {_STATES[at.state]}"),
-                literal(wide_gauge(at.progress, at.low, at.high, gauge).strip()),
+                literal(f"{'RANGE':<{_LABEL - _GAP}}", "bold $primary"),
+                literal(wide_gauge(at.progress, at.low, at.high, gauge).strip(), _STATES[at.state]),
                 literal(at.unit, "$quiet"),
             ]
         )
@@ -226,13 +226,16 @@ def _days(view: DetailView, width: int) -> Iterator[Content]:
     if not view.fees_by_day:
         yield literal("No whole day is known yet.", "$quiet")
         return
-    bars = day_bars(view.fees_by_day, width)
+    sums = (*view.days_sum[1:], *_from_holding(view))  # the first is the table's sum
+    unit = "$" if any("$" in figure.words for figure in view.days_sum) else ""
+    bars = day_bars(view.fees_by_day, width, unit)
     yield from (drawn([line]) for line in bars)
     edge = len(plain(bars[0]))
-    for figure in (*view.days_sum[1:], *_from_holding(view)):  # the first is the table's sum
+    for figure in sums:
+        words = figure.words.replace("$", "")
         yield Content.assemble(
-            literal(f"{figure.label:<{max(0, edge - len(figure.words))}}", "$quiet"),
-            literal(figure.words, _FIGURE_STYLES[figure.tone]),
+            literal(f"{figure.label:<{max(0, edge - len(words))}}", "$quiet"),
+            literal(words, _FIGURE_STYLES[figure.tone]),
         )
 
 

@@ -69,9 +69,10 @@ def test_what_lies_outside_the_range_has_another_tone() -> None:
         for line in price_chart(RISING, 60, 14)
     ]
     drawn = [each for each in tones if each]
-    assert drawn[0] == {"bad"}
-    assert {"good"} in drawn
-    assert drawn[-1] == {"bad"}
+    # No price is good or bad: it is quieter where it earns nothing.
+    assert drawn[0] == {"dim"}
+    assert {"plain"} in drawn
+    assert drawn[-1] == {"dim"}
 
 
 def test_a_far_range_does_not_flatten_the_price() -> None:
