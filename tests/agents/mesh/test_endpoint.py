@@ -340,6 +340,7 @@ async def test_sixteen_are_under_way_at_once_and_the_rest_follows_in_order(playe
     for payload in numbered:
         await played.send(payload)
     assert played.first_tries() == numbered[:16]
+    assert played.desk._links[played.peer().key].unanswered == 20
     first = played.sent(FrameKind.DATA)[0]
     await played.tell(FrameKind.ACK, acks=(first.header.seq,))
     assert played.first_tries() == numbered[:17]
@@ -535,6 +536,29 @@ async def test_what_is_not_acknowledged_is_sent_again_by_a_schedule_and_then_giv
     # From the third try on the peer may have been started anew: it is greeted, ever later.
     hellos = [at for at, kind in sent if kind is FrameKind.HELLO]
     assert hellos == pytest.approx([650, 900, 1_300, 1_940, 2_964], abs=40)
+
+
+async def test_who_waits_for_room_gets_it_when_what_is_under_way_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+    for name, value in (("_TICK", 3_600.0), ("_MOST_WAITING", 2), ("_IN_FLIGHT", 1)):
+        monkeypatch.setattr(mesh_endpoint, name, value)
+    monkeypatch.setattr(mesh_endpoint, "_now", lambda: now)
+    members, wire = new_members((SCOUT,)), Wire()
+    async with endpoint(members, "desk", wire) as desk, asyncio.timeout(10):
+        played = Played(members, wire, desk)
+        await played.meet()
+        for number in range(3):
+            assert await played.send(b"%d" % number, attempts=1)
+        header = FrameHeader(FrameKind.DATA, played.peer().key, "", 0, request="req_1")
+        assert not await desk.send(played.peer(), header, b"x", attempts=1, droppable=True)
+        waiting = asyncio.create_task(played.send(b"last", attempts=1))
+        await settle()
+        assert not waiting.done()
+        now = 1.0
+        desk._repeat_to(desk._links[played.peer().key])
+        assert await waiting
 
 
 async def test_it_looks_some_twenty_times_a_second_and_ends_with_all_it_began(
