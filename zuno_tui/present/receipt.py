@@ -376,7 +376,7 @@ def _leave(facts: ReceiptFacts, spender: Address, amount: int, token: Address) -
     known = _spender(facts, spender)
     if not amount:
         return f"take back {known}'s right to move {facts.names.token(token).label}"
-    return f"let {known} move {_amount(facts, amount, token)}"
+    return f"let {known} move up to {_amount(facts, amount, token)}"
 
 
 def _doings(actions: Sequence[Action], facts: ReceiptFacts) -> Iterator[str]:
@@ -399,7 +399,11 @@ def _doing(action: Action, facts: ReceiptFacts) -> str:
             return f"open {' – '.join(_pair(action, facts).bounds(*_ticks(action)))}"
         case DecodedSwapExactIn():
             (sold, bought) = _swapped(action)
-            return f"sell {_all(facts, (sold,))} for at least {_all(facts, (bought,))}"
+            fee = "" if PoolKey(*action.pool).has_dynamic_fee else f"{fee_text(action.pool.fee)} "
+            return (
+                f"sell {_all(facts, (sold,))} for at least {_all(facts, (bought,))} in the "
+                f"{fee}pool"
+            )
         case _:
             return ""
 

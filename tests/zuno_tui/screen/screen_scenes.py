@@ -73,17 +73,17 @@ ORDER_PAGE = OrderApprovalView(
         ("what", "Close #28 once, and send everything to your wallet."),
         (
             "when",
-            "When the price is below 2,800 USDC per WETH for 2 min. It is 3,091.6 now, 10.4% above "
+            "The price is below 2,800 USDC per WETH for 2 min. It is 3,091.6 now, 10.4% above "
             "that.",
         ),
         ("expected", "About 4.9711 WETH + 12.07 USDC, worth $13,931 then, plus fees."),
         ("jumps", "If the price jumps, it closes at what it finds, even far below 2,800."),
         (
             "at least",
-            "4.9711 WETH, or the chain refuses it. Only WETH has a floor: below 2,800 you hold "
-            "more of it.",
+            "4.9711 WETH, or the chain refuses it; USDC has no minimum, as below 2,800 you hold "
+            "less and less of it.",
         ),
-        ("until", "It ends on 2026-12-17 05:00 UTC."),
+        ("until", "2026-12-17 05:00 UTC"),
     ),
     "0x70997970C51812dc3A010C7d01b50e0d17dc79C8 (you)",
     (
@@ -95,14 +95,15 @@ ORDER_PAGE = OrderApprovalView(
         ),
         (
             "network",
-            "About 0.0005 ETH ($1.55) at gas now, never over 0.005 ETH, from the ETH on the watch "
-            "key.",
+            "About 0.0005 ETH ($1.55) at gas now, at most 0.005 ETH ($15.47), from the ETH on the "
+            "watch key.",
         ),
         (
             "chain",
-            "The chain lets it make this one call and nothing else, and refuses it above 2,800.",
+            "The chain lets it make this one call and nothing else, and refuses it above 2,800. "
+            "The wait of 2 min is zuno's own.",
         ),
-        ("looks at", "3 endpoints; two must agree."),
+        ("seen by", "3 endpoints; two must agree."),
         (
             "cancel",
             "Type order cancel and sign that. Quitting zuno or deleting files does not cancel it.",

@@ -352,7 +352,7 @@ async def test_no_text_from_outside_draws_over_the_recipient(size: tuple[int, in
         lines = drawn_text(screen).splitlines()
         authority = screen.query_one("#confirm-authority").region
 
-        assert lines[authority.y].strip() == f"recipient  {KEYLESS.wallet} (you)"
+        assert lines[authority.y].strip() == f"recipient   {KEYLESS.wallet} (you)"
         framed = [line for line in lines if "0xEVIL" in line and "┃" not in line]
         assert all(line.strip().startswith(("┏━", "key")) for line in framed)
         assert all(line.isprintable() for line in lines)

@@ -85,7 +85,7 @@ HEARD = replace(
 VERDICT = TradeVerdict(
     "acts",
     "Hedge #28: sell 3.514 ETH ($10,873.62)",
-    "The ETH it holds is sold short, so that its price matters less",
+    "The ETH it holds is sold short: less is lost if ETH falls",
     (
         FigureTable(
             "EXPOSURE",
@@ -124,10 +124,11 @@ VERDICT = TradeVerdict(
             "costs",
             (
                 FigureRow("not hedged", "±$771", "", part=1.0),
-                FigureRow("left alone", "±$355", "$10.90", part=0.46),
-                FigureRow("you adjust ×8", "±$86", "$20.40", part=0.11),
+                FigureRow("hedged", "±$355", "$10.90", part=0.46),
+                FigureRow("adjusted ×8", "±$86", "$20.40", part=0.11),
             ),
-            note="You adjust when an alert says it is 20% off. Costs: trading fees, no funding.",
+            note="You adjust when an alert says it is 20% off. Costs are trading fees; funding "
+            "comes on top.",
         ),
     ),
     (),

@@ -80,12 +80,12 @@ def draft_terms(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
     once = "once" if call.times == 1 else f"up to {call.times} times"
     doing = f"{_DOING[call.kind]} #{call.token_id} {once}"
     return (
-        ("what", f"{doing[0].upper()}{doing[1:]}, and send everything to your wallet."),
+        ("what", f"{_sentence(doing)}, and send everything to your wallet."),
         ("when", _when(draft)),
         ("expected", _expected(draft)),
         *_jump(draft.order.condition),
         ("at least", _least(draft)),
-        ("until", f"It ends on {minute_text(call.until)}."),
+        ("until", minute_text(call.until)),
     )
 
 
@@ -96,12 +96,16 @@ def _jump(condition: OrderCondition) -> Iterator[tuple[str, str]]:
         yield JUMPS, f"If the price jumps, it closes at what it finds, even far {side} {level}."
 
 
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}"
+
+
 def _when(draft: OrderDraft) -> str:
     condition, outlook = draft.order.condition, draft.outlook
     stays = length_text(draft.order.hold_seconds)
     if not isinstance(condition, PricePast):
-        return f"When {condition_words(condition)}, and that is seen for {stays}."
-    waits = f"When {condition_words(condition)} for {stays}."
+        return f"{_sentence(condition_words(condition))}, and that is seen for {stays}."
+    waits = f"{_sentence(condition_words(condition))} for {stays}."
     if outlook is None or outlook.distance is None:
         return waits
     side = "above" if outlook.distance >= 0 else "below"
@@ -140,8 +144,12 @@ def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
         (NEEDS, "This desk or zuno monitor must run with the watch key, or nothing happens."),
         ("key", _by(draft)),
         ("network", _network_cost(draft)),
-        ("chain", f"The chain lets it make this one call and nothing else{_reach(draft)}."),
-        ("looks at", _looks_at(draft)),
+        (
+            "chain",
+            f"The chain lets it make this one call and nothing else{_reach(draft)}. "
+            f"The wait of {length_text(draft.order.hold_seconds)} is zuno's own.",
+        ),
+        ("seen by", _looks_at(draft)),
         (
             "cancel",
             "Type order cancel and sign that. Quitting zuno or deleting files does not cancel it.",
@@ -164,17 +172,17 @@ _DOING: dict[OrderKind, str] = {"close": "close", "collect": "collect the fees o
 def _least(draft: OrderDraft) -> str:
     if not any(draft.call.least):
         return "No minimum is signed: you get what is in it then."
-    least = f"{_amounts(draft, draft.call.least)}, or the chain refuses it."
+    least = f"{_amounts(draft, draft.call.least)}, or the chain refuses it"
     condition = draft.order.condition
-    with_floor = [
+    without = [
         draft.tokens[currency].label
         for amount, currency in zip(draft.call.least, draft.call.currencies, strict=True)
-        if amount
+        if not amount
     ]
-    if not isinstance(condition, PricePast) or draft.falls_short or len(with_floor) > 1:
-        return least
+    if not isinstance(condition, PricePast) or draft.falls_short or not without:
+        return f"{least}."
     side, level = condition.words.split()[:2]
-    return f"{least} Only {with_floor[0]} has a floor: {side} {level} you hold more of it."
+    return f"{least}; {without[0]} has no minimum, as {side} {level} you hold less and less of it."
 
 
 def _by(draft: OrderDraft) -> str:
@@ -187,14 +195,15 @@ def _by(draft: OrderDraft) -> str:
 def _network_cost(draft: OrderDraft) -> str:
     """By the gas that is set aside for an order, now and at the highest fee the limits let go."""
     cost = draft.network_cost
+
+    def told(wei: int) -> str:
+        dollars = "" if cost.usd_per_wei is None else f" ({usd(wei * cost.usd_per_wei)})"
+        return f"{format_amount(wei, 18, 3)} {cost.coin}{dollars}"
+
     each = " each time" if draft.call.times > 1 else ""
-    now = ""
-    if cost.now is not None:
-        rate = cost.usd_per_wei
-        dollars = "" if rate is None else f" ({usd(cost.now * rate)})"
-        now = f"About {format_amount(cost.now, 18, 3)} {cost.coin}{dollars}{each} at gas now, "
-    never = f"{now}never over {format_amount(cost.wei, 18, 3)} {cost.coin}{each * (not now)}"
-    return f"{never[0].upper()}{never[1:]}, from the {cost.coin} on the watch key."
+    now = "" if cost.now is None else f"about {told(cost.now)} at gas now, "
+    words = f"{now}at most {told(cost.wei)}{each}, from the {cost.coin} on the watch key."
+    return _sentence(words)
 
 
 def _reach(draft: OrderDraft) -> str:

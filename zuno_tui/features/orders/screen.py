@@ -33,10 +33,8 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
 
-_FIRST = ("what", "when", "expected")
-"""What one signs for; the rest is how far it is held to that."""
 _STYLES = {
-    **dict.fromkeys(_FIRST, "bold"),
+    "what": "bold",
     JUMPS: "$warning",
     NEEDS: "bold $warning",
     "hash": "$quiet",

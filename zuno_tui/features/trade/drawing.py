@@ -56,6 +56,7 @@ _THREE_BESIDE = 180
 _EXPERTS_IN_ROWS, _EXPERT, _BIAS = 90, 15, 10
 _PAPER = "paper"
 NO_MONEY = "PAPER: no real money"
+NO_WORST_PRICE = "no worst price is set"
 _WHY_BESIDE = 100
 _STAGE, _DECISION, _ALLOCATION, _LEVERAGE, _WORTH = 14, 16, 15, 7, 16
 
@@ -109,7 +110,8 @@ def _order_lines(told: TradeVerdict, width: int) -> list[Line]:
     title = StyledText("ORDERS", "title"), StyledText(closing, "dim")
     lines: list[Line] = [title] if told.orders else []
     for place, order in enumerate(told.orders, 1):
-        lines += _words(f"  {place} {order}", width, indent=4)
+        tone: DrawnTone = "warn" if order.endswith(NO_WORST_PRICE) else "plain"
+        lines += _words(f"  {place} {order}", width, tone, indent=4)
     return lines
 
 
@@ -383,7 +385,7 @@ def sections(view: TradeRunView, *, whole: bool = False) -> tuple[RunSection, ..
     freshness = f"{fresh} of {len(view.lamps)} fresh"
     if view.verdict is not None and view.token_id is not None and not whole:
         # How large a hedge is, nobody votes on: who argued stands in the report.
-        told = f"{freshness}{_simulated(view)}; all of them and the experts: trade report"
+        told = f"{freshness}{_simulated(view)} · r: full report"
         return (RunSection("SOURCES", told, lambda _width: []),)
     ladder = RunSection(
         "LADDER", "the decision after each stage", lambda width: ladder_lines(view, width)

@@ -36,7 +36,13 @@ from agents.trade.plan import (
 from agents.trade.terms import ExpertName, SectionName, SectionStatus, TradeDecision
 from chain.base.clean_text import clean_text
 from chain.base.units import age_text
-from zuno_tui.features.trade.drawing import bias_counts, chip_lines, sections, verdict_lines
+from zuno_tui.features.trade.drawing import (
+    NO_WORST_PRICE,
+    bias_counts,
+    chip_lines,
+    sections,
+    verdict_lines,
+)
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import plain
 from zuno_tui.present.exit_codes import DONE, FAILED
@@ -603,7 +609,7 @@ def _hedge_tables(plan: TradePlan) -> Iterator[FigureTable]:
             rows = tuple(_usual_week(plan.hedge.outlook))
             note = (
                 f"You adjust when an alert says it is {plan.hedge.position.band:.0%} off. "
-                "Costs: trading fees, no funding."
+                "Costs are trading fees; funding comes on top."
             )
             yield FigureTable("A USUAL WEEK", "swings", "costs", rows, note=note)
 
@@ -623,7 +629,7 @@ def _exposure(hedge: HedgePlan) -> Iterator[FigureRow]:
     yield row(f"{coin} short", hedge.held, hedge.reached, target)
     if position.delta:
         risen = hedge.net_delta + position.gamma * 100
-        moves = f"{risen:+.3g} if {coin} rises $100".replace("-", "−")
+        moves = f"{risen:+.3g} {coin} after a $100 rise".replace("-", "−")
         yield row("net", position.delta - hedge.held, hedge.net_delta, moves)
 
 
@@ -650,7 +656,7 @@ def _moved(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
     for part in _MOVES:
         alone, short = _moved_by(plan, hedge, part)
         yield FigureRow(
-            f"{part:+.0%}".replace("-", "−"),
+            f"{part:+.0%}".replace("-", "−") if part else "0%",
             dollar_gain(alone).removesuffix(".00"),
             dollar_gain(alone + short).removesuffix(".00"),
         )
@@ -668,16 +674,16 @@ def _moved_by(plan: TradePlan, hedge: HedgePlan, part: float) -> tuple[int, int]
 
 _AGAINST = 100
 """Dollars of a rise."""
-_MOVES = (-0.2, -0.1, 0.1, 0.2)
+_MOVES = (-0.2, -0.1, 0.0, 0.1, 0.2)
 
 
 def _usual_week(outlook: HedgeOutlook) -> Iterator[FigureRow]:
     most = max(outlook.unhedged_usd, outlook.once_usd, outlook.adjusted_usd) or 1.0
     for name, moves, cost in (
         ("not hedged", outlook.unhedged_usd, ""),
-        ("left alone", outlook.once_usd, f"${outlook.once_cost_usd:,.2f}"),
+        ("hedged", outlook.once_usd, f"${outlook.once_cost_usd:,.2f}"),
         (
-            f"you adjust ×{outlook.adjustments:.0f}",
+            f"adjusted ×{outlook.adjustments:.0f}",
             outlook.adjusted_usd,
             f"${outlook.adjusted_cost_usd:,.2f}",
         ),
@@ -731,7 +737,7 @@ def _lean(conflicts: ConflictMap, cards: Sequence[ExpertCard]) -> str:
     even = biases.count("BULLISH") == biases.count("BEARISH")
     lean = "they are split" if even else f"they lean {leaning.lower()}"
     none = "they see no direction" if leaning == "NEUTRAL" else lean
-    return f"{none} ({bias_counts(cards)})"
+    return f"{none}: {bias_counts(cards)}"
 
 
 def _odds_lines(odds: TradeOdds | None, plan: TradePlan) -> Iterator[str]:
@@ -768,7 +774,7 @@ def order_words(order: PlannedOrder, coin: str) -> str:
     price = "at any price" if order.price is None else f"at {order.price:,.2f}"
     words = f"{order.purpose.replace('_', ' ')}: {order.side} {order.quantity:g} {coin} {price}"
     if order.finishes:
-        worst = "at any price: no worst price is set"
+        worst = f"at any price: {NO_WORST_PRICE}"
         if order.price is not None:
             worst = f"at {order.price:,.2f} or better"
         return (

@@ -26,7 +26,7 @@ _PARTS = {
     "pay": "total cost",
     "bound": "limits",
 }
-LABEL = 11
+LABEL = 12
 """The cells of the words on the left that name what is beside them."""
 _ROOMY = 80
 _GAP = 2
@@ -147,22 +147,23 @@ def step_lines(
     if progress:
         return
     under = "" if brief else " " * (left + 2)
-    for words in _lasting_words(approval):
-        yield from wrapped(words, width, under, "$warning")
+    for kind, words in _lasting_words(approval):
+        yield from wrapped(words, width, under and kind.ljust(left + 2), "$warning")
     if not brief:
         for words in _permission_words(approval, steps):
             yield from wrapped(words, width, under, "$quiet")
 
 
-def _lasting_words(approval: ApprovalView) -> Iterator[str]:
+def _lasting_words(approval: ApprovalView) -> Iterator[tuple[str, str]]:
     """What is left where it stops half-way, and what stays when all is done."""
     if approval.as_one and approval.executor:
         yield (
-            f"Your account is delegated to {approval.executor}. "
-            "That stays afterwards; to end it: zuno wallet undelegate"
+            "stays",
+            f"Your account stays delegated to {approval.executor}, which acts only on what you "
+            "sign. To end it: zuno wallet undelegate",
         )
     elif approval.receipt is not None and approval.receipt.halfway and not approval.as_one:
-        yield approval.receipt.halfway
+        yield "half-way", approval.receipt.halfway
 
 
 def _permission_words(
@@ -172,12 +173,14 @@ def _permission_words(
     given = [step.allows for step in approval.steps if step.allows is not None]
     if not given:
         return
-    if back := [place for place, step in rows if step.ends is not None]:
-        yield f"No token permission stays open: all end with {listed(back)}."
+    if any(step.ends is not None for _, step in rows):
         return
     ends = {allowed.spender: allowed.until or "you take it back" for allowed in given}
     open_to = ", ".join(f"{spender} until {until}" for spender, until in ends.items())
-    yield f"What is allowed and not used stays open: {open_to}. To end it: zuno revoke --all"
+    yield (
+        "These are the most it can need if the price moves. What is not used stays open: "
+        f"{open_to}. To end it: zuno revoke --all"
+    )
 
 
 def _folded(approval: ApprovalView) -> list[tuple[str, StepView]]:
@@ -205,7 +208,7 @@ def _together(steps: Sequence[StepView]) -> str:
     ended = [step.ends for step in steps if step.ends is not None]
     if ended:
         spenders, tokens = (tuple(dict.fromkeys(names)) for names in zip(*ended, strict=True))
-        return f"take back the right of {listed(spenders)} to move {listed(tokens)}"
+        return f"take back what {listed(spenders)} may move of {listed(tokens)}"
     amounts: dict[str, list[str]] = {}
     for step in steps:
         if step.allows is not None:
@@ -280,11 +283,9 @@ def _steps_words(approval: ApprovalView) -> tuple[str, str]:
         return f"1 TRANSACTION, {count} STEPS", "all or nothing"
     if count == 1:
         return "1 TRANSACTION", "all or nothing: it cannot stop half-way"
-    once = "; to make it one: go back, type delegate"
-    return (
-        f"{count} TRANSACTIONS, IN ORDER",
-        f"it can stop after any{once if approval.could_be_one else ': what is done stays done'}",
-    )
+    once = "all or nothing: esc, then type delegate"
+    done = once if approval.could_be_one else "what is done stays done"
+    return f"{count} TRANSACTIONS, IN ORDER", f"may stop half-way · {done}"
 
 
 def _step_row(
@@ -332,7 +333,5 @@ def _ledger(
 
 
 def _dollar_style(line: ReceiptLine) -> str:
-    """The total alone is bold; a sign says what is gained."""
-    if line.part == "pay":
-        return "bold"
-    return "$success" if line.dollars.startswith("+") else ""
+    """The total alone: what goes back to the wallet was its owner's before."""
+    return "bold" if line.part == "pay" else ""
