@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from agents.bus.envelope import MOST_BYTES as MOST_ENVELOPE
 from agents.bus.envelope import Envelope, EnvelopeError, Registry, Role
 from agents.mesh.peers import Peer, PeerBook
 from chain.base.errors import ZunoError
@@ -117,7 +116,7 @@ MOST_FRAME = 1 << 20
 """A NATS server takes no more."""
 _KEY_END = len(MAGIC) + KEY_BYTES
 _HEAD_END = _KEY_END + SIGNATURE_BYTES
-LARGEST_PAYLOAD = MOST_FRAME - _HEAD_END - 4_096
+LARGEST_PAYLOAD = MOST_FRAME - _HEAD_END - _MOST_HEADER - len(b"\n")
 
 
 class FrameKind(StrEnum):
@@ -226,7 +225,7 @@ def open_frame(data: bytes, book: PeerBook, me: str) -> Frame:
     if not is_signed_by(sender.public, data[_KEY_END:_HEAD_END], MAGIC + body):
         raise DroppedError(DropCause.FORGED)
     head, _, payload = body.partition(b"\n")
-    if len(head) > _MOST_HEADER or len(payload) > MOST_ENVELOPE:
+    if len(head) > _MOST_HEADER:
         raise DroppedError(DropCause.OVERSIZE)
     try:
         header = _DECODER.decode(head)

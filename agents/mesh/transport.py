@@ -404,7 +404,7 @@ class AgentTransport:
         self, request: _KnownRequest, envelope: Envelope, stamp: FlowStamp
     ) -> None:
         for role, count in (*stamp.after.items(), (envelope.sender, stamp.number + 1)):
-            request.after[role] = max(count, request.after.get(role, 0))
+            request.after[role] = max(count, request.after.get(role, count))
         taken = TakenMessage(request.taken, envelope.sender, stamp.number)
         request.taken += 1
         header = unaddressed(FrameKind.TOOK, request.desk, envelope.request_id)

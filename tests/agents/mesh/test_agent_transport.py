@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -66,6 +67,7 @@ class Endpoint:
     once: list[tuple[Peer, FrameHeader]] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
     has_room: bool = True
+    on_boot: Callable[[Peer, bool], None] = lambda *_: None
 
     async def send(
         self, peer: Peer, header: FrameHeader, payload: bytes, *, attempts: int, droppable: bool

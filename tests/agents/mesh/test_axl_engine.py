@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
@@ -155,6 +155,39 @@ async def test_what_becomes_of_a_message_is_said(
     assert headers["x-destination-peer-id"] == "cd" * 32
     with pytest.raises(EngineError, match="names no AXL node for scout"):
         await engine.send(Peer("scout", "scout", "ab" * 32), b"x", keep=False)
+
+
+async def test_a_node_that_is_gone_is_asked_again_after_half_a_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    class Gone:
+        closed = 0
+        answers: ClassVar[list[HttpAnswer | HttpError]] = [GONE, GONE, HttpAnswer(200, b"x"), EMPTY]
+
+        async def get(self, *_asked: object) -> HttpAnswer:
+            answer = self.answers.pop(0)
+            if isinstance(answer, HttpError):
+                raise answer
+            return answer
+
+        async def close(self) -> None:
+            self.closed += 1
+
+    engine, polling, sending = AxlEngine("http://127.0.0.1:9600"), Gone(), Gone()
+    assert engine.broken == ""
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    monkeypatch.setattr(engine, "_polling", polling)
+    monkeypatch.setattr(engine, "_http", sending)
+    assert await engine.receive() == (b"x",)
+    assert waits == [0.5, 0.5]
+    assert engine.broken == ""
+    await engine.close()
+    assert (polling.closed, sending.closed) == (1, 1)
 
 
 async def test_after_a_message_the_queue_is_looked_into_soon(

@@ -207,12 +207,12 @@ async def test_an_agent_that_is_started_anew_is_told_again_unless_it_has_spoken(
 ) -> None:
     await desk.begin()
     scout, critic = MEMBERS.peer(SCOUT), MEMBERS.peer(CRITIC)
-    desk.transport._restarted(scout, True)  # the first process of it that was met
-    desk.transport._restarted(MEMBERS.peer(ARBITER), False)  # it is played here
+    desk.endpoint.on_boot(scout, True)  # the first process of it that was met
+    desk.endpoint.on_boot(MEMBERS.peer(ARBITER), False)  # it is played here
     await asyncio.sleep(0)
     assert (desk.endpoint.sent, desk.nothing_more()) == ([], True)
 
-    desk.transport._restarted(scout, False)
+    desk.endpoint.on_boot(scout, False)
     await asyncio.sleep(0)
     [again] = desk.endpoint.sent
     said = REGISTRY.open(again.payload)
@@ -220,7 +220,7 @@ async def test_an_agent_that_is_started_anew_is_told_again_unless_it_has_spoken(
 
     desk.take(CRITIC, Kind.AGENT_THOUGHT, THINKS, FlowStamp(0, 0))
     await desk.heard()
-    desk.transport._restarted(critic, False)
+    desk.endpoint.on_boot(critic, False)
     failed = await desk.heard()
     assert isinstance(failed.payload, FlowFailed)
     assert (failed.payload.stage, failed.payload.cause.value) == (CRITIC, "crashed")

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from agents.bus.envelope import CLI
 from agents.mesh.endpoint import SeenNumbers
 from agents.mesh.frame import (
+    LARGEST_PAYLOAD,
     MAGIC,
     MOST_FRAME,
     DropCause,
@@ -78,6 +79,23 @@ def test_what_is_not_right_is_named() -> None:
     body = b'{"kind": "data", "unknown": 1}\n'
     signed = MAGIC + scout.public + scout.sign(MAGIC + body) + body
     assert cause(signed) is DropCause.MALFORMED
+
+
+def test_the_largest_message_fits_whatever_its_header_and_one_byte_more_does_not() -> None:
+    scout = MEMBERS.keys["scout"]
+    rest = len(msgspec.json.encode(replace(HEADER, request="x"))) - 1
+    widest = replace(HEADER, request="x" * (16_384 - rest))
+    assert len(seal_frame(scout, widest, b"x" * LARGEST_PAYLOAD)) == MOST_FRAME
+    # So much is looked at, and refused for what it is.
+    assert cause(b"x" * MOST_FRAME) is DropCause.MALFORMED
+    assert cause(b"x" * (MOST_FRAME + 1)) is DropCause.OVERSIZE
+
+
+def test_a_key_is_written_into_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
+    path, key = tmp_path / "mesh" / "scout" / "key.pem", new_key()
+    write_key(path, key)
+    assert read_key(path).name == key.name
+    assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
 def test_each_number_is_new_once_and_old_ones_never_again() -> None:

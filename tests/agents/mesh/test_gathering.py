@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+import msgspec
+import pytest
+
 from agents.bus.envelope import CLI, Role
-from agents.mesh.peers import Peer, PeerBook, gather_roles
+from agents.mesh.frame import new_key, write_key
+from agents.mesh.joining import joined
+from agents.mesh.peers import (
+    KEY_FILE,
+    MEMBER_FILE,
+    PEER_FILE,
+    MeshFileError,
+    Peer,
+    PeerBook,
+    gather_roles,
+)
 from agents.mesh.transport import AgentTransport
 from tests.agents.mesh.test_ordering import copy
 from tests.fakes.small_debate import REGISTRY, SCOUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from agents.mesh.endpoint import MeshEndpoint
 
@@ -85,3 +99,19 @@ async def test_an_agent_says_nothing_about_a_request_it_was_never_given() -> Non
     agent = AgentTransport(cast("MeshEndpoint", Silent()), REGISTRY, SCOUT, clock=lambda: 0.0)
 
     assert not await agent.send(copy(SCOUT, 0, 0).envelope, droppable=False)
+
+
+def test_a_folder_whose_peer_file_does_not_name_its_key_joins_no_mesh(tmp_path: Path) -> None:
+    desk, scout = new_key(), new_key()
+    book = PeerBook("zuno", (Peer("desk", CLI, desk.name), Peer("scout", SCOUT, scout.name)))
+    (tmp_path / PEER_FILE).write_bytes(msgspec.json.encode(book))
+    member = {"name": "scout", "engine": "nats", "url": "nats://127.0.0.1:1"}
+    (tmp_path / MEMBER_FILE).write_bytes(msgspec.json.encode(member))
+    write_key(tmp_path / KEY_FILE, scout)
+    endpoint, me, read = joined(tmp_path, OURS, asks="a model")
+    assert (endpoint.me, me.name, read.url) == (scout.name, "scout", member["url"])
+    assert endpoint.versions == OURS
+    (tmp_path / KEY_FILE).unlink()
+    write_key(tmp_path / KEY_FILE, new_key())
+    with pytest.raises(MeshFileError, match="Copy the peer file"):
+        joined(tmp_path, OURS)

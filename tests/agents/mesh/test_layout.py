@@ -50,6 +50,7 @@ def test_as_many_fit_as_there_are_ports_between_the_two_kinds(tmp_path: Path) ->
     asked = [node["api_port"] for node in nodes]
     assert asked == list(range(PORT, PORT + MOST_MEMBERS))
     assert not set(asked) & set(listened)
+    assert listened == list(range(PORT + 40, PORT + 80))
     assert len(set(listened)) == MOST_MEMBERS
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,6 +19,9 @@ from agents.mesh.nats_engine import (
 )
 from agents.mesh.peers import Engine, EngineError, Member, Peer, PeerBook
 from tests.fakes.small_debate import SCOUT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ME = Peer("scout", SCOUT, "ab" * 32)
 BOOK = PeerBook("my-mesh", (ME,))
@@ -143,3 +147,53 @@ async def test_what_a_client_is_told_to_do_by_itself() -> None:
         "ping_interval": 10,
     }
     assert engine._inbox.maxsize == 4_096
+
+
+class Recorder:
+    """A client and its stream, of which only what is published is looked at."""
+
+    is_connected = True
+
+    def __init__(self) -> None:
+        self.published: list[tuple[str, bytes, float | None]] = []
+        self._server_info = {"auth_required": True}
+
+    async def publish(self, subject: str, data: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
+        self.published.append((subject, data, timeout))
+
+
+async def test_what_must_not_be_lost_is_published_to_the_stream_within_two_seconds() -> None:
+    engine, client, stream = NatsEngine(member(), BOOK, ME), Recorder(), Recorder()
+    engine._client, engine._stream = client, stream  # type: ignore[assignment]
+    await engine.send(ME, b"kept", keep=True)
+    await engine.send(ME, b"live", keep=False)
+    assert stream.published == [(kept_subject("my-mesh", ME), b"kept", 2.0)]
+    assert client.published == [(live_subject("my-mesh", ME), b"live", None)]
+    client.is_connected = False
+    with pytest.raises(EngineError, match="is broken"):
+        await engine.send(ME, b"x", keep=False)
+
+
+@pytest.mark.parametrize(
+    ("asks_who", "was_let_in", "refused"),
+    [(True, False, True), (True, True, False), (False, False, False), (False, True, False)],
+)
+async def test_a_connection_that_breaks_is_a_refusal_only_while_one_says_who_one_is(
+    *, asks_who: bool, was_let_in: bool, refused: bool
+) -> None:
+    engine, client = NatsEngine(member(), BOOK, ME), Recorder()
+    engine._client = client  # type: ignore[assignment]
+    client._server_info = {"auth_required": asks_who}
+    engine._stream = Recorder() if was_let_in else None  # type: ignore[assignment]
+    await engine._troubled(BrokenPipeError())
+    assert engine._refused.is_set() is refused
+    assert ("does not let this member in" in engine.broken) is refused
+
+
+def test_certificates_that_cannot_be_read_are_named_with_why(tmp_path: Path) -> None:
+    lacking = member(authority=str(tmp_path / "ca.pem"))
+    with pytest.raises(EngineError, match=r"ca\.pem\): No such file or directory"):
+        access_options(lacking, None)
+    (tmp_path / "ca.pem").write_text("no certificate")
+    with pytest.raises(EngineError, match=r"ca\.pem\): "):
+        access_options(lacking, None)

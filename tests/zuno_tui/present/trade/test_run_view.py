@@ -142,7 +142,7 @@ async def test_a_hedge_that_experts_would_not_make_bears_no_star_and_says_why() 
     assert "would hedge nothing: the market shows" in nothing[2]
     even, most = (head(0.0, bias)[2] for bias in (Bias.BEARISH, Bias.BULLISH))
     assert "they are split: 1 bullish, 1 bearish" in even
-    assert "they lean bullish (2 bullish)" in most
+    assert "they lean bullish: 2 bullish" in most
 
 
 async def test_coins_of_one_column_have_one_precision_and_gains_a_colour() -> None:
