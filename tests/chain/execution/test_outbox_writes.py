@@ -72,7 +72,8 @@ def included(step: PlanStep, number: int = 9) -> Inclusion:
 
 
 def history(outbox: Outbox) -> list[tuple[int, StepState, str, float]]:
-    return [(one.position, one.state, one.reason, one.at) for one in outbox.history("hash")]
+    changes = outbox.history("hash")
+    return [(change.position, change.state, change.reason, change.at) for change in changes]
 
 
 def test_a_plan_is_written_once_and_approved_step_by_step() -> None:
