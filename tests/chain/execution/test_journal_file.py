@@ -140,6 +140,12 @@ def test_a_journal_of_another_version_and_a_link_are_left_alone(
         Outbox.open(tmp_path / "link.db")
 
 
+def _tables(outbox: Outbox) -> set[tuple[str, str]]:
+    """Every table of the journal's own, as it was made."""
+    asked = "SELECT name, sql FROM sqlite_master WHERE name LIKE 'outbox%'"
+    return set(outbox._connection.execute(asked).fetchall())
+
+
 def test_a_journal_of_an_older_version_is_migrated_and_a_copy_is_kept(tmp_path: Path) -> None:
     with tarfile.open(RECORDED / "2de4571.tar.gz") as home:
         home.extractall(tmp_path, filter="data")
@@ -151,6 +157,9 @@ def test_a_journal_of_an_older_version_is_migrated_and_a_copy_is_kept(tmp_path: 
     with Outbox.open(path) as outbox:
         dispatches = outbox.dispatches()
         assert outbox._connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert _tables(outbox) == _tables(Outbox.in_memory())
+        found = outbox._connection.execute("SELECT version FROM outbox_version").fetchall()
+        assert found == [(JOURNAL_VERSION,)]
 
     found = [
         (version.transaction.hash, version.transaction.raw)
