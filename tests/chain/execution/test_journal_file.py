@@ -113,6 +113,22 @@ def test_a_damaged_journal_is_refused_with_a_way_on_and_left_as_it_is(
     assert path.read_bytes() == content
 
 
+def test_damage_that_only_a_check_tells_is_refused_too(tmp_path: Path) -> None:
+    path = tmp_path / "outbox.db"
+    written(path, planned(transfer(0)))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE other (one)")
+        connection.execute("INSERT INTO other VALUES (NULL)")
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "UPDATE sqlite_master SET sql = 'CREATE TABLE other (one NOT NULL)'"
+            " WHERE name = 'other'"
+        )
+        connection.commit()
+    with pytest.raises(OutboxError, match=r"is damaged: NULL value in other\.one"):
+        Outbox.open(path)
+
+
 def test_damage_found_while_reading_is_refused_with_words(tmp_path: Path) -> None:
     path = tmp_path / "outbox.db"
     written(path, planned(transfer(0)))
