@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from tools.mutants.changes import MODULE, Block, Change, changes_of
 from tools.mutants.equivalents import FILE, entry_for, read_equivalents
 from tools.mutants.expressions import enums_of
+from tools.mutants.judging import _importers
 from tools.mutants.places import AREAS, ROOT, changed_files, list_test_files
 from tools.mutants.probes import name_of, with_probes
 from tools.mutants.reach import RecordedTest, covering_tests
@@ -254,3 +255,24 @@ def test_a_try_is_endless_only_by_what_its_tests_take_unchanged_in_the_same_run(
 
     assert Copy(tmp_path).first_failure(learnt_elsewhere) == NO_END
     assert Copy(tmp_path).judge(hole, learnt_elsewhere).by is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from zuno_tui.gate.limits import gate_limits",
+        "from zuno_tui.gate import limits",
+        "from zuno_tui.gate import limits as limiting",
+    ],
+)
+def test_a_test_is_made_for_a_file_however_it_imports_it(tmp_path: Path, line: str) -> None:
+    for name, text in (
+        ("zuno_tui/gate/limits.py", "A = 1\n"),
+        ("tests/zuno_tui/gate/test_limits.py", line + "\n"),
+        ("tests/zuno_tui/gate/test_other.py", "from zuno_tui.gate import drift\n"),
+    ):
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    found = _importers(tmp_path)["zuno_tui/gate/limits.py"]
+    assert found == {"tests/zuno_tui/gate/test_limits.py"}

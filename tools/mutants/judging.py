@@ -82,5 +82,7 @@ def _importers(root: Path) -> dict[str, set[str]]:
     for path in (*changed_files(root), *list_test_files(root)):
         for node in ast.walk(ast.parse((root / path).read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module:
-                found.setdefault(node.module.replace(".", "/") + ".py", set()).add(path)
+                # What is imported of a package may be a file of it.
+                for name in (node.module, *(f"{node.module}.{each.name}" for each in node.names)):
+                    found.setdefault(name.replace(".", "/") + ".py", set()).add(path)
     return found

@@ -263,7 +263,6 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
             "Look at it with the version that wrote it, or use a home of its own: --home DIR",
         )
     _keep_copy(connection, path.with_name(f"{path.name}.v{version}"))
-    connection.execute("PRAGMA foreign_keys = OFF")
     with transaction(connection):
         # Another process may have done it while this one waited.
         while (at := _written_version(connection)) in _MIGRATIONS:

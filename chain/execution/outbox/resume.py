@@ -255,15 +255,20 @@ def _findings(
                 yield _finding(dispatch, item)
 
 
-_STILL_ABOUT = frozenset(
-    (StepSituation.PENDING, StepSituation.PENDING_TOO_LATE, StepSituation.UNCLEAR)
+_MAY_STILL_COME = frozenset(
+    (
+        StepSituation.PENDING,
+        StepSituation.PENDING_TOO_LATE,
+        StepSituation.UNCLEAR,
+        StepSituation.UNKNOWN,
+        StepSituation.BEING_APPLIED,
+    )
 )
-_UNCERTAIN = frozenset((StepSituation.UNKNOWN, StepSituation.BEING_APPLIED))
 
 
 def _adds(dispatch: Dispatch, item: _Found) -> bool:
     """Whether it says more than that the plan is over: its bytes may still come to a block."""
-    return dispatch.ended is None or item.situation in _STILL_ABOUT | _UNCERTAIN
+    return dispatch.ended is None or item.situation in _MAY_STILL_COME
 
 
 def _over(dispatch: Dispatch, code: EndCode) -> StepFinding:

@@ -133,8 +133,8 @@ def _known_height(outbox: Outbox, chain: Genesis) -> int:
         and dispatch.consumed_at is None
         and dispatch.ended is None
     )
-    seen = () if highest is None else (highest.number,)
-    return max((*seen, *unused), default=0)
+    heights = () if highest is None else (highest.number,)
+    return max((*heights, *unused), default=0)
 
 
 async def newest_of(reads: Reader, head: Block, known_height: int) -> Block:

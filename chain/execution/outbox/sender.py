@@ -363,8 +363,8 @@ class Sender(Struct, frozen=True):
         if self.evidence.embedded:
             try:
                 highest = self.outbox.highest_head(following.chain)
-                known = head.number if highest is None else highest.number
-                head = await newest_of(self.reads, head, known)
+                height = head.number if highest is None else highest.number
+                head = await newest_of(self.reads, head, height)
             except RpcError:
                 return
         note_seen(self.outbox, self.evidence, following.chain, head, now=now)

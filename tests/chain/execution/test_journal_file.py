@@ -113,6 +113,22 @@ def test_a_damaged_journal_is_refused_with_a_way_on_and_left_as_it_is(
     assert path.read_bytes() == content
 
 
+def test_damage_that_only_a_check_tells_is_refused_too(tmp_path: Path) -> None:
+    path = tmp_path / "outbox.db"
+    written(path, planned(transfer(0)))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE other (one)")
+        connection.execute("INSERT INTO other VALUES (NULL)")
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "UPDATE sqlite_master SET sql = 'CREATE TABLE other (one NOT NULL)'"
+            " WHERE name = 'other'"
+        )
+        connection.commit()
+    with pytest.raises(OutboxError, match=r"is damaged: NULL value in other\.one"):
+        Outbox.open(path)
+
+
 def test_damage_found_while_reading_is_refused_with_words(tmp_path: Path) -> None:
     path = tmp_path / "outbox.db"
     written(path, planned(transfer(0)))
@@ -140,6 +156,12 @@ def test_a_journal_of_another_version_and_a_link_are_left_alone(
         Outbox.open(tmp_path / "link.db")
 
 
+def _tables(outbox: Outbox) -> set[tuple[str, str]]:
+    """Every table of the journal's own, as it was made."""
+    asked = "SELECT name, sql FROM sqlite_master WHERE name LIKE 'outbox%'"
+    return set(outbox._connection.execute(asked).fetchall())
+
+
 def test_a_journal_of_an_older_version_is_migrated_and_a_copy_is_kept(tmp_path: Path) -> None:
     with tarfile.open(RECORDED / "2de4571.tar.gz") as home:
         home.extractall(tmp_path, filter="data")
@@ -151,6 +173,9 @@ def test_a_journal_of_an_older_version_is_migrated_and_a_copy_is_kept(tmp_path: 
     with Outbox.open(path) as outbox:
         dispatches = outbox.dispatches()
         assert outbox._connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert _tables(outbox) == _tables(Outbox.in_memory())
+        found = outbox._connection.execute("SELECT version FROM outbox_version").fetchall()
+        assert found == [(JOURNAL_VERSION,)]
 
     found = [
         (version.transaction.hash, version.transaction.raw)

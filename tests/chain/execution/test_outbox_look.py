@@ -26,6 +26,7 @@ from chain.execution.outbox.records import (
 from chain.execution.outbox.resume import (
     StepFinding,
     StepSituation,
+    _adds,
     _by_state,
     _finding,
     _Found,
@@ -278,6 +279,18 @@ async def test_of_a_plan_that_is_over_only_what_may_still_come_is_told_besides(
         ("plan", 1, T.PENDING),
         ("plan", 2, T.UNKNOWN),
     ]
+
+
+@pytest.mark.parametrize("situation", list(StepSituation))
+def test_what_may_still_come_to_a_block_is_told_of_a_plan_that_is_over(
+    situation: StepSituation,
+) -> None:
+    made, found = dispatch(S.SENT), _Found("hash of plan", 0, situation)
+    over = replace(made, ended=PlanEnd(EndCode.NONCE_SPENT, 5.0))
+    assert _adds(made, found)
+    assert _adds(over, found) is (
+        situation in (T.PENDING, T.PENDING_TOO_LATE, T.UNCLEAR, T.UNKNOWN, T.BEING_APPLIED)
+    )
 
 
 @pytest.mark.parametrize(

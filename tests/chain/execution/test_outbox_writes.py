@@ -72,7 +72,8 @@ def included(step: PlanStep, number: int = 9) -> Inclusion:
 
 
 def history(outbox: Outbox) -> list[tuple[int, StepState, str, float]]:
-    return [(one.position, one.state, one.reason, one.at) for one in outbox.history("hash")]
+    changes = outbox.history("hash")
+    return [(change.position, change.state, change.reason, change.at) for change in changes]
 
 
 def test_a_plan_is_written_once_and_approved_step_by_step() -> None:
@@ -426,3 +427,17 @@ def test_a_replacement_is_dearer_than_every_version_and_nothing_undoes_a_cancell
         else:
             with pytest.raises(OutboxError, match="exit is being cancelled"):
                 check_replacement(both, dearer(FASTER))
+
+
+@pytest.mark.parametrize("succeeded", [True, False])
+def test_that_a_block_held_a_step_once_is_not_forgotten(outbox: Outbox, succeeded: bool) -> None:
+    step = signed(outbox)
+    assert not step.was_included
+    ran = outbox.mark_included(step, included(step), succeeded=succeeded, now=5)
+    taken_back = outbox.mark_sent(ran, included(step).transaction_hash, now=6)
+    assert (ran.was_included, taken_back.was_included, taken_back.inclusion) == (True, True, None)
+    assert not outbox.dispatch("hash").steps[1].was_included
+
+
+def test_what_was_cancelled_was_in_no_block(outbox: Outbox) -> None:
+    assert not outbox.mark_replaced(signed(outbox), now=5, reason="why").was_included
