@@ -214,7 +214,8 @@ def decided_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
     pays = "" if pool is None or keeps else f"the pool {edge_words(pool.edge_7d)}"
     if seconds := _seconds(plan):
         letters = listed([option_letter(move.index or 0) for move in seconds])
-        pays = f"chosen over {letters} by {WEIGHED_BY[PROFILES[plan.profile].tiebreak]}"
+        pays = f"over {letters} by {WEIGHED_BY[PROFILES[plan.profile].tiebreak]}"
+    pays = "; ".join(filter(None, (pays, *_richer_words(plan))))
     caution = "" if keeps else _CAUTION[plan.verdict]
     words = " · ".join(part for part in (caution, pays, _decided_by(plan)) if part)
     return f"{words[0].upper()}{words[1:]}"
@@ -599,6 +600,15 @@ def _seconds(plan: Plan) -> list[Candidate]:
         and move.judgment is not None
         and move.judgment.verdict is JudgmentVerdict.ACCEPT
     ]
+
+
+def _richer_words(plan: Plan) -> Iterator[str]:
+    """Why a move that would net more than the chosen one is none: `B too narrow`."""
+    for move in plan.candidates if plan.choice.kind == "move" else ():
+        ruled_out = finding_against(move.judgment) is not None
+        if ruled_out and move.judgment is not None and _nets_more(move, plan.recommended):
+            why = judged_words(move.judgment, breaks_even=move.breaks_even)
+            yield f"{option_letter(move.index or 0)} {why}"
 
 
 def _why_first(plan: Plan) -> Iterator[str]:
