@@ -77,7 +77,9 @@ async def test_a_chosen_move_says_over_which_others_and_why_none_that_nets_more(
         if (each.net_7d or 0.0) > (chosen.net_7d or 0.0) and judged[each.index] != "passes":
             assert f"; {option_letter(each.index or 0)} {judged[each.index]}" in told
     names = [move_name(each, plan.candidates) for each in plan.candidates]
-    assert len({name.partition(" ")[2] for name in names}) == len(names), "each by its own name"
+    kinds = [each.kind for each in plan.candidates]
+    assert ["%" in name for name in names] == [kinds.count(kind) > 1 for kind in kinds]
+    assert len({name.partition(" ")[2] for name in names}) == len(names), "each by its own width"
 
 
 @pytest.mark.parametrize(
