@@ -18,7 +18,13 @@ from tests.agents.lp.made_up import Market
 from tests.agents.lp.made_up_markets import STATES, TOKEN_ID, WISHES, create_context, market_context
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.present.plan_card import decided_words, figures_of, plan_pools, plan_sentence
+from zuno_tui.present.plan_card import (
+    decided_words,
+    figures_of,
+    plan_pools,
+    plan_sentence,
+    reasons,
+)
 
 RECORD = TrackRecord(AdviceKind.MOVE, 7, BeatCount(9, 14, None, None))
 PRICES = r"[\d.,]+ – [\d.,]+"
@@ -94,6 +100,19 @@ async def test_what_loses_earns_nothing_back(
     move = plan.candidates[0].model_copy(update=figures)
 
     assert figures_of(plan)["earned back"](move, None) == told
+
+
+async def test_a_time_that_is_not_the_weeks_says_what_it_counts() -> None:
+    plan = (await argue_over(market_context("outside"))).plan
+    figures = {"net_7d": (plan.hold.net_7d or 0.0) + 45.29, "cost_usd": 5.19}
+
+    def told(needed: float) -> bool:
+        move = plan.candidates[0].model_copy(update=figures | {"break_even_hours": needed})
+        only = plan.model_copy(update={"candidates": (move,)})
+        return any(words.startswith("Earned back counts") for words in reasons(only, {}))
+
+    assert told(14.0)
+    assert not told(17.3)
 
 
 @pytest.mark.parametrize("wish", WISHES)
