@@ -28,6 +28,7 @@ from agents.lp.plan import (
 from agents.numbers.advice import DECIDES_ALONE, AdviceReason
 from agents.numbers.calibrated import calibration_words
 from agents.numbers.fees import apr
+from agents.numbers.outlook import HOURS_PER_WEEK
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rounding import gained
 from agents.numbers.rules import JudgmentVerdict, PlanVerdict, Rule
@@ -214,7 +215,8 @@ def decided_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
     pays = "" if pool is None or keeps else f"the pool {edge_words(pool.edge_7d)}"
     if seconds := _seconds(plan):
         letters = listed([option_letter(move.index or 0) for move in seconds])
-        pays = f"chosen over {letters} by {WEIGHED_BY[PROFILES[plan.profile].tiebreak]}"
+        pays = f"over {letters} by {WEIGHED_BY[PROFILES[plan.profile].tiebreak]}"
+    pays = "; ".join(filter(None, (pays, *_richer_words(plan))))
     caution = "" if keeps else _CAUTION[plan.verdict]
     words = " · ".join(part for part in (caution, pays, _decided_by(plan)) if part)
     return f"{words[0].upper()}{words[1:]}"
@@ -257,6 +259,7 @@ def _sentences(reasons: tuple[str, ...]) -> Iterator[str]:
 
 
 _BAR_CELLS = 8
+_ROUNDING = 0.05
 
 
 def plan_answer(argued: ArguedPlan, store: Store | None = None) -> CommandAnswer:
@@ -332,6 +335,8 @@ def reasons(plan: Plan, pools: Mapping[str, PlanPool], *, argued: bool = True) -
     for reason in plan.choice.reasons:
         yield screen_words(_sentence(reason))
     yield from _why_not(plan)
+    if any(_pays_faster(move, plan.hold) for move in plan.candidates):
+        yield "Earned back counts while a range should last; net and over Keep count 7 days."
     yield from _swap_words(plan, pools)
     yield from map(screen_words, _outside_words(plan, pools))
     yield f"The choice {assumption_words(plan.assumptions)}."
@@ -601,6 +606,15 @@ def _seconds(plan: Plan) -> list[Candidate]:
     ]
 
 
+def _richer_words(plan: Plan) -> Iterator[str]:
+    """Why a move that would net more than the chosen one is none: `B too narrow`."""
+    for move in plan.candidates if plan.choice.kind == "move" else ():
+        ruled_out = finding_against(move.judgment) is not None
+        if ruled_out and move.judgment is not None and _nets_more(move, plan.recommended):
+            why = judged_words(move.judgment, breaks_even=move.breaks_even)
+            yield f"{option_letter(move.index or 0)} {why}"
+
+
 def _why_first(plan: Plan) -> Iterator[str]:
     """By which figures a move was chosen over those that pass too."""
     if seconds := _seconds(plan):
@@ -610,6 +624,14 @@ def _why_first(plan: Plan) -> Iterator[str]:
         figures = weighed_words(tiebreak, plan.recommended, *seconds)
         weighed = f"{chosen} is chosen over {letters} by {WEIGHED_BY[tiebreak]}: {figures}."
         yield screen_words(weighed)
+
+
+def _pays_faster(move: Candidate, hold: Candidate) -> bool:
+    """Whether a reader who divides the cost by the week's gain comes to another time."""
+    more, cost, needed = gained(move.net_7d, hold.net_7d), move.cost_usd, move.break_even_hours
+    if more is None or not cost or not needed or more + cost <= 0:
+        return False
+    return abs(HOURS_PER_WEEK * cost / (more + cost) / needed - 1) > _ROUNDING
 
 
 def _nets_more(move: Candidate, chosen: Candidate) -> bool:

@@ -160,9 +160,9 @@ def check_argued(context: Context, argued: Argued, rounds: int = 2) -> None:
     assert spoken[-1] == (plan.decided_by, "closing")
     if argued_about:
         tables = [turn.thought.table for turn in argued.ended.transcript]
-        judged = {"accept", "revise", "veto"}
         rows = [row for table in tables if table for row in table.rows]
-        checked = sum(row.cells[-1].text.partition(",")[0] in judged for row in rows)
+        # Only a judged move's last cell says whether it passed.
+        checked = sum(row.cells[-1].passed is not None for row in rows)
         assert checked == len(plan.rejected) + (plan.choice.kind == "move")
     # Whatever was not chosen stands there with the reason why.
     assert all(rejected.why for rejected in plan.rejected)

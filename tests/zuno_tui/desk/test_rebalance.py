@@ -62,7 +62,7 @@ async def test_a_recommendation_ends_in_a_plan_on_the_card(
     turns = [event.turn for event in desk.heard if isinstance(event, TurnEnded)]
     assert tuple(turns) == ended.view.turns
     assert {turn.role for turn in turns} >= {"scout", "strategist", "critic"}
-    assert plan.options[0].name == "keep"
+    assert plan.options[0].name == "Keep"
     assert plan.options[-1].candidate == "exit"
     assert sum(option.recommended for option in plan.options) == 1
     assert len({tuple(option.figures) for option in plan.options}) == 1
@@ -106,6 +106,7 @@ async def test_the_typed_word_has_one_effect(
         "get",
         "wallet",
         "swap",
+        "network",
         "pay",
         "bound",
     }

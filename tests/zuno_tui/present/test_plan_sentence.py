@@ -6,16 +6,25 @@ import re
 
 import pytest
 
-from agents.lp.advice_words import option_index, option_letter
+from agents.lp.advice_words import move_name, option_index, option_letter
 from agents.lp.advising import settled
 from agents.numbers.advice import DECIDES_ALONE, AdviceReason
+from agents.numbers.rules import JudgmentVerdict
 from agents.scorecard.score import AdviceKind, BeatCount
 from agents.scorecard.track_record import TrackRecord
+from chain.base.units import listed
 from tests.agents.lp.debating import argue_over
+from tests.agents.lp.made_up import Market
 from tests.agents.lp.made_up_markets import STATES, TOKEN_ID, WISHES, create_context, market_context
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.present.plan_card import decided_words, figures_of, plan_pools, plan_sentence
+from zuno_tui.present.plan_card import (
+    decided_words,
+    figures_of,
+    plan_pools,
+    plan_sentence,
+    reasons,
+)
 
 RECORD = TrackRecord(AdviceKind.MOVE, 7, BeatCount(9, 14, None, None))
 PRICES = r"[\d.,]+ – [\d.,]+"
@@ -52,6 +61,33 @@ async def test_what_the_rule_settles_is_decided_by_nobody_else(state: str) -> No
     assert (f"decided by {plan.decided_by}" in told.lower()) is not by_rule
 
 
+async def test_a_chosen_move_says_over_which_others_and_why_none_that_nets_more() -> None:
+    left_behind = Market(0.02, 1.6, half_width=0.1, off_centre=2.5, gwei=0.05).position()
+    plan = (await argue_over(left_behind)).plan
+    assert plan.choice.kind == "move"
+    chosen, others = plan.recommended, [each for each in plan.candidates if each.judgment]
+    passing = [
+        option_letter(each.index or 0)
+        for each in others
+        if each.judgment is not None
+        and each.judgment.verdict is JudgmentVerdict.ACCEPT
+        and each.index != chosen.index
+    ]
+    told = decided_words(plan, plan_pools(plan))
+    judged = {each.index: figures_of(plan)["judged"](each, None) for each in others}
+
+    assert passing, "others pass as well"
+    assert re.search(rf"[Oo]ver {listed(passing)} by ", told)
+    assert judged[chosen.index] == "chosen"
+    for each in others:
+        if (each.net_7d or 0.0) > (chosen.net_7d or 0.0) and judged[each.index] != "passes":
+            assert f"; {option_letter(each.index or 0)} {judged[each.index]}" in told
+    names = [move_name(each, plan.candidates) for each in plan.candidates]
+    kinds = [each.kind for each in plan.candidates]
+    assert ["%" in name for name in names] == [kinds.count(kind) > 1 for kind in kinds]
+    assert len({name.partition(" ")[2] for name in names}) == len(names), "each by its own width"
+
+
 @pytest.mark.parametrize(
     ("net", "breaks_even", "told"),
     [(5.0, True, "16.0 h"), (-5.0, True, "never"), (5.0, False, "never"), (None, True, "16.0 h")],
@@ -64,6 +100,19 @@ async def test_what_loses_earns_nothing_back(
     move = plan.candidates[0].model_copy(update=figures)
 
     assert figures_of(plan)["earned back"](move, None) == told
+
+
+async def test_a_time_that_is_not_the_weeks_says_what_it_counts() -> None:
+    plan = (await argue_over(market_context("outside"))).plan
+    figures = {"net_7d": (plan.hold.net_7d or 0.0) + 45.29, "cost_usd": 5.19}
+
+    def told(needed: float) -> bool:
+        move = plan.candidates[0].model_copy(update=figures | {"break_even_hours": needed})
+        only = plan.model_copy(update={"candidates": (move,)})
+        return any(words.startswith("Earned back counts") for words in reasons(only, {}))
+
+    assert told(14.0)
+    assert not told(17.3)
 
 
 @pytest.mark.parametrize("wish", WISHES)

@@ -124,6 +124,7 @@ def position(
         against_holding_tone=against[1],
         net_a_day="+$3.18",
         fee_apr="18.2%",
+        holds="4.1203 WETH + 10,738 USDC",
         chart=ChartView(
             times=tuple(float(hour * 3600) for hour in range(25)),
             prices=tuple(1_812.09 - 0.24 * (24 - hour) ** 2 for hour in range(25)),
@@ -298,11 +299,11 @@ PLAN = PlanView(
     " such moves beat holding after 7 days.",
     decided="The pool paid 2.10 × its risk over 7 days · decided by critic, 2 rounds",
     options=(
-        option("keep", None, (-1120, 160), verdict="below floor", cost="$0.00"),
+        option("Keep", None, (-1120, 160), verdict="below floor", cost="$0.00"),
         option("A widen", "A", (-1400, 1400), recommended=True, day=0.94, week=0.61),
         option("B tighten", "B", (-650, 650), day=0.71, week=0.12, verdict="revise"),
         option("C shift", "C", (-300, 1700), day=0.66, week=0.41),
-        option("close", "exit", None, day=None, week=None, verdict="possible", cost="$2.02"),
+        option("Close", "exit", None, day=None, week=None, verdict="possible", cost="$2.02"),
     ),
     reasons=(
         "The move wins: after its cost of $4.10 it gains $18.16 over HOLD in 7 days.",

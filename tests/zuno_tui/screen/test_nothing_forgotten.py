@@ -86,7 +86,7 @@ async def test_a_strangers_position_says_so_and_offers_no_action() -> None:
 async def test_a_plan_that_keeps_offers_no_approval() -> None:
     app = desk_app(ScriptedLink())
     async with app.run_test(size=(120, 36)) as pilot:
-        options = tuple(replace(one, recommended=one.name == "keep") for one in PLAN.options)
+        options = tuple(replace(one, recommended=one.name == "Keep") for one in PLAN.options)
         await play(pilot, *MORNING, PlanChanged(replace(PLAN, options=options)))
 
         assert "approve…" not in {

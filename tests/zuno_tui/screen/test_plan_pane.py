@@ -33,9 +33,9 @@ def _lines(plan: PlanView, chosen: int, width: int) -> list[str]:
 
 def test_every_option_stands_beside_the_others_where_there_is_room() -> None:
     lines = _lines(PLAN, 1, 90)
-    head = next(line for line in lines if "close" in line)
+    head = next(line for line in lines if "Close" in line)
 
-    assert head.split() == ["keep", "★", "A", "widen", "B", "tighten", "C", "shift", "close"]
+    assert head.split() == ["Keep", "★", "A", "widen", "B", "tighten", "C", "shift", "Close"]
     assert all(len(line) <= 90 for line in lines)
     for label in ("from", "to", "stays 24 h", "stays 7 d", *PLAN.options[0].figures):
         assert any(line.startswith(label) for line in lines)
@@ -148,13 +148,13 @@ async def test_the_keys_walk_the_options_from_the_advised_one_and_stop_at_the_en
             seen.append(pane.option.name)
         assert seen == [
             "A widen",
-            "keep",
-            "keep",
+            "Keep",
+            "Keep",
             "A widen",
             "B tighten",
             "C shift",
-            "close",
-            "close",
+            "Close",
+            "Close",
         ]
         # An approval of the same plan leaves the keys where they are.
         await play(pilot, PlanChanged(APPROVED))

@@ -29,6 +29,7 @@ SHORTER = (
 )
 """What a column has room for; the whole sentence stands in the line below and on its page."""
 _FRAME_ENDS = 6
+_ARROW_FROM = 60
 _MUCH_USD = 1_000.0
 """So much that waits to be collected comes before a range that was left."""
 _FEES = "fees"
@@ -89,7 +90,10 @@ class AlertsPane(RowTable):
         self._rows_shown = gathered(view.rows, now)
         ages = {_age(now - row.since) for row in self._rows_shown}
         self._age_of_all = ages.pop() if len(ages) == 1 < len(self._rows_shown) else ""
-        rows = [alert_cells(row, now, aged=not self._age_of_all) for row in self._rows_shown]
+        aged = not self._age_of_all
+        # Two cells too many for a narrow pane that shows ages as well.
+        arrow = "" if aged and self.size.width < _ARROW_FROM else "→ "
+        rows = [alert_cells(row, now, aged=aged, arrow=arrow) for row in self._rows_shown]
         # While nobody reads them the cursor waits at its place: what is over sinks to the end.
         self.fill(rows, empty=(view.unseen or "Nothing needs you.",), stays=self.has_focus)
         self.waiting = sum(row.state in ("open", "reopened") for row in self._rows_shown)
@@ -109,8 +113,10 @@ class AlertsPane(RowTable):
         frame(self, pane_title("2 Alerts", _open_words(self.waiting, view), since), below)
 
     def on_resize(self) -> None:
+        self.forget_widths()  # an arrow takes room that a narrow pane does not have
         super().on_resize()
-        self._retitle()
+        if self._now is not None:
+            self.show_age(self._now)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -153,7 +159,7 @@ def _open_words(waiting: int, view: AlertsView) -> str:
     return "none open" if view.unseen is None else ""
 
 
-def alert_cells(row: AlertRow, now: float, *, aged: bool = True) -> Row:
+def alert_cells(row: AlertRow, now: float, *, aged: bool = True, arrow: str = "→ ") -> Row:
     much = (row.fees or 0.0) >= _MUCH_USD
     severity, tone = ("$ collect", "good") if much else _SEVERITIES[row.severity]
     muted = row.muted_until is not None and row.muted_until > now
@@ -167,7 +173,7 @@ def alert_cells(row: AlertRow, now: float, *, aged: bool = True) -> Row:
             "plain" if waiting else "dim",
         ),
         Cell(_message(row), "plain" if waiting else "dim"),
-        Cell(f"→ {step}" if (step := _next(row)) else "", "strong" if waiting else "dim"),
+        Cell(f"{arrow}{step}" if (step := _next(row)) else "", "strong" if waiting else "dim"),
         Cell(_age(now - row.since) if aged else "", "dim"),
     )
     return Row(row.alert_id, cells)

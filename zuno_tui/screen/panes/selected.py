@@ -168,4 +168,4 @@ def _distances(row: PositionRow) -> str:
         f"{100 * (edge / chart.prices[-1] - 1):+.1f}%".replace("-", "−")
         for edge in (chart.low, chart.high)
     )
-    return f", the low end is {low} from it, the high end {high}"
+    return f"; low end {low}, high end {high}"

@@ -141,10 +141,12 @@ class GlanceLine(TextLine):
             return
         # What lies beside the positions is the first to go where the line is short.
         beside, collect = "", f"to collect {view.fees}" if view.fees else ""
-        inside = view.in_range.partition(",")[0].replace(" of ", "/")
+        inside = view.in_range
+        if self.size.width < _BESIDE_FROM:
+            inside = inside.partition(",")[0].replace(" of ", "/")
         if view.beside and self.size.width >= _BESIDE_FROM:
             beside = f"{view.beside} with {view.fees} to collect" if view.fees else view.beside
-            collect, inside = "", view.in_range
+            collect = ""
         change = "$error" if view.ether_change.startswith("▼") else "$success"
         parts = [
             Content.assemble(("worth ", "$quiet"), literal(view.worth, "bold")),
