@@ -133,7 +133,7 @@ def days_sum(
     before = "" if since_opened else f", all before {days[0][0]}"
     return (
         told,
-        _gain(f"LVR less IL and gas{before}", rest, unit),
+        _gain(f"LVR − IL − gas{before}", rest, unit),
         _gain("vs holding since entry", against_holding, unit),
     )
 

@@ -378,10 +378,10 @@ def _labels(view: ChartView, scale: _Scale) -> dict[int, tuple[str, Tone]]:
     top, bottom = 0, scale.rows - 1
     labels[top] = (figure(scale.high), "dim")
     labels[bottom] = (figure(scale.low), "dim")
-    for price, word in ((view.low, "low"), (view.high, "high")):
+    for price in (view.low, view.high):
         row = scale.row(price)
         if row is not None:
-            labels[row] = (f"{figure(price)} {word}", "plain")
+            labels[row] = (f"{figure(price)} range", "plain")
     marked: set[int] = set()
     for price, word, tone in view.marks:
         row = scale.dot(price) // _HIGH

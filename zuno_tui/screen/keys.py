@@ -162,7 +162,7 @@ DETAIL = (
     ),
     _key("position.window", "w", "window", "window", "The chart of 1 d, 7 d, 30 d or since entry"),
     _key("position.range", "v", "range", "range", "Choose a range of your own, with a preview"),
-    _key("position.copy", "y", "copy_facts", "", "Copy the facts, addresses whole (OSC 52)"),
+    _key("position.copy", "y", "copy_facts", "", "Copy the facts with full addresses (OSC 52)"),
     _key("position.order", "o", "offer('order')", "order…", "Order a close or a collect of it"),
     _key("position.leave", "x", "offer('close')", "close…", "Put closing it in the prompt"),
     *_SCROLLING,

@@ -135,8 +135,8 @@ async def test_without_pictures_the_chart_is_in_characters_with_prices_and_dates
             "3,094.5 entry",
             "3,150.0 stop",
             "2,950.0 profit",
-            "2,827.1 low",
-            "3,350.9 high",
+            "2,827.1 range",
+            "3,350.9 range",
         ):
             assert sum(words in line for line in lines) == 1, words
         (axis,) = [line for line in lines if "11 Jan" in line]

@@ -254,7 +254,7 @@ def _from_holding(view: DetailView) -> Iterator[KeyFigure]:
 def _words(view: DetailView, width: int) -> Iterator[Content]:
     yield from _days(view, width)
     yield Content("")
-    yield heading("FACTS", "y copies them, addresses whole")
+    yield heading("FACTS", "y: copy, with full addresses")
     for label, words in view.facts:
         lines = wrap(words, width - _LABEL, break_on_hyphens=False) or [""]
         for place, line in enumerate(lines):

@@ -56,8 +56,8 @@ def test_a_rising_price_goes_from_the_lower_left_to_the_upper_right() -> None:
 
 def test_the_edges_are_lines_with_their_figures() -> None:
     lines = _text(price_chart(RISING, 60, 14))
-    (high,) = [line for line in lines if "130.00 high" in line]
-    (low,) = [line for line in lines if "110.00 low" in line]
+    (high,) = [line for line in lines if "130.00 range" in line]
+    (low,) = [line for line in lines if "110.00 range" in line]
     assert "───" in high
     assert "───" in low
     assert lines.index(high) < lines.index(low)
