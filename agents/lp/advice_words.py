@@ -103,7 +103,7 @@ _PLAIN = {
 
 WEIGHED_BY = {
     Tiebreak.STRESSED_BUFFER: "time in range at twice the volatility",
-    Tiebreak.BUFFER_AND_YIELD: "time in range against fees",
+    Tiebreak.BUFFER_AND_YIELD: "time in range and fees",
     Tiebreak.YIELD: "fees",
 }
 """What decides between moves that keep every floor."""

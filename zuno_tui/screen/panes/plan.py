@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 _MARGIN = 0.08
 _ORPHAN = 12
+_UNIT = re.compile(r"(?<=\d) (?=h\b|days\b|×)")
+"""Between a figure and its unit: no line ends there."""
 _FARTHEST = 4
 """How many times the usual edge's distance a scale reaches; a full range would leave no picture."""
 
@@ -108,7 +111,7 @@ def _untold(plan: PlanView) -> list[str]:
 
 def bulleted(text: str, width: int, bullet: str = "•", style: str = "") -> Iterator[Content]:
     """A sentence wrapped under itself."""
-    clean = text.translate(DROP)
+    clean = _UNIT.sub("\u00a0", text.translate(DROP))
     indent = len(bullet) + 1
     room = max(10, width - indent)
     lines = textwrap.wrap(clean, room)
@@ -117,7 +120,7 @@ def bulleted(text: str, width: int, bullet: str = "•", style: str = "") -> Ite
         lines = textwrap.wrap(clean, max(10, room - _ORPHAN))
     for place, line in enumerate(lines):
         head = f"{bullet} " if place == 0 else " " * indent
-        yield Content.assemble((head, "$quiet"), (line, style))
+        yield Content.assemble((head, "$quiet"), (line.replace("\u00a0", " "), style))
 
 
 def _picture(options: Sequence[OptionView], chosen: int, width: int) -> Iterator[Content]:
