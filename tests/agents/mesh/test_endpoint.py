@@ -601,6 +601,21 @@ async def test_only_a_later_process_that_speaks_to_an_earlier_one_of_ours_is_gre
     assert played.taken == []
 
 
+async def test_a_peer_is_known_by_its_last_introduction_and_its_middle_round_trip(
+    played: Played,
+) -> None:
+    await played.meet()
+    assert played.desk.versions_of(played.peer()) == {}
+    told = msgspec.json.encode(Introduction({"zuno": "9"}, "a model"))
+    await played.tell(FrameKind.READY, told)
+    assert played.desk.versions_of(played.peer()) == {"zuno": "9"}
+    assert played.desk.asks(played.peer()) == "a model"
+    link = played.desk._links[played.peer().key]
+    link.round_trips.clear()
+    link.round_trips.extend([0.9, 0.1, 0.3, 0.2, 0.4])
+    assert played.desk.sight(played.peer()).round_trip == 0.3
+
+
 async def test_how_long_ago_a_peer_was_heard_of_is_told(played: Played) -> None:
     assert played.desk.sight(played.peer()).age is None
     await played.meet()

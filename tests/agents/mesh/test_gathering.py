@@ -53,9 +53,10 @@ class _Met:
         self.book = PeerBook("zuno", (DESK, *peers))
         self._other = tuple(of_another_version)
         self.asked: tuple[Peer, ...] = ()
+        self.seconds = 0.0
 
-    async def met(self, peers: tuple[Peer, ...], _seconds: float) -> tuple[Peer, ...]:
-        self.asked = peers
+    async def met(self, peers: tuple[Peer, ...], seconds: float) -> tuple[Peer, ...]:
+        self.asked, self.seconds = peers, seconds
         return peers
 
     def versions_of(self, peer: Peer) -> dict[str, str]:
@@ -75,6 +76,9 @@ async def test_the_second_is_of_the_role_and_of_another_owner() -> None:
     assert found.second == OTHER_OWNER
     assert found.missing == ()
     assert DESK not in met.asked
+    assert met.seconds == 4.0
+    await gather_roles(met.endpoint, (CRITIC,), seconds=9.0)
+    assert met.seconds == 9.0
     alone = await gather_roles(_Met((FIRST, SAME_OWNER)).endpoint, (CRITIC,), twice=CRITIC)
     assert (alone.routes, alone.second) == ({CRITIC: FIRST}, None)
     assert (await gather_roles(met.endpoint, (CRITIC,))).second is None

@@ -48,6 +48,7 @@ def test_as_many_fit_as_there_are_ports_between_the_two_kinds(tmp_path: Path) ->
     nodes = [json.loads((tmp_path / peer.name / "node.json").read_text()) for peer in book.peers]
     listened = [int(node["Listen"][0].rpartition(":")[2]) for node in nodes]
     asked = [node["api_port"] for node in nodes]
+    assert {node["tcp_port"] for node in nodes} == {7000}
     assert asked == list(range(PORT, PORT + MOST_MEMBERS))
     assert not set(asked) & set(listened)
     assert listened == list(range(PORT + 40, PORT + 80))

@@ -9,10 +9,15 @@ import pytest
 
 from agents.mesh.nats_engine import (
     NatsEngine,
+    NatsIdentity,
+    NatsIdentityError,
     access_options,
+    identity_of,
     is_final,
     kept_subject,
     live_subject,
+    read_credentials,
+    read_nkey,
     stream_name,
     trouble_words,
     wants_tls,
@@ -21,6 +26,7 @@ from agents.mesh.peers import Engine, EngineError, Member, Peer, PeerBook
 from tests.fakes.small_debate import SCOUT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 ME = Peer("scout", SCOUT, "ab" * 32)
@@ -197,3 +203,27 @@ def test_certificates_that_cannot_be_read_are_named_with_why(tmp_path: Path) -> 
     (tmp_path / "ca.pem").write_text("no certificate")
     with pytest.raises(EngineError, match=r"ca\.pem\): "):
         access_options(lacking, None)
+
+
+async def test_without_its_package_it_is_said_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def lacking(_: Member) -> None:
+        raise ModuleNotFoundError("nats")
+
+    monkeypatch.setattr("agents.mesh.nats_engine.client_of", lacking)
+    with pytest.raises(EngineError, match="pip install"):
+        await NatsEngine(member(), BOOK, ME).open()
+
+
+@pytest.mark.parametrize("read", [read_nkey, read_credentials])
+def test_a_file_that_is_not_there_is_named(
+    read: Callable[[Path], NatsIdentity], tmp_path: Path
+) -> None:
+    with pytest.raises(NatsIdentityError, match=r"user\.nk cannot be read: No such file"):
+        read(tmp_path / "user.nk")
+    identity = {"nkey": "user.nk", "credentials": "user.creds"}
+    for field, name in identity.items():
+        with pytest.raises(EngineError, match="cannot be read"):
+            identity_of(member(**{field: str(tmp_path / name)}))
+    assert identity_of(member()) is None
