@@ -103,7 +103,7 @@ _PLAIN = {
 
 WEIGHED_BY = {
     Tiebreak.STRESSED_BUFFER: "time in range at twice the volatility",
-    Tiebreak.BUFFER_AND_YIELD: "time in range and fees",
+    Tiebreak.BUFFER_AND_YIELD: "time in range × fees",
     Tiebreak.YIELD: "fees",
 }
 """What decides between moves that keep every floor."""
@@ -129,7 +129,7 @@ SHORT_REASONS = {
 
 
 def weighed_words(tiebreak: Tiebreak, *moves: Candidate) -> str:
-    """The figures that decided between them: `A lasts 49.2 h and earns $16.10 a day; C …`."""
+    """The figures that decided between them: `A 49.2 h × $16.10 a day; C …`."""
 
     def lasting(value: float | None) -> str:
         return UNKNOWN if value is None else hours_cell(value)
@@ -138,11 +138,11 @@ def weighed_words(tiebreak: Tiebreak, *moves: Candidate) -> str:
         letter, buffers = option_letter(move.index or 0), move.buffer_hours
         earns = f"{usd(move.fee_yield_24h)} a day"
         if tiebreak is Tiebreak.YIELD:
-            return f"{letter} earns {earns}"
+            return f"{letter} {earns}"
         if tiebreak is Tiebreak.STRESSED_BUFFER:
-            return f"{letter} lasts {lasting(None if buffers is None else buffers.at_2x)}"
+            return f"{letter} {lasting(None if buffers is None else buffers.at_2x)}"
         lasts = lasting(None if buffers is None else buffers.at_1x)
-        return f"{letter} lasts {lasts} and earns {earns}"
+        return f"{letter} {lasts} × {earns}"
 
     return "; ".join(map(figures, moves))
 
