@@ -139,19 +139,23 @@ def proposal_table(context: ScoutContext, moves: Sequence[Evaluated]) -> SpokenT
     if not moves:
         return None
     rows = []
+    # Where all of them swap first, or none, nobody has to be told of each.
+    tells_swaps = len({move.candidate.prep_action is None for move in moves}) > 1
     for move in moves:
         candidate = move.candidate
+        swaps = "no" if candidate.prep_action is None else "yes"
         cells = (
             range_prices(context, candidate),
             percent(None if candidate.survival is None else candidate.survival.day),
             usd(candidate.fee_yield_24h),
             usd(candidate.lvr_24h),
             usd(candidate.cost_usd),
-            "no" if candidate.prep_action is None else "yes",
+            *((swaps,) if tells_swaps else ()),
         )
         rows.append(_row(_name(context, candidate, [each.candidate for each in moves]), cells))
-    columns = ("range", "stays 24 h", "fees a day", "LVR a day", "cost", "swaps")
-    return SpokenTable(columns=columns, rows=tuple(rows))
+    columns = ("range", "stays 24 h", "fees a day", "LVR a day", "cost")
+    swapping = ("swaps",) if tells_swaps else ()
+    return SpokenTable(columns=(*columns, *swapping), rows=tuple(rows))
 
 
 def checks_table(debate: Debate, judged: JudgedRound) -> SpokenTable | None:

@@ -53,16 +53,14 @@ def _place(progress: float, inner: int) -> int:
 
 
 def wide_gauge(progress: float, low: str, high: str, width: int) -> str:
-    """`2,893 ├──────●─────┤ 3,301` over all of a line, the price beyond an edge outside it."""
+    """`2,893 ├──────●─────┤ 3,301` over all of a line, a price beyond an edge beyond its figure."""
     inner = max(5, width - len(low) - len(high) - 2 - 2 * _OUTSIDE)
-    cells = [" "] * _OUTSIDE + ["├", *"─" * (inner - 2), "┤"] + [" "] * _OUTSIDE
-    if progress < 0:
-        cells[0] = "●"
-    elif progress >= 1:
-        cells[-1] = "●"
-    else:
-        cells[_OUTSIDE + 1 + min(inner - 3, int(progress * (inner - 2)))] = "●"
-    return f"{low} {''.join(cells)} {high}"
+    cells = ["├", *"─" * (inner - 2), "┤"]
+    if 0 <= progress < 1:
+        cells[1 + min(inner - 3, int(progress * (inner - 2)))] = "●"
+    before = f"{'●' if progress < 0 else ''}".ljust(_OUTSIDE)
+    after = f"{'●' if progress >= 1 else ''}".rjust(_OUTSIDE)
+    return f"{before}{low} {''.join(cells)} {high}{after}"
 
 
 # No full block: lines above each other must not run together.

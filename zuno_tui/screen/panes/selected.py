@@ -9,6 +9,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
 
+from chain.base.units import usd
 from chain.positions.reference import position_label
 from zuno_tui.present.charts import (
     StyledText,
@@ -133,7 +134,8 @@ def book_lines(
     days: list[Line] = []
     if len(by_day) > 1:
         room = size.width if stacked else size.width - half - _GAP
-        days = [_titled("FEES", "by day"), *fee_days(by_day, room)]
+        together = usd(sum(round(fees, 2) for _, fees in by_day))
+        days = [_titled("FEES", f"by day, {together} together"), *fee_days(by_day, room)]
     height = size.height - 1 - (len(days) + 1 if stacked and days else 0)
     chart = [
         _titled("GAINED", "by prices and fees; fees below"),
