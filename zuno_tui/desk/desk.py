@@ -137,9 +137,10 @@ def _about(plan: PlanView, to_collect: Mapping[int, str]) -> str:
         return f"Keep it: nothing to sign. {fees} of fees to collect: type {how} {which.strip('#')}"
     if plan.token_id is not None and is_v3(plan.token_id):
         return _ELSEWHERE
-    approving = "To approve it: press a, then Enter"
+    approving = "To approve: a, then Enter"
     cost = chosen.figures.get("cost", "")
-    whole = f"{chosen.name} to {chosen.low} – {chosen.high}, {cost}. {approving}"
+    which = "" if plan.token_id is None else f"{position_label(plan.token_id)}: "
+    whole = f"{which}{chosen.name} to {chosen.low} – {chosen.high}, costs {cost}. {approving}"
     fits = chosen.low and cost and len(whole) <= _HINT_CELLS
     return whole if fits else f"The plan: {chosen.name}. {approving}"
 

@@ -663,6 +663,7 @@ FIGURES: dict[str, _CandidateCell] = {
     "stays 7 d": _week,
     "net in 7 d": lambda one, _: usd(one.net_7d),
     _OVER_KEEP: lambda _, __: "–",
+    _JUDGED: lambda _, __: "–",
     "cost": lambda one, _: usd(one.cost_usd),
     "earned back": _break_even,
     "8 weeks in 10": _interval,
@@ -677,7 +678,6 @@ FIGURES: dict[str, _CandidateCell] = {
     "net APR": _yearly(_net_24h),
     "past 24 h": _replayed(lambda judgment: judgment.replay_24h),
     "past 7 d": _replayed(lambda judgment: judgment.replay_7d),
-    _JUDGED: lambda _, __: "–",
 }
 _OF_POOLS = ("pool", "pays 7 d")
 

@@ -22,7 +22,7 @@ from zuno_tui.present.charts import survival_bar
 from zuno_tui.present.views import ApprovalView, OptionView, PlanView, ResultView, StepProgress
 from zuno_tui.screen.keys import MOVING, PLAN
 from zuno_tui.screen.links import can_link
-from zuno_tui.screen.panes.frame import ago, frame, heading, literal, pane_title
+from zuno_tui.screen.panes.frame import ago, frame, heading, joined, literal, pane_title
 from zuno_tui.screen.panes.receipt import receipt_lines, step_lines
 from zuno_tui.screen.panes.result import applied_lines, copied_hashes, result_title
 from zuno_tui.screen.panes.row_table import fitted
@@ -84,7 +84,7 @@ _SHORTEST_BAR = 6
 _GUTTER = 3
 """Cells before a bar, so that it is seen whose it is."""
 _RANGE = " – "
-BRIEF = ("pool", "net in 7 d", "over Keep", "cost", "earned back", "judged")
+BRIEF = ("pool", "net in 7 d", "over Keep", "judged", "cost", "earned back")
 """What is told of an option at first, beside its range and how likely it is kept."""
 
 
@@ -314,6 +314,8 @@ class PlanPane(VerticalScroll, can_focus=True):
         self._whole: bool | None = None
         """Whether every figure and every reason is shown; None where it is if there is room."""
         self._shows_whole = False
+        self._hidden = 0
+        """Lines that are seen only by scrolling."""
         self._selected: int | None = None
         """The position under the cursor of the positions pane."""
 
@@ -366,7 +368,10 @@ class PlanPane(VerticalScroll, can_focus=True):
         frame(
             self,
             pane_title("4 Plan", view.headline, ago(now - view.made_at)),
-            literal(next_step(view), "bold $accent"),
+            joined(
+                literal(f"▼ {self._hidden} more", "bold") if self._hidden else "",
+                literal(next_step(view), "bold $accent"),
+            ),
         )
 
     def on_resize(self) -> None:
@@ -428,7 +433,9 @@ class PlanPane(VerticalScroll, can_focus=True):
         if view is None:
             self.query_one("#card", PlainText).update(literal(_NOTHING, "$quiet"))
             return
-        self.query_one("#card", PlainText).update(Content("\n").join(self._fitting(view, size)))
+        lines = self._fitting(view, size)
+        self._hidden = max(0, len(lines) - size.height)
+        self.query_one("#card", PlainText).update(Content("\n").join(lines))
 
     def _fitting(self, view: PlanView, size: Size) -> list[Content]:
         """As asked for; else the most of it that is seen without scrolling."""
@@ -442,7 +449,7 @@ class PlanPane(VerticalScroll, can_focus=True):
         room = size.height - len(lines)
         if self._whole is None and not (figures or why) and view.options and room > 0:
             lines[-1:-1] = _first_reasons(view, size.width, room)
-        return _denser(lines, size.height)
+        return lines if self._whole else _denser(lines, size.height)
 
     def _lines(
         self, view: PlanView, width: int, *, figures: bool, why: bool, reasons_first: bool = False
@@ -507,9 +514,7 @@ def _denser(lines: list[Content], height: int) -> list[Content]:
     """What is read without scrolling is worth more than the air between it, from below."""
     empty = [place for place, line in enumerate(lines) if not line.plain]
     spare = len(lines) - height
-    if not 0 < spare <= len(empty):
-        return lines
-    left_out = {*empty[-spare:]}
+    left_out = {*empty[-spare:]} if spare > 0 else set()
     return [line for place, line in enumerate(lines) if place not in left_out]
 
 

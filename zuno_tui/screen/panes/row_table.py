@@ -301,11 +301,11 @@ class RowTable(ScrollView, can_focus=True):
             style += self._style("cursor")
         cells = [Cell(cell.text, "stale") for cell in row.cells] if row.stale else row.cells
         if line and self._below is not None:
-            cell = cells[self._below]
-            below = Segment(
-                fitted(cell.text, width - _MARK - _BEFORE_BAR), style + self._style(cell.tone)
-            )
-            return Strip([Segment(f"{mark} ", style), below]).adjust_cell_length(width, style)
+            cell, room = cells[self._below], width - _MARK - _BEFORE_BAR
+            indent = self._indent_below(width)
+            below = Segment(fitted(cell.text, room - indent), style + self._style(cell.tone))
+            before = Segment(f"{mark} {' ' * indent}", style)
+            return Strip([before, below]).adjust_cell_length(width, style)
         return self._line(cells, style, width, mark=mark)
 
     def on_click(self, event: Click) -> None:
@@ -436,6 +436,13 @@ class RowTable(ScrollView, can_focus=True):
             ]
             self._layouts[width] = laid_out(self._columns, widths, width - _MARK - _BEFORE_BAR)
         return self._layouts[width]
+
+    def _indent_below(self, width: int) -> int:
+        """Under the second column, where every one of those words has room there."""
+        shown, gap = self._layout(width)
+        indent = shown[0].width + gap if shown else 0
+        longest = 0 if self._below is None else self._widths[self._below]
+        return indent if longest <= width - _MARK - _BEFORE_BAR - indent else 0
 
     def _line(self, cells: Sequence[Cell], style: Style, width: int, *, mark: str) -> Strip:
         segments = [Segment(f"{mark} ", style)]
