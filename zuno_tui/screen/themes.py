@@ -27,6 +27,7 @@ _DARK = Theme(
     variables={
         "quiet": "#96a0b4",
         "line": "#2f384d",
+        "selected": "#263453",
         "shade": "#2f384d",
         "good-shade": "#2b4d3b",
         "speaker-0": "#7aa2f7",
@@ -42,7 +43,7 @@ _LIGHT = Theme(
     primary="#2452b5",
     secondary="#0f6e5b",
     accent="#6b3fa0",
-    warning="#7a4f00",
+    warning="#8f4700",
     error="#b3261e",
     success="#1f6f34",
     foreground="#1f2430",
@@ -53,6 +54,7 @@ _LIGHT = Theme(
     variables={
         "quiet": "#565d6b",
         "line": "#c4c0b2",
+        "selected": "#d6e0f5",
         "shade": "#d3cfc2",
         "good-shade": "#a8cfb2",
         "speaker-0": "#2452b5",
@@ -79,6 +81,7 @@ _HIGH_CONTRAST = Theme(
     variables={
         "quiet": "#d0d0d0",
         "line": "#ffffff",
+        "selected": "#1f3f5c",
         "shade": "#6b6b6b",
         "good-shade": "#1f7a1f",
         "speaker-0": "#66ccff",
@@ -123,6 +126,7 @@ def _of_the_terminal(name: str, colours: Mapping[str, str]) -> Theme:
             "input-cursor-text-style": "reverse",
             "quiet": colours.get("quiet", own),
             "line": colours.get("quiet", own),
+            "selected": own,
             "shade": colours.get("quiet", own),
             "good-shade": colours.get("success", own),
             "speaker-0": colours.get("primary", own),

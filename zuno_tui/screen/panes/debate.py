@@ -550,7 +550,7 @@ class DebatePane(VerticalScroll, can_focus=True):
         if not ending or not self._blocks or self.scroll_y < self.max_scroll_y:
             return
         shown = self.scrollable_content_region.height - ending.first(PlainText).outer_size.height
-        start = self._blocks[-1].virtual_region.bottom + 1 - shown
+        start = self._blocks[-1].virtual_region.bottom - shown
         begins = [block.virtual_region.y for block in self._blocks]
         air = next((begin for begin in begins if begin >= start), start) - start
         fits = start > 0 and air <= _MOST_AIR

@@ -314,6 +314,7 @@ class PlanPane(VerticalScroll, can_focus=True):
         self._whole: bool | None = None
         """Whether every figure and every reason is shown; None where it is if there is room."""
         self._shows_whole = False
+        self._now: float | None = None
         self._hidden = 0
         """Lines that are seen only by scrolling."""
         self._selected: int | None = None
@@ -361,7 +362,7 @@ class PlanPane(VerticalScroll, can_focus=True):
                 self._draw()
 
     def show_age(self, now: float) -> None:
-        view = self._view
+        view, self._now = self._view, now
         if view is None:
             frame(self, pane_title("4 Plan"))
             return
@@ -436,6 +437,8 @@ class PlanPane(VerticalScroll, can_focus=True):
         lines = self._fitting(view, size)
         self._hidden = max(0, len(lines) - size.height)
         self.query_one("#card", PlainText).update(Content("\n").join(lines))
+        if self._now is not None:
+            self.show_age(self._now)
 
     def _fitting(self, view: PlanView, size: Size) -> list[Content]:
         """As asked for; else the most of it that is seen without scrolling."""
