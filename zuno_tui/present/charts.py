@@ -54,12 +54,11 @@ def _place(progress: float, inner: int) -> int:
 
 def wide_gauge(progress: float, low: str, high: str, width: int) -> str:
     """`2,893 ├──────●─────┤ 3,301` over all of a line, a price beyond an edge beyond its figure."""
-    inner = max(5, width - len(low) - len(high) - 2 - 2 * _OUTSIDE)
+    before, after = "● " if progress < 0 else "", " ●" if progress >= 1 else ""
+    inner = max(5, width - len(f"{before}{low}  {high}{after}"))
     cells = ["├", *"─" * (inner - 2), "┤"]
-    if 0 <= progress < 1:
+    if not before and not after:
         cells[1 + min(inner - 3, int(progress * (inner - 2)))] = "●"
-    before = f"{'●' if progress < 0 else ''}".ljust(_OUTSIDE)
-    after = f"{'●' if progress >= 1 else ''}".rjust(_OUTSIDE)
     return f"{before}{low} {''.join(cells)} {high}{after}"
 
 

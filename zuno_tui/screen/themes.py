@@ -27,7 +27,7 @@ _DARK = Theme(
     variables={
         "quiet": "#96a0b4",
         "line": "#2f384d",
-        "selected": "#263453",
+        "selected": "#1e2a45",
         "shade": "#2f384d",
         "good-shade": "#2b4d3b",
         "speaker-0": "#7aa2f7",

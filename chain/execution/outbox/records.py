@@ -179,7 +179,7 @@ class PlanStep(Struct, frozen=True):
     inclusion: Inclusion | None
     changed_at: float
     versions: tuple[Version, ...]
-    was_included: bool = False
+    was_included: bool
     """Whether a block ever held it, even one that is gone since."""
 
     @property

@@ -43,6 +43,21 @@ def cause(data: bytes) -> DropCause:
     return refused.value.cause
 
 
+def test_numbers_that_were_cleared_away_are_those_that_are_too_old() -> None:
+    seen = SeenNumbers()
+    for number in range(2 * 4_096 + 1):
+        seen.add(number)
+    newest = 2 * 4_096
+    assert not any(seen.is_new(number) for number in range(newest - 4_096, newest + 1))
+    assert seen.is_new(newest + 1)
+
+
+def test_without_its_package_a_key_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agents.mesh.frame.find_spec", lambda _: None)
+    with pytest.raises(MeshKeyError, match="pip install"):
+        new_key()
+
+
 def test_a_whole_message_says_who_sent_it() -> None:
     frame = open_frame(WHOLE, MEMBERS.book, DESK.name)
     assert (frame.sender.name, frame.header, frame.payload) == ("scout", HEADER, b"{}")

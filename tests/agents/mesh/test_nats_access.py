@@ -326,8 +326,10 @@ async def test_a_server_without_tls_is_told_no_password_where_tls_is_wanted(fold
         plain = member_of(folder, f"nats://{NAME}:{IN_URL}@127.0.0.1:{port}")
         assert await carries(plain)
         wanting = member_of(folder, f"tls://{NAME}:{IN_URL}@127.0.0.1:{port}")
+        engine = NatsEngine(wanting, BOOK, PEER, patience=30.0)
         with pytest.raises(EngineError) as refused:
-            await carries(wanting)
+            await engine.open()
+        assert engine._client is None, "it is closed"
     assert "without TLS" in str(refused.value)
 
 

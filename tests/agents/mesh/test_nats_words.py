@@ -139,6 +139,7 @@ async def test_a_server_that_nobody_runs_is_said_to_be_so() -> None:
     engine = NatsEngine(member("nats://127.0.0.1:1"), BOOK, ME, patience=0.5)
     with pytest.raises(EngineError, match="nothing listens there"):
         await engine.open()
+    assert engine._client is None, "it is closed"
 
 
 async def test_what_a_client_is_told_to_do_by_itself() -> None:

@@ -513,11 +513,15 @@ def _more(view: PlanView, *, why: bool) -> Content:
     return Content.assemble(("w", "bold $primary"), (f" {told}", "$quiet"))
 
 
+_A_FEW = 4
+"""Lines of which the first are worth the air; of many more, air is what keeps them readable."""
+
+
 def _denser(lines: list[Content], height: int) -> list[Content]:
     """What is read without scrolling is worth more than the air between it, from below."""
     empty = [place for place, line in enumerate(lines) if not line.plain]
     spare = len(lines) - height
-    left_out = {*empty[-spare:]} if spare > 0 else set()
+    left_out = {*empty[-spare:]} if 0 < spare <= len(empty) + _A_FEW else set()
     return [line for place, line in enumerate(lines) if place not in left_out]
 
 
