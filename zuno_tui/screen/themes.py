@@ -81,7 +81,7 @@ _HIGH_CONTRAST = Theme(
     variables={
         "quiet": "#d0d0d0",
         "line": "#ffffff",
-        "selected": "#1f3f5c",
+        "selected": "#16324a",
         "shade": "#6b6b6b",
         "good-shade": "#1f7a1f",
         "speaker-0": "#66ccff",
