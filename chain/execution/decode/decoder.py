@@ -184,7 +184,8 @@ def _read_call(data: bytes) -> Call:
         mode, calls = read(_EXECUTE_BATCH[1], data[4:])
         if mode != _BATCH_MODE:
             raise DecodingError("The batch is not one that is carried out whole or not at all.")
-        return Batch(tuple(_read_batched(*each) for each in read((_CALLS,), calls)[0]))
+        (single_calls,) = read((_CALLS,), calls)
+        return Batch(tuple(_read_batched(*each) for each in single_calls))
     return _read_plain(data)
 
 

@@ -246,7 +246,12 @@ def test_only_a_desk_begins_a_request_and_for_this_role_alone(agent: Agent) -> N
         agent.take(SCOUT, Kind.FLOW_TERMS, TERMS, said_by=CLI, routes=ROUTES)
 
     assert cause_of(lambda: begun_by(SCOUT)) is DropCause.WRONG_ROLE
+
+    def no_terms() -> None:
+        agent.take("desk", Kind.FLOW_OVER, FlowOver(), said_by=CLI, routes=ROUTES)
+
     assert cause_of(as_the_desk) is DropCause.WRONG_ROLE
+    assert cause_of(no_terms) is DropCause.WRONG_RECIPIENT
     terms = (Kind.FLOW_TERMS, TERMS)
     wrong = {
         DropCause.WRONG_REQUEST: lambda: agent.begin(header_request="req_2"),

@@ -80,7 +80,11 @@ async def test_a_program_that_does_not_end_when_asked_is_killed(
 ) -> None:
     assert supervising._ENDING_SECONDS == 5.0
     monkeypatch.setattr(supervising, "_ENDING_SECONDS", 0.2)
-    deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); print(1, flush=True)\n"
+    deaf = (
+        "import signal, time\n"
+        "signal.signal(15, lambda *_: print('asked to end', flush=True)); print(1, flush=True)\n"
+        "while True: "
+    )
     program = Program(
         "deaf", (sys.executable, "-c", f"{deaf}time.sleep(60)"), tmp_path, "deaf.log", {}
     )
@@ -95,6 +99,7 @@ async def test_a_program_that_does_not_end_when_asked_is_killed(
         stop.set()
         await running
 
+    assert "asked to end" in (tmp_path / "deaf.log").read_text()
     pid = int(told[0].rpartition(" ")[2].rstrip("."))
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)

@@ -80,8 +80,7 @@ ORDER_PAGE = OrderApprovalView(
         ("jumps", "If the price jumps, it closes at what it finds, even far below 2,800."),
         (
             "at least",
-            "4.9711 WETH, or the chain refuses it; USDC has no minimum, as below 2,800 you hold "
-            "less and less of it.",
+            "4.9711 WETH, or the chain refuses it; USDC has no minimum.",
         ),
         ("until", "2026-12-17 05:00 UTC"),
     ),
@@ -95,13 +94,12 @@ ORDER_PAGE = OrderApprovalView(
         ),
         (
             "network",
-            "About 0.0005 ETH ($1.55) at gas now, at most 0.005 ETH ($15.47), from the ETH on the "
-            "watch key.",
+            "About 0.0005 ETH ($1.55) at gas now, at most 0.005 ETH ($15.47); the watch key pays.",
         ),
         (
             "chain",
-            "The chain lets it make this one call and nothing else, and refuses it above 2,800. "
-            "The wait of 2 min is zuno's own.",
+            "It lets this one call be made and nothing else, and refuses it above 2,800; the wait "
+            "of 2 min is zuno's own.",
         ),
         ("seen by", "3 endpoints; two must agree."),
         (

@@ -146,8 +146,8 @@ def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
         ("network", _network_cost(draft)),
         (
             "chain",
-            f"The chain lets it make this one call and nothing else{_reach(draft)}. "
-            f"The wait of {length_text(draft.order.hold_seconds)} is zuno's own.",
+            f"It lets this one call be made and nothing else{_reach(draft)}; "
+            f"the wait of {length_text(draft.order.hold_seconds)} is zuno's own.",
         ),
         ("seen by", _looks_at(draft)),
         (
@@ -181,8 +181,7 @@ def _least(draft: OrderDraft) -> str:
     ]
     if not isinstance(condition, PricePast) or draft.falls_short or not without:
         return f"{least}."
-    side, level = condition.words.split()[:2]
-    return f"{least}; {without[0]} has no minimum, as {side} {level} you hold less and less of it."
+    return f"{least}; {without[0]} has no minimum."
 
 
 def _by(draft: OrderDraft) -> str:
@@ -202,7 +201,7 @@ def _network_cost(draft: OrderDraft) -> str:
 
     each = " each time" if draft.call.times > 1 else ""
     now = "" if cost.now is None else f"about {told(cost.now)} at gas now, "
-    words = f"{now}at most {told(cost.wei)}{each}, from the {cost.coin} on the watch key."
+    words = f"{now}at most {told(cost.wei)}{each}; the watch key pays."
     return _sentence(words)
 
 

@@ -656,10 +656,14 @@ def _moved(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
     for part in _MOVES:
         alone, short = _moved_by(plan, hedge, part)
         yield FigureRow(
-            f"{part:+.0%}".replace("-", "−") if part else "0%",
-            dollar_gain(alone).removesuffix(".00"),
-            dollar_gain(alone + short).removesuffix(".00"),
+            f"{part:+.0%}".replace("-", "−") if part else " 0%",
+            _whole_gain(alone),
+            _whole_gain(alone + short),
         )
+
+
+def _whole_gain(dollars: int) -> str:
+    return dollar_gain(dollars).removesuffix(".00") if dollars else "$0"
 
 
 def _moved_by(plan: TradePlan, hedge: HedgePlan, part: float) -> tuple[int, int]:

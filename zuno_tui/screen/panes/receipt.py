@@ -146,9 +146,9 @@ def step_lines(
         yield from (Content(" " * left) + line for line in rest)
     if progress:
         return
-    under = "" if brief else " " * (left + 2)
+    under = "" if brief else " " * (left + (2 if waits else 0))
     for kind, words in _lasting_words(approval):
-        yield from wrapped(words, width, under and kind.ljust(left + 2), "$warning")
+        yield from wrapped(words, width, under and kind.ljust(len(under)), "$warning")
     if not brief:
         for words in _permission_words(approval, steps):
             yield from wrapped(words, width, under, "$quiet")
@@ -177,10 +177,7 @@ def _permission_words(
         return
     ends = {allowed.spender: allowed.until or "you take it back" for allowed in given}
     open_to = ", ".join(f"{spender} until {until}" for spender, until in ends.items())
-    yield (
-        "These are the most it can need if the price moves. What is not used stays open: "
-        f"{open_to}. To end it: zuno revoke --all"
-    )
+    yield f"What is allowed and not used stays open: {open_to}. To end it: zuno revoke --all"
 
 
 def _folded(approval: ApprovalView) -> list[tuple[str, StepView]]:

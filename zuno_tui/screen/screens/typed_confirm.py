@@ -81,7 +81,7 @@ class TypedConfirmScreen(Screen[None]):
     TypedConfirmScreen.-sent #confirm-authority { display: none; }
     #confirm-fields { height: auto; }
     .confirm-row { height: 1; padding: 0 2; }
-    .confirm-row PlainText { width: 11; color: $quiet; }
+    .confirm-row PlainText { width: 12; color: $quiet; }
     .confirm-row HiddenField, .confirm-row TypedWord { height: 1; width: 26; background: $panel; }
     .confirm-row.-here PlainText { color: $accent; text-style: bold; }
     #confirm-said { height: auto; min-height: 2; padding: 0 2; }
