@@ -23,6 +23,7 @@ from chain.execution.decode.records import (
     Execute,
 )
 from chain.execution.policy.policy import Allowed, PolicyRefused, check
+from chain.execution.policy.shapes import plain_swap
 from chain.math.ticks import sqrt_price_at_tick
 from tests.chain.execution.made_up_plans import NETWORK, context_of
 
@@ -138,3 +139,14 @@ def test_worth_that_nobody_knows_refuses_nothing() -> None:
     steps, context = _swap(NATIVE)
 
     assert isinstance(check(steps, replace(context, worth={NATIVE: Fraction(5)})), Allowed)
+
+
+def test_only_a_swap_that_is_settled_and_taken_is_a_plain_one() -> None:
+    call = _swap(NATIVE)[0][-1].call
+    assert isinstance(call, Execute)
+    (command,) = call.commands
+    assert isinstance(command, DecodedV4Swap)
+    swap, settle, take = command.actions
+    assert plain_swap(call) is not None
+    for actions in ((swap, take, take), (swap, settle, settle), (swap, take, settle)):
+        assert plain_swap(replace(call, commands=(DecodedV4Swap(actions),))) is None
