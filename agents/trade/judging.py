@@ -346,8 +346,10 @@ def judge_hedge(
     else:
         fault = hedge_fault(case.question, wanted * market.mark, notional, market.mark)
         decision = TradeDecision.SHORT if fault is None else TradeDecision.HOLD
-        sold = f"the {hedge.coin} it holds is sold short: less is lost if {hedge.coin} falls"
-        reason = fault or sold
+        reason = fault or (
+            f"the {hedge.coin} it holds is sold short: less is lost if it falls, less gained if it "
+            "rises"
+        )
     sizing = Sizing(decision, 0.0, 1.0)
     equity = case.question.account.equity
     if decision.opens and equity:

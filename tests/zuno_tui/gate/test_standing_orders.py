@@ -107,14 +107,16 @@ def test_the_page_says_what_has_a_floor_who_pays_and_what_a_jump_does(delegated:
     words = " ".join(shown.out.split())
     most = 500_000 * network_named("devnet").max_fee_per_gas / 10**18
 
-    assert re.search(r"the chain refuses it; USDC has no minimum\.", words)
+    assert re.search(
+        r"the chain refuses it; USDC has no minimum: the further it falls, the less of it\.", words
+    )
     assert "If the price jumps, it closes at what it finds, even far below" in words
     # At the present gas price first, then by the limit.
     network = rf"network About [\d.]+ ETH \(\$[\d.,]+\) at gas now, at most {most:g} ETH"
     assert re.search(network, words)
     rows = [line.split()[0] for line in shown.out.splitlines() if line.startswith("  ")]
     assert rows.index("expected") < rows.index("jumps") < rows.index("at")
-    assert rows.index("needs") < rows.index("key") < rows.index("seen")
+    assert rows.index("needs") < rows.index("key") < rows.index("price")
 
 
 def test_a_stop_is_carried_out_below_its_price_and_not_above(delegated: Desk) -> None:

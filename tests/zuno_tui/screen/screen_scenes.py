@@ -80,7 +80,8 @@ ORDER_PAGE = OrderApprovalView(
         ("jumps", "If the price jumps, it closes at what it finds, even far below 2,800."),
         (
             "at least",
-            "4.9711 WETH, or the chain refuses it; USDC has no minimum.",
+            "4.9711 WETH, or the chain refuses it; USDC has no minimum: the further it falls, the "
+            "less of it.",
         ),
         ("until", "2026-12-17 05:00 UTC"),
     ),
@@ -98,10 +99,10 @@ ORDER_PAGE = OrderApprovalView(
         ),
         (
             "chain",
-            "It lets this one call be made and nothing else, and refuses it above 2,800; the wait "
-            "of 2 min is zuno's own.",
+            "It allows this one call and nothing else, and refuses it above 2,800; the wait of "
+            "2 min is checked by zuno.",
         ),
-        ("seen by", "3 endpoints; two must agree."),
+        ("price from", "3 endpoints; two must agree."),
         (
             "cancel",
             "Type order cancel and sign that. Quitting zuno or deleting files does not cancel it.",

@@ -146,10 +146,10 @@ def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
         ("network", _network_cost(draft)),
         (
             "chain",
-            f"It lets this one call be made and nothing else{_reach(draft)}; "
-            f"the wait of {length_text(draft.order.hold_seconds)} is zuno's own.",
+            f"It allows this one call and nothing else{_reach(draft)}; "
+            f"the wait of {length_text(draft.order.hold_seconds)} is checked by zuno.",
         ),
-        ("seen by", _looks_at(draft)),
+        ("price from", _looks_at(draft)),
         (
             "cancel",
             "Type order cancel and sign that. Quitting zuno or deleting files does not cancel it.",
@@ -161,8 +161,8 @@ def draft_lines(draft: OrderDraft) -> tuple[str, ...]:
     rows = (*draft_terms(draft), ("to", draft_recipient(draft)), *draft_rows(draft))
     return (
         f"{headline(draft.order, draft.call)} · {draft.plan_id}",
-        *(wrapped(f"  {label:<9} {words}", indent=12) for label, words in rows),
-        f"  hash      {draft.hash}",
+        *(wrapped(f"  {label:<10} {words}", indent=13) for label, words in rows),
+        f"  hash       {draft.hash}",
     )
 
 
@@ -181,7 +181,8 @@ def _least(draft: OrderDraft) -> str:
     ]
     if not isinstance(condition, PricePast) or draft.falls_short or not without:
         return f"{least}."
-    return f"{least}; {without[0]} has no minimum."
+    verb = "falls" if is_below(condition) else "rises"
+    return f"{least}; {without[0]} has no minimum: the further it {verb}, the less of it."
 
 
 def _by(draft: OrderDraft) -> str:

@@ -656,7 +656,7 @@ def _moved(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
     for part in _MOVES:
         alone, short = _moved_by(plan, hedge, part)
         yield FigureRow(
-            f"{part:+.0%}".replace("-", "−") if part else " 0%",
+            f"{part:+.0%}".replace("-", "−") if part else "±0%",
             _whole_gain(alone),
             _whole_gain(alone + short),
         )

@@ -84,7 +84,7 @@ _SHORTEST_BAR = 6
 _GUTTER = 3
 """Cells before a bar, so that it is seen whose it is."""
 _RANGE = " – "
-BRIEF = ("pool", "net in 7 d", "over Keep", "judged", "cost", "earned back")
+BRIEF = ("pool", "net in 7 d", "over Keep", "lasts (95%)", "judged", "cost", "earned back")
 """What is told of an option at first, beside its range and how likely it is kept."""
 
 

@@ -177,7 +177,10 @@ def _permission_words(
         return
     ends = {allowed.spender: allowed.until or "you take it back" for allowed in given}
     open_to = ", ".join(f"{spender} until {until}" for spender, until in ends.items())
-    yield f"What is allowed and not used stays open: {open_to}. To end it: zuno revoke --all"
+    yield (
+        "They cover a moving price. What is not used stays open: "
+        f"{open_to}. To end it: zuno revoke --all"
+    )
 
 
 def _folded(approval: ApprovalView) -> list[tuple[str, StepView]]:
