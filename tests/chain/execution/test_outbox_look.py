@@ -347,9 +347,9 @@ def test_a_reason_is_told_where_it_says_more(situation: StepSituation) -> None:
 def test_where_one_stands_is_told_where_it_is_known() -> None:
     half = dispatch(S.FINAL, S.REVERTED)
     told = _finding(half, _Found(half.hash, 1, T.REVERTED)).sentence
-    assert told.endswith(f" You stand here: {HALF_WAY}.")
+    assert told.endswith(f" Where you stand: {HALF_WAY}.")
     waiting = dispatch(S.FINAL, S.SENT)
-    assert "You stand" not in _finding(waiting, _Found(waiting.hash, 1, T.PENDING)).sentence
+    assert "you stand" not in _finding(waiting, _Found(waiting.hash, 1, T.PENDING)).sentence
 
 
 def test_the_end_of_a_plan_is_told_where_it_stopped_or_at_its_last_step() -> None:

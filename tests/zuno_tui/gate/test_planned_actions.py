@@ -58,6 +58,7 @@ def _candidate(**fields: object) -> Candidate:
         "residual0": 1,
         "residual1": 2,
         "prep_action": None,
+        "cost_usd": 5.0,
     }
     return cast("Candidate", SimpleNamespace(**{**usual, **fields}))
 

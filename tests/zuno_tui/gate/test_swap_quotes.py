@@ -181,12 +181,12 @@ def test_an_amount_that_can_be_sold(text: str, units: int | None) -> None:
     if units is not None:
         assert _units(amount, APPLE) == units
         return
-    with pytest.raises(GateRefusedError, match="is no amount of APPLE"):
+    with pytest.raises(GateRefusedError, match="is not an amount of APPLE"):
         _units(amount, APPLE)
 
 
 def test_a_token_without_decimals_cannot_be_counted() -> None:
-    with pytest.raises(GateRefusedError, match="5 is no amount of APPLE"):
+    with pytest.raises(GateRefusedError, match="5 is not an amount of APPLE"):
         _units(read_numeral("5"), replace(APPLE, decimals=None))
 
 

@@ -24,7 +24,7 @@ MOST_LAG_SECONDS = 10.0
 _BETWEEN_READS = 0.02
 """Seconds: the monitor writes far less often, so that no version is missed."""
 _ROW = re.compile(
-    r"^│[ ›▌]*(?:\d+ +)?((?:✗|▲|·) \w+) +(?:#(\d+) +)?(.*?) +(?:<?\d+ \w+) *[▁-█]? *│$"
+    r"^│[ ›▌]*(?:\d+ +)?((?:✗|▲|·) \w+) +(?:#(\d+) +)?(.*?)(?: +<?\d+ \w+)? *[▁-█]? *│$"
 )
 _MARKS = {"critical": "✗ critical", "warning": "▲ warning", "info": "· info"}
 
@@ -176,7 +176,9 @@ def _words(one: dict[str, Any]) -> str:
     words = str(one["message"]).removeprefix(f"#{one['positionId']} ").replace(" %", "%")
     pair, _, rest = words.partition(" ")
     if one["positionId"] and "/" in pair and rest:
-        words = rest.removeprefix("is ").removeprefix("has a ").removeprefix("has ")
+        words = rest
+        for verb in ("is ", "has been ", "has a ", "has "):
+            words = words.removeprefix(verb)
         words = f"{words[0].upper()}{words[1:]}"
     # The pane tells the first sentence, and the line below it all of them.
     words = words.partition(". ")[0].removesuffix(".")

@@ -254,7 +254,7 @@ def _message(row: AlertRow) -> str:
     pair, _, rest = words.partition(" ")
     if row.token_id is not None and "/" in pair and rest:
         words = rest
-        for verb in ("is ", "has a ", "has "):
+        for verb in ("is ", "has been ", "has a ", "has "):
             words = words.removeprefix(verb)
         words = f"{words[0].upper()}{words[1:]}"
     words = screen_words(words.partition(". ")[0].removesuffix("."))
