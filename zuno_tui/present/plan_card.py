@@ -29,7 +29,7 @@ from agents.numbers.advice import DECIDES_ALONE, AdviceReason
 from agents.numbers.calibrated import calibration_words
 from agents.numbers.fees import apr
 from agents.numbers.outlook import HOURS_PER_WEEK
-from agents.numbers.profiles import PROFILES
+from agents.numbers.profiles import PROFILES, Tiebreak
 from agents.numbers.rounding import gained
 from agents.numbers.rules import JudgmentVerdict, PlanVerdict, Rule
 from agents.scorecard.track_record import TrackRecord, track_record
@@ -215,8 +215,11 @@ def decided_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
     pays = "" if pool is None or keeps else f"the pool {edge_words(pool.edge_7d)}"
     if seconds := _seconds(plan):
         letters = listed([option_letter(move.index or 0) for move in seconds])
-        pays = f"over {letters} by {WEIGHED_BY[PROFILES[plan.profile].tiebreak]}"
-        if len(seconds) == 1 and _nets_more(seconds[0], plan.recommended):
+        tiebreak = PROFILES[plan.profile].tiebreak
+        pays = f"over {letters} by {WEIGHED_BY[tiebreak]}"
+        # Where fees alone decide, how long a range lasts is no reason.
+        by_time = tiebreak is not Tiebreak.YIELD and len(seconds) == 1
+        if by_time and _nets_more(seconds[0], plan.recommended):
             pays = _shorter_lived(seconds[0], plan.recommended) or pays
     pays = "; ".join(filter(None, (pays, *_richer_words(plan))))
     caution = "" if keeps else _CAUTION[plan.verdict]

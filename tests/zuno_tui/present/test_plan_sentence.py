@@ -89,6 +89,41 @@ async def test_a_chosen_move_says_over_which_others_and_why_none_that_nets_more(
 
 
 @pytest.mark.parametrize(
+    ("profile", "shorter", "richer", "told"),
+    [
+        ("balanced", True, True, "nets $10.00 more, but lasts"),
+        ("conservative", True, True, "nets $10.00 more, but lasts"),
+        ("aggressive", True, True, "ver {} by fees"),
+        ("balanced", False, True, "ver {} by time in range × fees"),
+        ("balanced", True, False, "ver {} by time in range × fees"),
+    ],
+)
+async def test_a_rival_that_nets_more_and_lasts_less_is_told_where_time_decides(
+    profile: str, told: str, *, shorter: bool, richer: bool
+) -> None:
+    left_behind = Market(0.02, 1.6, half_width=0.1, off_centre=2.5, gwei=0.05).position()
+    plan = (await argue_over(left_behind)).plan
+    chosen = plan.recommended.model_copy(update={"net_7d": 20.0})
+    assert chosen.buffer_hours is not None
+    lasts = chosen.buffer_hours.at_1x * (0.5 if shorter else 2)
+    rival = chosen.model_copy(
+        update={
+            "index": (chosen.index or 0) + 1,
+            "net_7d": 30.0 if richer else 10.0,
+            "buffer_hours": chosen.buffer_hours.model_copy(update={"at_1x": lasts}),
+        }
+    )
+    two = {
+        "candidates": (chosen, rival),
+        "recommended": chosen,
+        "profile": profile,
+        "rules_move": None,
+    }
+    words = decided_words(plan.model_copy(update=two), plan_pools(plan))
+    assert told.format(option_letter(rival.index or 0)) in words
+
+
+@pytest.mark.parametrize(
     ("net", "breaks_even", "told"),
     [(5.0, True, "16.0 h"), (-5.0, True, "never"), (5.0, False, "never"), (None, True, "16.0 h")],
 )

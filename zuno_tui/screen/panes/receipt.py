@@ -178,7 +178,7 @@ def _permission_words(
     ends = {allowed.spender: allowed.until or "you take it back" for allowed in given}
     open_to = ", ".join(f"{spender} until {until}" for spender, until in ends.items())
     yield (
-        "They cover a moving price. What is not used stays open: "
+        "Permissions cover a moving price; what is not used stays open: "
         f"{open_to}. To end it: zuno revoke --all"
     )
 
