@@ -17,8 +17,9 @@ from agents.numbers.advice import (
     AdviceReason,
 )
 from agents.numbers.edges import TICK_LOG
-from agents.numbers.profiles import CheckedAssumption, Tiebreak
+from agents.numbers.profiles import CheckedAssumption, ProfileRules, Tiebreak
 from agents.numbers.rules import JudgmentVerdict, Rule
+from agents.numbers.survival import HOURS_PER_DAY
 from chain.base.quantity import Quantity, Unknown
 from chain.base.units import UNKNOWN, hours, hours_cell, usd
 
@@ -103,7 +104,7 @@ _PLAIN = {
 
 WEIGHED_BY = {
     Tiebreak.STRESSED_BUFFER: "time in range at twice the volatility",
-    Tiebreak.BUFFER_AND_YIELD: "time in range × fees",
+    Tiebreak.BUFFER_AND_YIELD: "fees while it lasts",
     Tiebreak.YIELD: "fees",
 }
 """What decides between moves that keep every floor."""
@@ -128,23 +129,29 @@ SHORT_REASONS = {
 """Why nothing is moved, in half a sentence."""
 
 
-def weighed_words(tiebreak: Tiebreak, *moves: Candidate) -> str:
-    """The figures that decided between them: `A 49.2 h × $16.10 a day; C …`."""
-
-    def lasting(value: float | None) -> str:
-        return UNKNOWN if value is None else hours_cell(value)
+def weighed_words(rules: ProfileRules, *moves: Candidate) -> str:
+    """The figures that decided between them: `A $32.20; C $24.06, counting 48 h at most`."""
+    counted = 2 * rules.buffer_floor_hours
 
     def figures(move: Candidate) -> str:
-        letter, buffers = option_letter(move.index or 0), move.buffer_hours
-        earns = f"{usd(move.fee_yield_24h)} a day"
-        if tiebreak is Tiebreak.YIELD:
-            return f"{letter} {earns}"
-        if tiebreak is Tiebreak.STRESSED_BUFFER:
-            return f"{letter} {lasting(None if buffers is None else buffers.at_2x)}"
-        lasts = lasting(None if buffers is None else buffers.at_1x)
-        return f"{letter} {lasts} × {earns}"
+        letter, buffers, fees = (
+            option_letter(move.index or 0),
+            move.buffer_hours,
+            move.fee_yield_24h,
+        )
+        if rules.tiebreak is Tiebreak.YIELD:
+            return f"{letter} {usd(fees)} a day"
+        if buffers is None or fees is None:
+            return f"{letter} {UNKNOWN}"
+        if rules.tiebreak is Tiebreak.STRESSED_BUFFER:
+            return f"{letter} {hours_cell(buffers.at_2x)}"
+        return f"{letter} {usd(min(buffers.at_1x, counted) * fees / HOURS_PER_DAY)}"
 
-    return "; ".join(map(figures, moves))
+    told = "; ".join(map(figures, moves))
+    capped = rules.tiebreak is Tiebreak.BUFFER_AND_YIELD and any(
+        move.buffer_hours is not None and move.buffer_hours.at_1x > counted for move in moves
+    )
+    return f"{told}, counting {counted:g} h at most" if capped else told
 
 
 def edge_words(edge_7d: float | None) -> str:

@@ -347,9 +347,9 @@ def _tiebreak_words(context: ScoutContext, plan: Plan, judged: JudgedRound) -> s
     if not others:
         return ""
     letters = listed([option_letter(other.index or 0) for other in others])
-    tiebreak = PROFILES[context.profile].tiebreak
-    figures = weighed_words(tiebreak, chosen.evaluated.candidate, *others)
-    return f", chosen over {letters} by {WEIGHED_BY[tiebreak]} ({figures})"
+    rules = PROFILES[context.profile]
+    figures = weighed_words(rules, chosen.evaluated.candidate, *others)
+    return f", chosen over {letters} by {WEIGHED_BY[rules.tiebreak]} ({figures})"
 
 
 def settled_sentence(context: ScoutContext, codes: tuple[AdviceReason, ...], *, asked: bool) -> str:

@@ -131,9 +131,10 @@ def days_sum(
     # Of the figures as they are shown: a reader adds them up.
     rest = Known(_rounded(against_holding.value, unit) - _rounded(net.value, unit), "hours")
     before = "" if since_opened else f", all before {days[0][0]}"
+    way = "price moved on, and gas" if rest.value < 0 else "price came back, less gas"
     return (
         told,
-        _gain(f"LVR − IL − gas{before}", rest, unit),
+        _gain(f"{way}{before}", rest, unit),
         _gain("vs holding since entry", against_holding, unit),
     )
 
@@ -179,8 +180,8 @@ _LEAST_REACH, _MOST_REACH = 600, 12_000
 """Ticks to either side of the price whose liquidity is drawn."""
 
 
-_ABOVE = ("range", "price", "put in", "taken out", "fees earned", "vs holding")
-"""What stands over the pictures or in them, not in the list."""
+_ABOVE = ("range", "price", "put in", "taken out", "fees earned", "vs holding", "delta")
+"""What stands over the pictures, in them, or in what it holds: not in the list."""
 _IN_FIGURES = " = "
 """Before what amounts are worth, which stands above."""
 _WITH_HOOK = (*_ABOVE, "hook", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -152,6 +153,10 @@ _MARGIN = 0.06
 _FARTHEST = 3.0
 """How many times the prices' own spread a range's edge may lie away and still be drawn to scale."""
 _SHORTEST = 3
+_ROWS_APART = 4
+_COLUMNS_APART, _LEAST_APART = 12, 3
+_AGES = (60, 300, 900, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 30 * DAY)
+"""Steps of an axis of time, in seconds."""
 _FEE_BARS = " ▁▂▃▄▅▆▇█"
 _FEES_GUTTER = 12
 _BESIDE_FEES = 4
@@ -372,9 +377,6 @@ def _zero_row(dots: Sequence[int], zero: int) -> Iterator[StyledText]:
 def _labels(view: ChartView, scale: _Scale) -> dict[int, tuple[str, Tone]]:
     """A figure beside each row that has one; the price of now is never hidden by an edge."""
     labels: dict[int, tuple[str, Tone]] = {}
-    top, bottom = 0, scale.rows - 1
-    labels[top] = (figure(scale.high), "dim")
-    labels[bottom] = (figure(scale.low), "dim")
     for price in (view.low, view.high):
         row = scale.row(price)
         if row is not None:
@@ -389,7 +391,20 @@ def _labels(view: ChartView, scale: _Scale) -> dict[int, tuple[str, Tone]]:
     if now is not None:
         words = f"{labels[now][0]}, now" if now in marked else f"{figure(view.prices[-1])} now"
         labels[now] = (words, "warn")
+    for price in _round_prices(scale):
+        row = scale.dot(price) // _HIGH
+        if not {row - 1, row, row + 1} & labels.keys():
+            labels[row] = (figure(price), "dim")
     return labels
+
+
+def _round_prices(scale: _Scale) -> list[float]:
+    """Round figures along the axis, at least so many rows apart; the ends where none fits."""
+    least = (scale.high - scale.low) * _ROWS_APART / scale.rows
+    tens = 10.0 ** math.floor(math.log10(least))
+    step = next(tens * each for each in (1, 2, 5, 10) if tens * each >= least)
+    first, last = math.ceil(scale.low / step), math.floor(scale.high / step)
+    return [step * each for each in range(first, last + 1)] or [scale.high, scale.low]
 
 
 def _dates(times: Sequence[float], columns: int) -> str:
@@ -403,8 +418,17 @@ def _dates(times: Sequence[float], columns: int) -> str:
 
 
 def _time_axis(times: Sequence[float], columns: int) -> str:
-    span = _span(times[-1] - times[0])
-    return f"{span} ago".ljust(columns - len("now")) + "now"
+    """`1 d ago`, `now`, and round ages between them where they stand well apart."""
+    span = times[-1] - times[0]
+    axis = f"{_span(span)} ago"
+    fitting = (step for step in _AGES if span and columns * step / span >= _COLUMNS_APART)
+    step = next(fitting, span)
+    for age in range(int(span // step) if step else 0, 0, -1):
+        words = _span(age * step)
+        place = round(columns * (1 - age * step / span)) - len(words) // 2
+        if len(axis) + _LEAST_APART <= place <= columns - len(words) - _LEAST_APART - len("now"):
+            axis = axis.ljust(place) + words
+    return axis.ljust(columns - len("now")) + "now"
 
 
 def _span(seconds: float) -> str:

@@ -196,23 +196,25 @@ class _Followed(NamedTuple):
 
 
 def _courses(network: Network, held: Sequence[_Followed]) -> dict[Address, Course]:
-    """By token what became of its price in dollars, as far as the held pools lead to dollars."""
-    longest = max((len(held_snapshot.hourly) for held_snapshot in held), default=0)
-    links = [
-        (*_currencies(network, held_snapshot.snapshot), held_snapshot.course)
-        for held_snapshot in held
-    ]
+    """By token what became of its price in dollars, as far as the held pools lead to dollars.
+
+    Of several pools of a pair the deepest says it, as it says the price of now.
+    """
+    longest = max((len(followed.hourly) for followed in held), default=0)
+    deepest = sorted(held, key=lambda followed: -followed.snapshot.pool.liquidity)
+    links = [(*_currencies(network, followed.snapshot), followed.course) for followed in deepest]
     tokens = dict.fromkeys(token for link in links for token in link[:2])
     known: dict[Address, Course] = {
         token: (1.0,) * longest for token in tokens if _is_dollar(network, token)
     }
-    # Each round leads one pool farther from the dollars.
+    # Each round leads one pool farther from the dollars: the shortest way is the one that counts.
     for _ in tokens:
+        nearer = dict(known)
         for token0, token1, course in links:
-            if token1 in known and token0 not in known:
-                known[token0] = tuple(a * b for a, b in zip(course, known[token1], strict=False))
-            elif token0 in known and token1 not in known:
-                known[token1] = tuple(b / a for a, b in zip(course, known[token0], strict=False))
+            if token1 in nearer and token0 not in known:
+                known[token0] = tuple(a * b for a, b in zip(course, nearer[token1], strict=False))
+            elif token0 in nearer and token1 not in known:
+                known[token1] = tuple(b / a for a, b in zip(course, nearer[token0], strict=False))
     return known
 
 

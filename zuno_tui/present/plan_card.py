@@ -634,11 +634,11 @@ def _richer_words(plan: Plan) -> Iterator[str]:
 def _why_first(plan: Plan) -> Iterator[str]:
     """By which figures a move was chosen over those that pass too."""
     if seconds := _seconds(plan):
-        tiebreak = PROFILES[plan.profile].tiebreak
+        rules = PROFILES[plan.profile]
         letters = listed([option_letter(move.index or 0) for move in seconds])
         chosen = option_letter(plan.choice.index or 0)
-        figures = weighed_words(tiebreak, plan.recommended, *seconds)
-        weighed = f"{chosen} is chosen over {letters} by {WEIGHED_BY[tiebreak]}: {figures}."
+        figures = weighed_words(rules, plan.recommended, *seconds)
+        weighed = f"{chosen} is chosen over {letters} by {WEIGHED_BY[rules.tiebreak]}: {figures}."
         yield screen_words(weighed)
 
 

@@ -155,7 +155,7 @@ def receipt_of(facts: ReceiptFacts) -> ReceiptView:
     lines = (
         (*wallet, *paid, *pools, *parts)
         if len(facts.positions) > 1
-        else (*given, *got, *wallet, *paid, *pools)
+        else (*pools, *given, *got, *wallet, *paid)
     )
     return ReceiptView(
         (*lines, *_bounds(facts)),

@@ -11,6 +11,7 @@ import pytest
 
 from chain.base.quantity import Known
 from chain.contracts.calldata import Burn, CloseCurrency, Mint
+from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.history.log_proof import read_marks
 from chain.positions.overview import read_overview
@@ -214,6 +215,17 @@ async def every_figure(url: str, home: Path) -> None:
         assert figure(glance.beside) == pytest.approx(worth + to_collect, abs=0.51)
         idle = float(book.idle_value)
         assert figure(glance.worth) == pytest.approx(worth + to_collect + idle, abs=0.51)
+
+        ether = {here.session.network.wrapped_native, NATIVE}
+        deepest = max(
+            (one for one in overview.wallet.positions if one.pool.key.currency0 in ether),
+            key=lambda one: one.pool.liquidity,
+        )
+        chart = rows[deepest.token_id].chart
+        assert chart is not None
+        went = 100 * (chart.prices[-1] / chart.prices[0] - 1)
+        change, _, _ = glance.ether_change.partition("%")
+        assert figure(change.replace("▲", "").replace("▼", "−")) == pytest.approx(went, abs=0.11)
 
         day_words, fees_words = glance.day.split(" in 24 h, fees ")
         assert figure(fees_words) == pytest.approx(fees_of_day, abs=0.51 + followed_fees * 0.06)

@@ -94,8 +94,8 @@ async def test_a_chosen_move_says_over_which_others_and_why_none_that_nets_more(
         ("balanced", True, True, "nets $10.00 more, but lasts"),
         ("conservative", True, True, "nets $10.00 more, but lasts"),
         ("aggressive", True, True, "ver {} by fees"),
-        ("balanced", False, True, "ver {} by time in range × fees"),
-        ("balanced", True, False, "ver {} by time in range × fees"),
+        ("balanced", False, True, "ver {} by fees while it lasts"),
+        ("balanced", True, False, "ver {} by fees while it lasts"),
     ],
 )
 async def test_a_rival_that_nets_more_and_lasts_less_is_told_where_time_decides(

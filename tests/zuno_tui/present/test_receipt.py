@@ -103,7 +103,7 @@ def test_a_move_says_what_is_expected_first_and_then_what_is_guaranteed() -> Non
     swap = round(dollars(before), 2) - round(dollars(after), 2) - round(wallet, 2)
 
     lines = {line.part: line for line in receipt.lines if line.part != "bound"}
-    assert list(lines) == ["give", "get", "wallet", "swap", "network", "pay", "pool"]
+    assert list(lines) == ["pool", "give", "get", "wallet", "swap", "network", "pay"]
     assert lines["pool"].words == "WETH/USDC 0.05% · no hook · #28 → new position"
     assert lines["give"].dollars == usd(dollars(before))
     assert lines["get"].dollars == usd(dollars(after))

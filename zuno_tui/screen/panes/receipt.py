@@ -3,7 +3,7 @@
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from itertools import groupby, zip_longest
+from itertools import groupby, takewhile, zip_longest
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -49,7 +49,7 @@ class _StepRow(NamedTuple):
 
 
 def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) -> Iterator[Content]:
-    """A sum read downward: what leaves, what comes, what it costs; warnings before it all.
+    """Where, then a sum read downward: what leaves, what comes, what it costs; warnings first.
 
     What is guaranteed stands apart; where it has to be brief, in dollars alone.
     """
@@ -64,13 +64,16 @@ def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) ->
     room, column = min(width, receipt_width(approval)), _dollar_column(receipt)
     expected = [line for line in receipt.lines if line.part != "bound"]
     bounds = [line for line in receipt.lines if line.part == "bound"]
-    yield from _ledger(_costs_joined(expected) if brief else expected, room, column)
+    where = list(takewhile(lambda line: line.part == "pool", expected))
+    yield from _ledger(where, room, column)
     if receipt.range is not None:
         drawn, now = receipt.range, f"  pool now {receipt.range.price}".translate(DROP)
         gauge = wide_gauge(drawn.progress, drawn.low, drawn.high, room - LABEL - cell_len(now))
         yield Content.assemble(
             (f"{'range':<{LABEL}}", "$quiet"), (gauge.translate(DROP), "$success"), now
         )
+    money = expected[len(where) :]
+    yield from _ledger(_costs_joined(money) if brief else money, room, column)
     if brief:
         yield from _ledger([ReceiptLine("bound", " · ".join(_in_dollars(receipt)))], room, column)
     elif bounds:
@@ -178,7 +181,7 @@ def _permission_words(
     ends = {allowed.spender: allowed.until or "you take it back" for allowed in given}
     open_to = ", ".join(f"{spender} until {until}" for spender, until in ends.items())
     yield (
-        "Permissions cover a moving price; what is not used stays open: "
+        "Permissions cover a moving price; the unused part stays open: "
         f"{open_to}. To end it: zuno revoke --all"
     )
 

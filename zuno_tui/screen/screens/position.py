@@ -24,7 +24,7 @@ from zuno_tui.present.charts import (
     windowed,
 )
 from zuno_tui.screen.keys import DETAIL
-from zuno_tui.screen.panes.frame import heading, literal
+from zuno_tui.screen.panes.frame import frame, heading, joined, literal
 from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
 from zuno_tui.screen.screens.sub_screen import SubScreen
 
@@ -54,12 +54,15 @@ _WINDOWS: tuple[tuple[str, float | None], ...] = (
 )
 _WEEK = 1
 _FIGURE_STYLES = {
-    "plain": "bold",
-    "good": "bold $success",
-    "warn": "bold $warning",
-    "bad": "bold $error",
+    "plain": "",
+    "good": "$success",
+    "warn": "$warning",
+    "bad": "$error",
     "dim": "$quiet",
 }
+_HELD = "vs holding"
+"""Of all the time since entry, like the result it stands beside."""
+_FIRST = ("profit", "result", _HELD)
 _STATES = {
     "in range": "$success",
     "near edge": "$warning",
@@ -76,6 +79,7 @@ class PositionScreen(SubScreen):
         super().__init__(link)
         self._view = view
         self._window = _WEEK
+        self._copied = False
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="detail", classes="visit", can_focus=False) as page:
@@ -86,6 +90,10 @@ class PositionScreen(SubScreen):
                 yield PlainText(id="facts")
         yield KeyLine(id="keys")
 
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.watch(self.query_one("#detail"), "scroll_y", self._tell_rest, init=False)
+
     def on_resize(self) -> None:
         super().on_resize()
         self.call_after_refresh(self._draw)
@@ -95,7 +103,6 @@ class PositionScreen(SubScreen):
         match event:
             case DetailReady(view, opens) if opens or view.token_id == self._view.token_id:
                 self._view = view
-                self.query_one("#detail").border_title = literal(view.title)
                 self._draw()
                 return True
             case _:
@@ -127,7 +134,8 @@ class PositionScreen(SubScreen):
 
     def action_copy_facts(self) -> None:
         self.app.copy_to_clipboard("\n".join(self._view.copied))
-        self.query_one("#detail").border_subtitle = literal("copied")
+        self._copied = True
+        self._tell_rest()
 
     def _draw(self) -> None:
         figures, pictures, facts = (
@@ -143,18 +151,27 @@ class PositionScreen(SubScreen):
         figures.update(_stacked(top))
         pictures.update(_stacked(_pictures(self._view, self._window, width, room)))
         facts.update(_stacked(words))
+        self.call_after_refresh(self._tell_rest)
+
+    def _tell_rest(self) -> None:
+        """How many lines are below what is in sight."""
+        page = self.query_one("#detail", VerticalScroll)
+        below = round(page.max_scroll_y - page.scroll_y)
+        more = literal(f"▼ {below} more", "bold") if below > 0 else ""
+        frame(page, literal(self._view.title), joined("copied" if self._copied else "", more))
 
 
 def _figures(view: DetailView, width: int) -> Iterator[Content]:
     """What one looks for first, in as few lines as it needs; then the range."""
     if view.owned_by:
         yield literal(f"Not yours: {view.owned_by} owns it.", "bold $warning")
-    profit = [each for each in view.profit if not each.label.startswith(_PARTS)]
+    now = [each for each in view.figures if each.label != _HELD]
+    entry = list(_since_entry(view))
     room = width - _LABEL
-    needed = [cells for each in (view.figures, profit) if (cells := _cells(each)) <= room // 2]
-    most = max(1, len(view.figures), len(profit))
+    needed = [cells for each in (now, entry) if (cells := _cells(each)) <= room // 2]
+    most = max(1, len(now), len(entry))
     wide = max([min(_FIGURE, room // most), *needed])
-    for title, figures in (("NOW", view.figures), ("SINCE ENTRY", profit)):
+    for title, figures in (("NOW", now), ("SINCE ENTRY", entry)):
         for place, line in enumerate(_figure_lines(figures, room, wide)):
             yield Content.assemble(("" if place else title).ljust(_LABEL), line).stylize(
                 "bold $primary", 0, _LABEL
@@ -173,6 +190,14 @@ def _figures(view: DetailView, width: int) -> Iterator[Content]:
         )
 
 
+def _since_entry(view: DetailView) -> Iterator[KeyFigure]:
+    """What came of it first, then the sums that make it."""
+    told = [each for each in view.profit if not each.label.startswith(_PARTS)]
+    told += [each for each in view.figures if each.label == _HELD]
+    yield from (each for label in _FIRST for each in told if each.label == label)
+    yield from (each for each in told if each.label not in _FIRST)
+
+
 def _cells(figures: Sequence[KeyFigure]) -> int:
     """What the widest of them takes, label or figure."""
     return max((len(part) + 2 for each in figures for part in each[:2]), default=0)
@@ -188,8 +213,15 @@ def _figure_lines(figures: Sequence[KeyFigure], width: int, wide: int) -> Iterat
         told = figures[first : first + beside]
         yield Content("").join([literal(f"{each.label:<{wide}}", "$quiet") for each in told])
         yield Content("").join(
-            [literal(f"{each.words:<{wide}}", _FIGURE_STYLES[each.tone]) for each in told]
+            [
+                literal(f"{each.words:<{wide}}", _figure_style(each, leads=first + place == 0))
+                for place, each in enumerate(told)
+            ]
         )
+
+
+def _figure_style(figure: KeyFigure, *, leads: bool) -> str:
+    return f"bold {_FIGURE_STYLES[figure.tone]}".strip() if leads else _FIGURE_STYLES[figure.tone]
 
 
 def _pictures(view: DetailView, window: int, width: int, height: int) -> Iterator[Content]:
@@ -235,7 +267,7 @@ def _days(view: DetailView, width: int) -> Iterator[Content]:
         words = figure.words.replace("$", "")
         yield Content.assemble(
             literal(f"{figure.label:<{max(0, edge - len(words))}}", "$quiet"),
-            literal(words, _FIGURE_STYLES[figure.tone]),
+            literal(words, _figure_style(figure, leads=figure.label.endswith("since entry"))),
         )
 
 
