@@ -74,13 +74,13 @@ def day_samples(
     """
     unit = overview.portfolio.unit
     held = [
-        _Followed(position, daily[position.token_id].path[::-_STEPS_AN_HOUR])
+        Followed(position, daily[position.token_id].path[::-_STEPS_AN_HOUR])
         for position in overview.wallet.positions
         if position.liquidity
         and position.token_id in daily
         and _price(overview, position) is not None
     ]
-    courses = _courses(network, held)
+    courses = dollar_courses(network, held)
     ether = courses.get(NATIVE)
     hours = min((len(held_snapshot.hourly) for held_snapshot in held), default=0)
     lines = [
@@ -119,12 +119,12 @@ def closed_hours(
     """The last 24 closed hours of every position that can be followed to the unit."""
     end = hour_of(overview.wallet.block.timestamp)
     held = [
-        _Followed(position, _closings(performance.hours[position.pool.pool_id], end))
+        Followed(position, _closings(performance.hours[position.pool.pool_id], end))
         for position in overview.wallet.positions
         if _price(overview, position) is not None
         and not performance.hours[position.pool.pool_id].unread
     ]
-    courses = _courses(network, held)
+    courses = dollar_courses(network, held)
     each = courses.get(NATIVE, ()) if overview.portfolio.unit is WorthUnit.ETH else None
     return tuple(
         gain
@@ -152,7 +152,7 @@ def _hour_gains(
     network: Network,
     overview: Overview,
     performance: Performance,
-    followed: _Followed,
+    followed: Followed,
     *,
     courses: Mapping[Address, Course],
     ether: Course | None,
@@ -183,7 +183,7 @@ def _hour_gains(
             yield HourGain(begin, snapshot.token_id, round(fees * MILLION), round(moved * MILLION))
 
 
-class _Followed(NamedTuple):
+class Followed(NamedTuple):
     snapshot: PositionSnapshot
     hourly: Sequence[PricePoint]
     """The newest first."""
@@ -195,7 +195,7 @@ class _Followed(NamedTuple):
         return tuple((point.sqrt_price_x96 / now) ** 2 for point in self.hourly)
 
 
-def _courses(network: Network, held: Sequence[_Followed]) -> dict[Address, Course]:
+def dollar_courses(network: Network, held: Sequence[Followed]) -> dict[Address, Course]:
     """By token what became of its price in dollars, as far as the held pools lead to dollars.
 
     Of several pools of a pair the deepest says it, as it says the price of now.
@@ -221,7 +221,7 @@ def _courses(network: Network, held: Sequence[_Followed]) -> dict[Address, Cours
 def _worth_line(
     network: Network,
     overview: Overview,
-    followed: _Followed,
+    followed: Followed,
     courses: Mapping[Address, Course],
     hours: int,
 ) -> Course | None:

@@ -225,7 +225,7 @@ async def every_figure(url: str, home: Path) -> None:
         assert chart is not None
         went = 100 * (chart.prices[-1] / chart.prices[0] - 1)
         change, _, _ = glance.ether_change.partition("%")
-        assert figure(change.replace("▲", "").replace("▼", "−")) == pytest.approx(went, abs=0.11)
+        assert figure(change.replace("▲", "").replace("▼", "−")) == pytest.approx(went, abs=0.051)
 
         day_words, fees_words = glance.day.split(" in 24 h, fees ")
         assert figure(fees_words) == pytest.approx(fees_of_day, abs=0.51 + followed_fees * 0.06)
