@@ -103,6 +103,7 @@ VERDICT = TradeVerdict(
             "after",
             (
                 FigureRow("leverage", "0.00×", "1.09×", "of an account of $10,000"),
+                FigureRow("liquidation", "", "< 5,940", "before ETH is up 92%"),
                 FigureRow("funding", "", "+$3.46", "a day"),
             ),
         ),
@@ -117,6 +118,7 @@ VERDICT = TradeVerdict(
                 FigureRow("+20%", "+$442", "−$1,733"),
             ),
             beside=True,
+            note="Position and short together, without fees earned.",
         ),
         FigureTable(
             "A USUAL WEEK",

@@ -166,6 +166,7 @@ def table_lines(table: FigureTable, width: int) -> Iterator[Line]:
     yield (
         StyledText(f"{table.title:<16}", "title"),
         StyledText(f" {table.first:>10} {table.second:>10}", "dim"),
+        StyledText("  shorter is calmer" if _has_bars(table) and room > 0 else "", "dim"),
     )
     for row in table.rows:
         bar_cells = max(0, min(_LONGEST_BAR, room)) if row.part is not None else 0

@@ -602,7 +602,8 @@ def _hedge_tables(plan: TradePlan) -> Iterator[FigureTable]:
         if plan.hedge.position.delta:
             title = f"IF {plan.hedge.position.coin} MOVES"
             moved = tuple(_moved(plan, plan.hedge))
-            yield FigureTable(title, "not hedged", "hedged", moved, beside=True)
+            note = "Position and short together, without fees earned."
+            yield FigureTable(title, "not hedged", "hedged", moved, beside=True, note=note)
         if account := tuple(_account_rows(plan, plan.hedge)):
             yield FigureTable("ACCOUNT", "now", "after", account)
         if plan.hedge.outlook is not None:
@@ -647,6 +648,11 @@ def _account_rows(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
             f"{plan.leverage_after:.2f}×",
             f"of an account of ${plan.equity or 0:,.0f}",
         )
+    if plan.equity and not plan.leverage_before and hedge.reached > 0 and plan.decision.opens:
+        # With nothing else open the account is empty there; an exchange closes before that.
+        empty = plan.mark + plan.equity / hedge.reached
+        risen = f"before {hedge.position.coin} is up {empty / plan.mark - 1:.0%}"
+        yield FigureRow("liquidation", "", f"< {empty:,.0f}", risen)
     if hedge.cost_usd_a_day is not None:
         yield FigureRow("funding", "", f"{dollar_gain(-hedge.cost_usd_a_day)}", "a day")
 

@@ -171,6 +171,27 @@ async def test_no_line_is_longer_than_there_is_room() -> None:
             assert max(map(cell_width, run_lines(view, width))) <= width
 
 
+async def test_where_the_account_would_be_empty_is_told_where_nothing_else_is_open() -> None:
+    async with observer(ExchangeDouble()) as eyes:
+        seen = await eyes.look(question(hedge=HEDGED))
+    plan = (await argue(question(hedge=HEDGED), Seen(seen))).ended.plan
+    assert plan is not None
+    assert plan.hedge is not None
+    assert plan.equity is not None
+
+    def rows(leverage_before: float) -> dict[str, str]:
+        account = plan.model_copy(update={"leverage_before": leverage_before})
+        told = run_of_plan(account, "").verdict
+        assert told is not None
+        table = next(table for table in told.tables if table.title == "ACCOUNT")
+        return {row.name: row.second for row in table.rows}
+
+    empty = float(rows(0.0)["liquidation"].removeprefix("< ").replace(",", ""))
+    left = plan.equity - plan.hedge.reached * (empty - plan.mark)
+    assert abs(left) <= plan.hedge.reached  # a dollar of the price
+    assert "liquidation" not in rows(0.5)
+
+
 async def test_what_the_short_loses_beyond_the_range_is_what_is_sold() -> None:
     verdict = (await _watched())[-1].verdict
     assert verdict is not None
