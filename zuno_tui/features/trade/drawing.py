@@ -131,21 +131,21 @@ def rest_lines(told: TradeVerdict, width: int, *, with_against: bool = False) ->
     blocks = [list(table_lines(table, width)) for table in told.tables]
     right = [table for table in told.tables if table.beside]
     if _has_beside(told, width):
-        left = [table for table in told.tables if not table.beside and not _has_bars(table)]
+        in_one_row = width >= _THREE_BESIDE
         half, bars = _LEFT_TABLE, [table for table in told.tables if _has_bars(table)]
-        beside = _FIGURES if width >= _THREE_BESIDE else width - half - _CARD_GAP
+        left = [table for table in told.tables if not table.beside and table not in bars]
+        left += [] if in_one_row else bars
+        beside = _FIGURES if in_one_row else width - half - _CARD_GAP
         first = _stacked(list(table_lines(table, half)) for table in left)
         argued = [_against_lines(told, beside)] if with_against else []
         second = _stacked([*(list(table_lines(table, beside)) for table in right), *argued])
         blocks = [side_by_side(first, second, half, _CARD_GAP)]
-        if width >= _THREE_BESIDE:
+        if in_one_row:
             taken = half + beside + _CARD_GAP
             third = _stacked(
                 list(table_lines(table, width - taken - 2 * _CARD_GAP)) for table in bars
             )
             blocks = [side_by_side(blocks[0], third, taken, 2 * _CARD_GAP)]
-        else:
-            blocks += [list(table_lines(table, width)) for table in bars]
     lines: list[Line] = []
     for block in blocks:
         lines += [(), *block]
