@@ -159,20 +159,20 @@ def proposal_table(context: ScoutContext, moves: Sequence[Evaluated]) -> SpokenT
 
 
 def checks_table(debate: Debate, judged: JudgedRound) -> SpokenTable | None:
-    """HOLD and EXIT beside every move: what each rule found, and what a week is expected to net."""
+    """HOLD, every move, EXIT: what each rule found, and what a week is expected to net."""
     if not judged.moves:
         return None
     found = {finding.rule for move in judged.moves for finding in move.judgment.findings}
     rules = [rule for rule in _CHECKS if rule in found]
     rows = [_standing_row("HOLD", len(rules), debate.hold.net_7d, None)]
-    if debate.exit is not None:
-        over = gained(debate.exit.net_7d, debate.hold.net_7d)
-        rows.append(_standing_row("EXIT", len(rules), debate.exit.net_7d, over))
     among = [move.candidate for move in judged.moves]
     rows += [
         _checked_row(debate, move, rules, _name(debate.context, move.candidate, among))
         for move in judged.moves
     ]
+    if debate.exit is not None:
+        over = gained(debate.exit.net_7d, debate.hold.net_7d)
+        rows.append(_standing_row("EXIT", len(rules), debate.exit.net_7d, over))
     columns = (*(_CHECKS[rule] for rule in rules), "net 7 d", "over HOLD", "judged")
     return SpokenTable(columns=columns, rows=tuple(rows))
 

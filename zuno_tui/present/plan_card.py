@@ -221,7 +221,9 @@ def decided_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
         by_time = tiebreak is not Tiebreak.YIELD and len(seconds) == 1
         if by_time and _nets_more(seconds[0], plan.recommended):
             pays = _shorter_lived(seconds[0], plan.recommended) or pays
-    pays = "; ".join(filter(None, (pays, *_richer_words(plan))))
+    if keeps:
+        pays = next((why for why in _sentences(plan.choice.reasons) if why.startswith(_CLOSE)), "")
+    pays = "; ".join(filter(None, (pays.rstrip("."), *_richer_words(plan))))
     caution = "" if keeps else _CAUTION[plan.verdict]
     words = " · ".join(part for part in (caution, pays, _decided_by(plan)) if part)
     return f"{words[0].upper()}{words[1:]}"
@@ -274,6 +276,7 @@ def _sentences(reasons: tuple[str, ...]) -> Iterator[str]:
         yield screen_words(f"{reason[0].upper()}{reason[1:].rstrip('.')}.")
 
 
+_CLOSE = "Close would bring"
 _BAR_CELLS = 8
 _ROUNDING = 0.05
 
@@ -300,7 +303,8 @@ def plan_lines(
     plan = argued.plan
     yield f"{plan.plan_id} · {headline(plan)}"
     yield wrapped(plan_sentence(plan, pools, record), indent=0)
-    yield decided_words(plan, pools)
+    decided = decided_words(plan, pools)
+    yield wrapped(decided, indent=0)
     yield ""
     options = {
         "KEEP": plan.hold,
@@ -320,7 +324,8 @@ def plan_lines(
         *record_words(argued),
         *elsewhere_words(plan),
     ):
-        yield wrapped(f"  {sentence}", indent=2)
+        if sentence.rstrip(".") not in decided:
+            yield wrapped(f"  {sentence}", indent=2)
 
 
 def elsewhere_words(plan: Plan) -> Iterator[str]:

@@ -85,7 +85,7 @@ HEARD = replace(
 VERDICT = TradeVerdict(
     "acts",
     "Hedge #28: sell 3.514 ETH ($10,873.62)",
-    "The ETH it holds is sold short: less is lost if it falls, less gained if it rises",
+    "The ETH it holds is sold short: a fall costs less, and a large rise costs too",
     (
         FigureTable(
             "EXPOSURE",

@@ -106,7 +106,8 @@ def reasons(plan: PlanView, width: int) -> Iterator[Content]:
 
 def _untold(plan: PlanView) -> list[str]:
     """The reasons that are not said already in what the card begins with."""
-    return [reason for reason in plan.reasons if reason not in plan.recommendation]
+    told = f"{plan.recommendation} {plan.decided}"
+    return [reason for reason in plan.reasons if reason.rstrip(".") not in told]
 
 
 def bulleted(text: str, width: int, bullet: str = "•", style: str = "") -> Iterator[Content]:
