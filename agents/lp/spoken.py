@@ -319,7 +319,9 @@ def closing_sentence(context: ScoutContext, plan: Plan, judged: JudgedRound) -> 
     reason = choice.reasons[0].removeprefix("the move wins: ").removeprefix("HOLD wins: ")
     if choice.codes[0] is AdviceReason.DANGER:
         reason = f"its hook is dangerous, {reason[:1].lower()}{reason[1:]}"
-    what = f"{_plan_words(context, plan)}{_tiebreak_words(context, plan, judged)}"
+    moves = choice.kind == "move" and choice.index is not None
+    named = option_letter(choice.index or 0) if moves else choice.kind.upper()
+    what = f"{named}{_tiebreak_words(context, plan, judged)}"
     accepted = [
         option_letter(index)
         for index, move in enumerate(judged.moves)
@@ -361,13 +363,6 @@ def settled_sentence(context: ScoutContext, codes: tuple[AdviceReason, ...], *, 
     if not isinstance(context, MarketContext):
         why = "no pool here is both safe and paid enough to enter"
     return f"The rule decides without a debate{unasked}: {why}."
-
-
-def _plan_words(context: ScoutContext, plan: Plan) -> str:
-    choice = plan.choice
-    if choice.kind != "move" or choice.index is None:
-        return choice.kind.upper()
-    return f"{option_letter(choice.index)}, {range_prices(context, plan.recommended)}"
 
 
 def _hold_words(context: MarketContext, hold: Candidate) -> str:
