@@ -45,7 +45,21 @@ def _is_soak(config: pytest.Config) -> bool:
 def devnet() -> Iterator[DevnetReady]:
     """The small world, paused; a test that changes it takes the change back."""
     with embedded_chain() as ready:
+        _SHARED[ready.url] = _head_hash(ready.url)
         yield ready
+        del _SHARED[ready.url]
+
+
+_SHARED: dict[str, str] = {}
+"""By address of the shared chain the block it began with."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _chain_left_by_module() -> Iterator[None]:
+    """What a module's own fixtures leave on the shared chain would be another module's surprise."""
+    yield
+    for url, began in _SHARED.items():
+        assert _head_hash(url) == began, "this module left blocks on the shared chain"
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +79,9 @@ def _chain_left_as_found(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def _head_hash(url: str) -> str:
-    return str(node_rpc.ask(url, "eth_getBlockByNumber", "latest", False)["hash"])
+    """Empty where blocks were taken away for good, which no snapshot brings back."""
+    block = node_rpc.ask(url, "eth_getBlockByNumber", "latest", False)
+    return "" if block is None else str(block["hash"])
 
 
 @pytest.fixture(autouse=True)
