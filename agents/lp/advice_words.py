@@ -129,29 +129,37 @@ SHORT_REASONS = {
 """Why nothing is moved, in half a sentence."""
 
 
+def tiebreak_figure(rules: ProfileRules, move: Candidate) -> float | None:
+    """How a move stands on the profile's own axis: hours, or dollars while it lasts or a day."""
+    buffers, fees = move.buffer_hours, move.fee_yield_24h
+    if rules.tiebreak is Tiebreak.YIELD:
+        return fees
+    if buffers is None or fees is None:
+        return None
+    if rules.tiebreak is Tiebreak.STRESSED_BUFFER:
+        return buffers.at_2x
+    return min(buffers.at_1x, 2 * rules.buffer_floor_hours) * fees / HOURS_PER_DAY
+
+
+def tiebreak_words(rules: ProfileRules, move: Candidate) -> str:
+    figure = tiebreak_figure(rules, move)
+    if figure is None:
+        return UNKNOWN
+    if rules.tiebreak is Tiebreak.STRESSED_BUFFER:
+        return hours_cell(figure)
+    return f"{usd(figure)} a day" if rules.tiebreak is Tiebreak.YIELD else usd(figure)
+
+
 def weighed_words(rules: ProfileRules, *moves: Candidate) -> str:
     """The figures that decided between them: `A $32.20; C $24.06, counting 48 h at most`."""
-    counted = 2 * rules.buffer_floor_hours
-
-    def figures(move: Candidate) -> str:
-        letter, buffers, fees = (
-            option_letter(move.index or 0),
-            move.buffer_hours,
-            move.fee_yield_24h,
-        )
-        if rules.tiebreak is Tiebreak.YIELD:
-            return f"{letter} {usd(fees)} a day"
-        if buffers is None or fees is None:
-            return f"{letter} {UNKNOWN}"
-        if rules.tiebreak is Tiebreak.STRESSED_BUFFER:
-            return f"{letter} {hours_cell(buffers.at_2x)}"
-        return f"{letter} {usd(min(buffers.at_1x, counted) * fees / HOURS_PER_DAY)}"
-
-    told = "; ".join(map(figures, moves))
-    capped = rules.tiebreak is Tiebreak.BUFFER_AND_YIELD and any(
-        move.buffer_hours is not None and move.buffer_hours.at_1x > counted for move in moves
+    told = "; ".join(
+        f"{option_letter(move.index or 0)} {tiebreak_words(rules, move)}" for move in moves
     )
-    return f"{told}, counting {counted:g} h at most" if capped else told
+    most = 2 * rules.buffer_floor_hours
+    capped = rules.tiebreak is Tiebreak.BUFFER_AND_YIELD and any(
+        move.buffer_hours is not None and move.buffer_hours.at_1x > most for move in moves
+    )
+    return f"{told}, counting {most:g} h at most" if capped else told
 
 
 def edge_words(edge_7d: float | None) -> str:

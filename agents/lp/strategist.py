@@ -211,4 +211,4 @@ def _by_rules(debate: Proposal) -> tuple[str, tuple[AnsweredPoint, ...]]:
 def _first_by_rules(debate: Proposal) -> str:
     if isinstance(debate.context, CreateContext):
         return "In each of the best pools, as wide as the profile asks or wider where it pays more."
-    return "Wider, tighter and centred ranges."
+    return "Wider, tighter and centred ranges, with what each is expected to bring."

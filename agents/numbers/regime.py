@@ -70,7 +70,7 @@ def _first_match(
         return Regime.VOLATILE, f"{day}, over {_percent(VOLATILE_SIGMA)}."
     if efficiency is not None and efficiency > TRENDING_EFFICIENCY and sigma_24h > TRENDING_SIGMA:
         return Regime.TRENDING, (
-            f"{efficiency:.0%} of the last day's moves went one way; over "
+            f"of all that the price moved in a day it kept {efficiency:.0%}, and over "
             f"{TRENDING_EFFICIENCY:.0%} is a trend; {day}."
         )
     unknown = [

@@ -347,8 +347,7 @@ def judge_hedge(
         fault = hedge_fault(case.question, wanted * market.mark, notional, market.mark)
         decision = TradeDecision.SHORT if fault is None else TradeDecision.HOLD
         reason = fault or (
-            f"the {hedge.coin} it holds is sold short: a fall costs less, and a large rise costs "
-            "too"
+            f"the {hedge.coin} it holds is sold short: a fall costs less, a rise pays less or costs"
         )
     sizing = Sizing(decision, 0.0, 1.0)
     equity = case.question.account.equity

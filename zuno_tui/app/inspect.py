@@ -168,7 +168,7 @@ class PositionPage:
         holds = self._both(position.amount0, position.amount1)
         yield "holds", f"{holds} = {worth(value.principal, self._unit)}"
         fees = self._both(position.fees0, position.fees1)
-        yield "uncollected", f"{fees} = {worth(value.fees, self._unit)}"
+        yield "to collect", f"{fees} = {worth(value.fees, self._unit)}"
         yield "delta", f"{amount_of(position.delta, self._token0)} {self._token0.label}"
         if position.share:
             yield "share", f"{percent(position.share)} of the liquidity that earns fees now"

@@ -131,11 +131,11 @@ def days_sum(
     # Of the figures as they are shown: a reader adds them up.
     rest = Known(_rounded(against_holding.value, unit) - _rounded(net.value, unit), "hours")
     before = "" if since_opened else f", all before {days[0][0]}"
-    way = "price moved on, and gas" if rest.value < 0 else "price came back, less gas"
+    way = "+ price moved on, and gas" if rest.value < 0 else "+ price came back, less gas"
     return (
         told,
         _gain(f"{way}{before}", rest, unit),
-        _gain("vs holding since entry", against_holding, unit),
+        _gain("= vs holding since entry", against_holding, unit),
     )
 
 

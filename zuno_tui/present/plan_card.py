@@ -15,6 +15,8 @@ from agents.lp.advice_words import (
     judged_words,
     move_name,
     option_letter,
+    tiebreak_figure,
+    tiebreak_words,
     weighed_words,
 )
 from agents.lp.plan import (
@@ -29,7 +31,7 @@ from agents.numbers.advice import DECIDES_ALONE, AdviceReason
 from agents.numbers.calibrated import calibration_words
 from agents.numbers.fees import apr
 from agents.numbers.outlook import HOURS_PER_WEEK
-from agents.numbers.profiles import PROFILES, Tiebreak
+from agents.numbers.profiles import PROFILES, ProfileRules, Tiebreak
 from agents.numbers.rounding import gained
 from agents.numbers.rules import JudgmentVerdict, PlanVerdict, Rule
 from agents.scorecard.track_record import TrackRecord, track_record
@@ -215,29 +217,31 @@ def decided_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
     pays = "" if pool is None or keeps else f"the pool {edge_words(pool.edge_7d)}"
     if seconds := _seconds(plan):
         letters = listed([option_letter(move.index or 0) for move in seconds])
-        tiebreak = PROFILES[plan.profile].tiebreak
-        pays = f"over {letters} by {WEIGHED_BY[tiebreak]}"
+        rules = PROFILES[plan.profile]
+        pays = f"over {letters} by {WEIGHED_BY[rules.tiebreak]}"
         # Where fees alone decide, how long a range lasts is no reason.
-        by_time = tiebreak is not Tiebreak.YIELD and len(seconds) == 1
+        by_time = rules.tiebreak is not Tiebreak.YIELD and len(seconds) == 1
         if by_time and _nets_more(seconds[0], plan.recommended):
-            pays = _shorter_lived(seconds[0], plan.recommended) or pays
+            pays = _lasts_less(rules, seconds[0], plan.recommended) or pays
     if keeps:
         pays = next((why for why in _sentences(plan.choice.reasons) if why.startswith(_CLOSE)), "")
     pays = "; ".join(filter(None, (pays.rstrip("."), *_richer_words(plan))))
     caution = "" if keeps else _CAUTION[plan.verdict]
-    words = " · ".join(part for part in (caution, pays, _decided_by(plan)) if part)
-    return f"{words[0].upper()}{words[1:]}"
+    told = (part for part in (caution, pays, _decided_by(plan)) if part)
+    return " ".join(f"{part[0].upper()}{part[1:]}." for part in told)
 
 
-def _shorter_lived(second: Candidate, chosen: Candidate) -> str:
-    """`C nets $10.07 more, but lasts 26.5 h against 49.2 h`; nothing where it lasts as long."""
+def _lasts_less(rules: ProfileRules, second: Candidate, chosen: Candidate) -> str:
+    """`C nets $10.07 more, but earns $24.06 while it lasts against $32.20`."""
     more = gained(second.net_7d, chosen.net_7d)
-    lasts = [each.buffer_hours.at_1x for each in (second, chosen) if each.buffer_hours is not None]
-    if more is None or len(lasts) < 2 or lasts[0] >= lasts[1]:
+    less, most = (tiebreak_figure(rules, each) for each in (second, chosen))
+    if more is None or less is None or most is None or less >= most:
         return ""
-    shorter, longer = (hours_cell(each) for each in lasts)
+    figures = [tiebreak_words(rules, each) for each in (second, chosen)]
+    verb = "earns" if rules.tiebreak is Tiebreak.BUFFER_AND_YIELD else "lasts"
+    by = "while it lasts" if verb == "earns" else "at twice the volatility"
     letter = option_letter(second.index or 0)
-    return f"{letter} nets {usd(more)} more, but lasts {shorter} against {longer}"
+    return f"{letter} nets {usd(more)} more, but {verb} {figures[0]} {by} against {figures[1]}"
 
 
 def _decided_by(plan: Plan) -> str:

@@ -108,7 +108,8 @@ def test_the_page_says_what_has_a_floor_who_pays_and_what_a_jump_does(delegated:
     most = 500_000 * network_named("devnet").max_fee_per_gas / 10**18
 
     assert re.search(
-        r"the chain refuses it; USDC has no minimum: the further it falls, the less of it\.", words
+        r"the chain refuses it; no minimum in USDC, of which there is less the further it falls\.",
+        words,
     )
     assert "If the price jumps, it closes at what it finds, even far below" in words
     # At the present gas price first, then by the limit.

@@ -91,7 +91,7 @@ async def test_a_chosen_move_says_over_which_others_and_why_none_that_nets_more(
 @pytest.mark.parametrize(
     ("profile", "shorter", "richer", "told"),
     [
-        ("balanced", True, True, "nets $10.00 more, but lasts"),
+        ("balanced", True, True, "nets $10.00 more, but earns"),
         ("conservative", True, True, "nets $10.00 more, but lasts"),
         ("aggressive", True, True, "ver {} by fees"),
         ("balanced", False, True, "ver {} by fees while it lasts"),
@@ -105,12 +105,13 @@ async def test_a_rival_that_nets_more_and_lasts_less_is_told_where_time_decides(
     plan = (await argue_over(left_behind)).plan
     chosen = plan.recommended.model_copy(update={"net_7d": 20.0})
     assert chosen.buffer_hours is not None
-    lasts = chosen.buffer_hours.at_1x * (0.5 if shorter else 2)
+    part, buffers = 0.5 if shorter else 2, chosen.buffer_hours
+    lasts = {"at_1x": buffers.at_1x * part, "at_2x": buffers.at_2x * part}
     rival = chosen.model_copy(
         update={
             "index": (chosen.index or 0) + 1,
             "net_7d": 30.0 if richer else 10.0,
-            "buffer_hours": chosen.buffer_hours.model_copy(update={"at_1x": lasts}),
+            "buffer_hours": buffers.model_copy(update=lasts),
         }
     )
     two = {

@@ -102,7 +102,7 @@ def test_permissions_that_end_in_one_transaction_are_one_row_and_else_a_row_each
 
     words = "take back what UniversalRouter and Permit2 may move of WETH and USDC"
     assert f"revoke      5–7 {words}" in folded
-    assert "approve     2–3 allow PositionManager exactly 2.4152 WETH and 4,415.3 USDC" in folded
+    assert "approve     2–3 allow PositionManager up to 2.4152 WETH and 4,415.3 USDC" in folded
     assert not any("stays open" in line for line in folded)
     assert not any("○" in line for line in folded)
     assert [line[-11:] for line in apart if "take back " in line] == [
@@ -116,7 +116,8 @@ def test_permissions_that_end_in_one_transaction_are_one_row_and_else_a_row_each
 def test_permissions_that_stay_open_are_said_with_their_end_and_how_to_end_them() -> None:
     drawn = " ".join(line.plain.strip() for line in step_lines(APPROVAL, (), 120))
 
-    assert "stays open: PositionManager until 2026-01-12 09:39 UTC." in drawn
+    assert "let PositionManager move 2.4152 WETH until 2026-01-12 09:39 UTC" in drawn
+    assert "what is unused stays." in drawn
     assert drawn.endswith("To end it: zuno revoke --all")
 
 

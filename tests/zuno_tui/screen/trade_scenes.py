@@ -85,7 +85,7 @@ HEARD = replace(
 VERDICT = TradeVerdict(
     "acts",
     "Hedge #28: sell 3.514 ETH ($10,873.62)",
-    "The ETH it holds is sold short: a fall costs less, and a large rise costs too",
+    "The ETH it holds is sold short: a fall costs less, a rise pays less or costs",
     (
         FigureTable(
             "EXPOSURE",
@@ -103,7 +103,7 @@ VERDICT = TradeVerdict(
             "after",
             (
                 FigureRow("leverage", "0.00×", "1.09×", "of an account of $10,000"),
-                FigureRow("liquidation", "", "< 5,940", "before ETH is up 92%"),
+                FigureRow("liquidation", "", "5,940", "or before: ETH up 92%"),
                 FigureRow("funding", "", "+$3.46", "a day"),
             ),
         ),

@@ -31,7 +31,7 @@ DETAIL = DetailView(
         ("price", "1,903.5 USDC per WETH"),
         ("ticks", "−202450 to −200960, now −200840"),
         ("holds", "1.204 WETH + 15,804.12 USDC = $18,154.51"),
-        ("uncollected", "0.0041 WETH + 4.40 USDC = $12.40"),
+        ("to collect", "0.0041 WETH + 4.40 USDC = $12.40"),
         ("share", "0.51% of the liquidity that earns fees now"),
         ("opened", "12 d ago"),
         ("vs holding", "+$41.20, impermanent loss −0.812%"),

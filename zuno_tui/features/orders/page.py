@@ -182,13 +182,13 @@ def _least(draft: OrderDraft) -> str:
     if not isinstance(condition, PricePast) or draft.falls_short or not without:
         return f"{least}."
     verb = "falls" if is_below(condition) else "rises"
-    return f"{least}; {without[0]} has no minimum: the further it {verb}, the less of it."
+    return f"{least}; no minimum in {without[0]}, of which there is less the further it {verb}."
 
 
 def _by(draft: OrderDraft) -> str:
     key = checksummed(draft.order.signed.delegate)
     if draft.own_key:
-        return f"The watch key {key} sends it; it owns nothing of yours."
+        return f"The watch key {key} sends it; it holds coin for gas and nothing else."
     return f"{key} sends it, a key made elsewhere: only its address is known here."
 
 
@@ -202,7 +202,7 @@ def _network_cost(draft: OrderDraft) -> str:
 
     each = " each time" if draft.call.times > 1 else ""
     now = "" if cost.now is None else f"about {told(cost.now)} at gas now, "
-    words = f"{now}at most {told(cost.wei)}{each}; the watch key pays."
+    words = f"{now}at most {told(cost.wei)}{each} if gas soars; the watch key pays."
     return _sentence(words)
 
 

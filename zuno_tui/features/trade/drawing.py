@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.exchange.public.surroundings import SOURCE as SIMULATED
-from zuno_tui.present.charts import Line, StyledText, bar, side_by_side, thin_bar
+from zuno_tui.present.charts import Line, StyledText, bar, plain, side_by_side, thin_bar
 from zuno_tui.present.output import cell_width
 from zuno_tui.present.views import Tone
 
@@ -73,7 +73,8 @@ def verdict_lines(view: TradeRunView, width: int) -> list[Line]:
     lines = _words(head, width, tone, indent=2)
     lines += _words(_reason(told), width, tone if told.kind == "failed" else "dim", indent=2)
     if told.dissent:
-        lines += _words(f"▲ {told.dissent}", width, "warn", indent=2)
+        first, *more = _words(f"▲ {told.dissent}", width, indent=2)
+        lines += [(StyledText("▲", "warn"), StyledText(plain(first)[1:])), *more]
     orders, against = _order_lines(told, width), _against_lines(told, width)
     if orders and against and width >= _THREE_BESIDE:
         half = (width - _CARD_GAP) // 2
@@ -183,6 +184,8 @@ def table_lines(table: FigureTable, width: int) -> Iterator[Line]:
 
 def _gain_tone(figure: str, otherwise: DrawnTone) -> DrawnTone:
     """Of dollars with a sign; what has none is neither gain nor loss."""
+    if figure == "$0":
+        return "plain"
     return "bad" if figure.startswith("−$") else "good" if figure.startswith("+$") else otherwise
 
 

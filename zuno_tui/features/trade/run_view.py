@@ -609,7 +609,7 @@ def _hedge_tables(plan: TradePlan) -> Iterator[FigureTable]:
         if plan.hedge.outlook is not None:
             rows = tuple(_usual_week(plan.hedge.outlook))
             note = (
-                f"You adjust when an alert says it is {plan.hedge.position.band:.0%} off. "
+                f"You re-hedge when an alert says it is {plan.hedge.position.band:.0%} off. "
                 "Costs are trading fees; funding comes on top."
             )
             yield FigureTable("A USUAL WEEK", "swings", "costs", rows, note=note)
@@ -651,8 +651,8 @@ def _account_rows(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
     if plan.equity and not plan.leverage_before and hedge.reached > 0 and plan.decision.opens:
         # With nothing else open the account is empty there; an exchange closes before that.
         empty = plan.mark + plan.equity / hedge.reached
-        risen = f"before {hedge.position.coin} is up {empty / plan.mark - 1:.0%}"
-        yield FigureRow("liquidation", "", f"< {empty:,.0f}", risen)
+        risen = f"or before: {hedge.position.coin} up {empty / plan.mark - 1:.0%}"
+        yield FigureRow("liquidation", "", f"{empty:,.0f}", risen)
     if hedge.cost_usd_a_day is not None:
         yield FigureRow("funding", "", f"{dollar_gain(-hedge.cost_usd_a_day)}", "a day")
 
@@ -693,7 +693,7 @@ def _usual_week(outlook: HedgeOutlook) -> Iterator[FigureRow]:
         ("not hedged", outlook.unhedged_usd, ""),
         ("hedged", outlook.once_usd, f"${outlook.once_cost_usd:,.2f}"),
         (
-            f"adjusted ×{outlook.adjustments:.0f}",
+            f"re-hedged ×{outlook.adjustments:.0f}",
             outlook.adjusted_usd,
             f"${outlook.adjusted_cost_usd:,.2f}",
         ),

@@ -84,7 +84,8 @@ _SHORTEST_BAR = 6
 _GUTTER = 3
 """Cells before a bar, so that it is seen whose it is."""
 _RANGE = " – "
-BRIEF = ("pool", "net in 7 d", "over Keep", "lasts (95%)", "judged", "cost", "earned back")
+_JUDGED = "judged"
+BRIEF = ("pool", "net in 7 d", "over Keep", "lasts (95%)", _JUDGED, "cost", "earned back")
 """What is told of an option at first, beside its range and how likely it is kept."""
 
 
@@ -134,9 +135,10 @@ def _picture(options: Sequence[OptionView], chosen: int, width: int) -> Iterator
         if option.edges is None:
             continue
         style = _option_style(option, chosen=place == chosen)
+        inside = option.edges[0] <= 0 < option.edges[1]
         yield Content.assemble(
             (fitted(_name(option), label), style),
-            (range_line(option.edges, scale), style),
+            (range_line(option.edges, scale), style if inside else "$quiet"),
         )
 
 
@@ -158,12 +160,15 @@ def _table(
         ]
         return Content.assemble((fitted(name, label), "$quiet"), *cells)
 
-    plain = [""] * len(told)
+    plain = [_figure_style(option) for option in told]
     yield line(
         f"‹{chosen + 1} of {len(options)}›" if hidden else "",
         [_name(option) for option in told],
         [f"{style} bold" for style in styles],
     )
+    if _JUDGED in labels:
+        labels.remove(_JUDGED)
+        yield line(_JUDGED, [option.figures.get(_JUDGED, "–") for option in told], plain)
     bars = [column - _GUTTER - _PERCENT for column in columns]
     ranged = [room for room, option in zip(bars, told, strict=True) if option.low]
     if min(ranged, default=0) < _SHORTEST_BAR:
@@ -221,6 +226,13 @@ def _window(options: Sequence[OptionView], chosen: int, room: int) -> list[int]:
 
 def _name(option: OptionView) -> str:
     return f"★ {option.name}" if option.recommended else option.name
+
+
+def _figure_style(option: OptionView) -> str:
+    """What is recommended stands out, what is ruled out stands back."""
+    if option.recommended:
+        return "bold"
+    return "" if option.figures.get(_JUDGED, "–") in ("chosen", "passes", "–") else "$quiet"
 
 
 def _option_style(option: OptionView, *, chosen: bool) -> str:

@@ -167,6 +167,8 @@ def _lasting_words(approval: ApprovalView) -> Iterator[tuple[str, str]]:
         )
     elif approval.receipt is not None and approval.receipt.halfway and not approval.as_one:
         yield "half-way", approval.receipt.halfway
+        if approval.could_be_one:
+            yield "safer", "In one transaction, all or nothing: esc, then type delegate"
 
 
 def _permission_words(
@@ -178,12 +180,7 @@ def _permission_words(
         return
     if any(step.ends is not None for _, step in rows):
         return
-    ends = {allowed.spender: allowed.until or "you take it back" for allowed in given}
-    open_to = ", ".join(f"{spender} until {until}" for spender, until in ends.items())
-    yield (
-        "Permissions cover a moving price; the unused part stays open: "
-        f"{open_to}. To end it: zuno revoke --all"
-    )
+    yield "Permissions allow for a moving price; what is unused stays. To end it: zuno revoke --all"
 
 
 def _folded(approval: ApprovalView) -> list[tuple[str, StepView]]:
@@ -219,7 +216,7 @@ def _together(steps: Sequence[StepView]) -> str:
     if len({tuple(each) for each in amounts.values()}) != 1:
         return ""
     named = listed(next(iter(amounts.values())))
-    return f"allow {listed(tuple(amounts))} exactly {named}"
+    return f"allow {listed(tuple(amounts))} up to {named}"
 
 
 def detail_lines(approval: ApprovalView, width: int) -> Iterator[Content]:
@@ -286,9 +283,8 @@ def _steps_words(approval: ApprovalView) -> tuple[str, str]:
         return f"1 TRANSACTION, {count} STEPS", "all or nothing"
     if count == 1:
         return "1 TRANSACTION", "all or nothing: it cannot stop half-way"
-    once = "all or nothing: esc, then type delegate"
-    done = once if approval.could_be_one else "what is done stays done"
-    return f"{count} TRANSACTIONS, IN ORDER", f"may stop half-way · {done}"
+    done = "" if approval.could_be_one else " · what is done stays done"
+    return f"{count} TRANSACTIONS, IN ORDER", f"may stop half-way{done}"
 
 
 def _step_row(
@@ -336,5 +332,5 @@ def _ledger(
 
 
 def _dollar_style(line: ReceiptLine) -> str:
-    """The total alone: what goes back to the wallet was its owner's before."""
-    return "bold" if line.part == "pay" else ""
+    """The total and the most it can be: what goes back to the wallet was its owner's before."""
+    return "bold" if line.part == "pay" or line.words.startswith("all in") else ""

@@ -275,9 +275,9 @@ def _from_holding(view: DetailView) -> Iterator[KeyFigure]:
     """From the result against holding to the one in dollars."""
     for figure in view.profit:
         if figure.label == _BY_PRICES:
-            yield figure._replace(label="token prices")
+            yield figure._replace(label="+ token prices")
             yield from (
-                each._replace(label="result since entry")
+                each._replace(label="= result since entry")
                 for each in view.profit
                 if each.label == "result"
             )
