@@ -103,7 +103,7 @@ async def assert_looks(name: str, pilot: Pilot[None], *, heavy_is_light: bool = 
     kept = path.read_text("utf-8").splitlines() if path.exists() and not keeps else []
     for _ in range(_TRIES):
         await pilot.pause(_BETWEEN)
-        drawn = [line.replace("▕", "▐") for line in lines_of(pilot)]
+        drawn = [line.replace("┊", "▐") for line in lines_of(pilot)]
         if heavy_is_light:
             drawn = [line.translate(_LIGHT_FRAMES) for line in drawn]
         if drawn == kept:

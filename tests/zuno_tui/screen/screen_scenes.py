@@ -80,8 +80,7 @@ ORDER_PAGE = OrderApprovalView(
         ("jumps", "If the price jumps, it closes at what it finds, even far below 2,800."),
         (
             "at least",
-            "4.9711 WETH, or the chain refuses it; no minimum in USDC, of which there is less "
-            "the further it falls.",
+            "4.9711 WETH, or the chain refuses it; USDC has no minimum and shrinks as it falls.",
         ),
         ("until", "2026-12-17 05:00 UTC"),
     ),
@@ -90,18 +89,18 @@ ORDER_PAGE = OrderApprovalView(
         ("needs", "This desk or zuno monitor must run with the watch key, or nothing happens."),
         (
             "key",
-            "The watch key 0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC sends it; it holds "
-            "coin for gas and nothing else.",
+            "The watch key 0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC sends it, with "
+            "coin for gas only.",
         ),
         (
             "network",
-            "About 0.0005 ETH ($1.55) at gas now, at most 0.005 ETH ($15.47) if gas soars; the "
+            "About 0.0005 ETH ($1.55) now, at most 0.005 ETH ($15.47) if gas soars; the "
             "watch key pays.",
         ),
         (
             "chain",
-            "It allows this one call and nothing else, and refuses it above 2,800; the wait of "
-            "2 min is checked by zuno.",
+            "It allows this one call and nothing else, and refuses it above 2,800; zuno checks "
+            "the 2 min.",
         ),
         ("price from", "3 endpoints; two must agree."),
         (

@@ -95,7 +95,7 @@ async def _assert_readable_in_every_theme(pilot: Pilot[None]) -> None:
 
 def _frames_alike(lines: list[str]) -> list[str]:
     """Where no colour does, a heavy frame tells what has the focus, and scroll bars are thin."""
-    light = str.maketrans("━┃┏┓┗┛▕", "─│╭╮╰╯▐")
+    light = str.maketrans("━┃┏┓┗┛┊", "─│╭╮╰╯▐")
     return [line.translate(light) for line in lines]
 
 

@@ -147,7 +147,7 @@ def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
         (
             "chain",
             f"It allows this one call and nothing else{_reach(draft)}; "
-            f"the wait of {length_text(draft.order.hold_seconds)} is checked by zuno.",
+            f"zuno checks the {length_text(draft.order.hold_seconds)}.",
         ),
         ("price from", _looks_at(draft)),
         (
@@ -182,13 +182,13 @@ def _least(draft: OrderDraft) -> str:
     if not isinstance(condition, PricePast) or draft.falls_short or not without:
         return f"{least}."
     verb = "falls" if is_below(condition) else "rises"
-    return f"{least}; no minimum in {without[0]}, of which there is less the further it {verb}."
+    return f"{least}; {without[0]} has no minimum and shrinks as it {verb}."
 
 
 def _by(draft: OrderDraft) -> str:
     key = checksummed(draft.order.signed.delegate)
     if draft.own_key:
-        return f"The watch key {key} sends it; it holds coin for gas and nothing else."
+        return f"The watch key {key} sends it, with coin for gas only."
     return f"{key} sends it, a key made elsewhere: only its address is known here."
 
 
@@ -201,7 +201,7 @@ def _network_cost(draft: OrderDraft) -> str:
         return f"{format_amount(wei, 18, 3)} {cost.coin}{dollars}"
 
     each = " each time" if draft.call.times > 1 else ""
-    now = "" if cost.now is None else f"about {told(cost.now)} at gas now, "
+    now = "" if cost.now is None else f"about {told(cost.now)} now, "
     words = f"{now}at most {told(cost.wei)}{each} if gas soars; the watch key pays."
     return _sentence(words)
 

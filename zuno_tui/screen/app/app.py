@@ -131,8 +131,8 @@ class SpacedScrollBar(ScrollBarRender):
     """Of an upright bar half of the last cell is drawn, and those before it stay blank."""
 
     THUMB: ClassVar[str] = "▐"
-    THIN: ClassVar[str] = "▕"
-    """Where no colour makes it quieter than the words."""
+    THIN: ClassVar[str] = "┊"
+    """Where no colour tells it from a frame."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if not self.vertical:

@@ -34,6 +34,7 @@ _LONGEST_BESIDE = 20
 _BELONGS = re.compile(r"(?<=\d) (?=[A-Z–]|\d\d:\d\d)|(?<=[+–]) (?=\d)|(?<=[≤≥≈]) (?=\$)")
 """Between a figure and its unit, a day and its hour, two edges: no line ends there."""
 _WAITS = "○"
+_SAFER = "safer"
 _LIMITS = "each step is refused beyond these"
 PROGRESS_MARKS = {"under way": "⟳", "done": "✓", "stopped": "✗"}
 _COLOURS = {"under way": "$accent", "done": "$success", "stopped": "$error"}
@@ -151,7 +152,8 @@ def step_lines(
         return
     under = "" if brief else " " * (left + (2 if waits else 0))
     for kind, words in _lasting_words(approval):
-        yield from wrapped(words, width, under and kind.ljust(len(under)), "$warning")
+        style = "bold" if kind == _SAFER else "$warning"
+        yield from wrapped(words, width, under and kind.ljust(len(under)), style)
     if not brief:
         for words in _permission_words(approval, steps):
             yield from wrapped(words, width, under, "$quiet")
@@ -168,7 +170,7 @@ def _lasting_words(approval: ApprovalView) -> Iterator[tuple[str, str]]:
     elif approval.receipt is not None and approval.receipt.halfway and not approval.as_one:
         yield "half-way", approval.receipt.halfway
         if approval.could_be_one:
-            yield "safer", "In one transaction, all or nothing: esc, then type delegate"
+            yield _SAFER, "In one transaction, all or nothing: esc, then type delegate"
 
 
 def _permission_words(
