@@ -281,9 +281,9 @@ class Debates:
         argued = just_argued(debated.ended, debated.document, debated.spent)
         view = shown_plan(desk_context, argued, made_at=began)
         chosen = next((option.candidate for option in view.options if option.recommended), None)
-        # Why it is kept is the critic's last word, right under this.
-        words = view.recommendation if chosen else f"{view.recommendation.partition('. ')[0]}."
-        hearing.end(words, chosen or "")
+        # What it costs stands in the turns; why it is kept is the critic's last word, right below.
+        does = f"{view.recommendation.partition('. ')[0]}."
+        hearing.end(f"{does} {view.decided}" if chosen else does, chosen or "")
         words = show_plan(desk_context, self._card, argued, made_at=desk_context.clock())
         desk_context.bring("plan", began)
         desk_context.tell(Said(words, "good", twin))

@@ -537,7 +537,13 @@ class DebatePane(VerticalScroll, can_focus=True):
     def _end(self, words: str | None) -> None:
         self.query(".ending").remove()
         if words is not None:
-            told = Content.assemble(("OUTCOME\n", "bold $primary"), literal(f"★ {words}", "bold"))
+            does, dot, why = words.partition(". ")
+            told = Content.assemble(
+                ("OUTCOME\n", "bold $primary"),
+                literal(f"★ {does}{dot.rstrip()}", "bold"),
+                "\n" if why else "",
+                literal(f"  {why}" if why else ""),
+            )
             self.mount(PlainText(told, classes="ending"), before=0)
             self._draw_all()
 
