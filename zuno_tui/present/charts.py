@@ -566,7 +566,7 @@ def depth_picture(
     tones = _tones(span, low, high, price)
     levels = [round(depth / most * rows * 8) for depth in depths]
     lines = [_coloured(_columns(levels, 8 * (rows - 1 - row)), tones) for row in range(rows)]
-    return [*lines, _range_line(span, low, high, price), _axis(span)]
+    return [*lines, _range_line(span, low, high, price), _axis(span, low, high)]
 
 
 def _columns(levels: Sequence[int], floor: int) -> str:
@@ -619,9 +619,17 @@ def _range_line(span: _Span, low: float, high: float, price: float) -> Line:
     return merged([StyledText("".join(cells[:at])), mark, StyledText("".join(cells[at + 1 :]))])
 
 
-def _axis(span: _Span) -> Line:
-    left, right = figure(span.first), figure(span.last)
-    return (StyledText(left + right.rjust(span.columns - len(left)), "dim"),)
+def _axis(span: _Span, low: float, high: float) -> Line:
+    """The range's ends under their marks, and the picture's own where there is room for them."""
+    cells = [" "] * span.columns
+    ends = [edge for edge in (low, high) if span.first <= edge <= span.last]
+    for price in (*ends, span.first, span.last):
+        words = figure(price)
+        begin = max(0, min(span.columns - len(words), span.place(price) - len(words) // 2))
+        around = cells[max(0, begin - 2) : begin + len(words) + 2]
+        if not "".join(around).strip():
+            cells[begin : begin + len(words)] = words
+    return (StyledText("".join(cells), "dim"),)
 
 
 _STRETCHES = 96

@@ -240,7 +240,7 @@ def _pictures(view: DetailView, window: int, width: int, height: int) -> Iterato
         yield drawn(price_chart(windowed(chart, seconds), width, tall))
     if chart is not None and chart.prices and view.liquidity:
         yield Content("")
-        yield heading("LIQUIDITY", "around the price; the line below is the range")
+        yield heading("LIQUIDITY", "of the pool, and your range in it")
         yield drawn(
             depth_picture(
                 view.liquidity,

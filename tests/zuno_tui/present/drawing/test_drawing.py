@@ -105,7 +105,9 @@ def test_liquidity_stands_highest_where_it_is_deepest() -> None:
     assert lines[0].strip() == "█" * 10
     assert lines[-2].strip().startswith("├")
     assert lines[-2][25] == "●"
-    assert lines[-1].split() == ["0", "100.00"]
+    assert lines[-1].split() == ["0", "30.000", "70.000", "100.00"]
+    narrow = _text(depth_picture(points, low=45, high=55, price=50, width=20, height=4))
+    assert narrow[-1].split() == ["0", "45.000", "100.00"], "no two figures run together"
 
 
 def test_only_the_edges_of_the_range_and_the_price_are_bright() -> None:
