@@ -155,7 +155,11 @@ def describe_position(brief: Brief, context: MarketContext) -> None:
             f"{brief.number(-below, Unit.FRACTION)}, so all of it is TOKEN0{_left(brief, context)}."
         )
     _worth(brief, context, evaluation)
-    _past(brief, context)
+    since = hours_since_action(context)
+    if since is None:
+        brief.say("This desk has not acted on it yet.")
+    else:
+        brief.say(f"This desk made or moved it {brief.number(since, Unit.HOURS)} ago.")
     if context.keep is not None:
         first = context.keep.token == pool.currency0
         brief.say(f"The person wants to keep {'TOKEN0' if first else 'TOKEN1'}.")
@@ -259,14 +263,6 @@ def _worth(brief: Brief, context: MarketContext, evaluation: EvaluationContext) 
     if evaluation.in_range and pool.liquidity:
         share = position.liquidity / pool.liquidity
         brief.say(f"It is {brief.number(share, Unit.FRACTION)} of the pool's active liquidity.")
-
-
-def _past(brief: Brief, context: MarketContext) -> None:
-    since = hours_since_action(context)
-    if since is None:
-        brief.say("This desk has not acted on it yet.")
-    else:
-        brief.say(f"This desk made or moved it {brief.number(since, Unit.HOURS)} ago.")
 
 
 def _record(brief: Brief, record: AdviceRecord) -> str:

@@ -359,7 +359,13 @@ async def refuse_unless_rebuilt(
         raise PlanRefusedError(
             PlanFault.OTHER_PLAN, "The same debate, held here, comes to another plan."
         )
-    _refuse_other_facts(plan, context, seen_here)
+    spoken_of = {pool.pool_id for pool in plan.pools} | {plan.recommended.pool_id}
+    differing = differing_fact(context, seen_here, spoken_of)
+    if differing is not None:
+        raise PlanRefusedError(
+            PlanFault.OTHER_FACTS,
+            f"The chain, read here, says otherwise than the Scout: {differing}.",
+        )
     _refuse_other_advice(plan, record, context, _as_the_desk_knows(seen_here, start))
 
 
@@ -391,16 +397,6 @@ def _refuse_other_question(context: ScoutContext, start: FlowStart | FlowCreateS
     ):
         raise PlanRefusedError(
             PlanFault.OTHER_QUESTION, "The Scout looked at something else than was asked for."
-        )
-
-
-def _refuse_other_facts(plan: Plan, theirs: ScoutContext, ours: ScoutContext) -> None:
-    spoken_of = {pool.pool_id for pool in plan.pools} | {plan.recommended.pool_id}
-    differing = differing_fact(theirs, ours, spoken_of)
-    if differing is not None:
-        raise PlanRefusedError(
-            PlanFault.OTHER_FACTS,
-            f"The chain, read here, says otherwise than the Scout: {differing}.",
         )
 
 

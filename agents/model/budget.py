@@ -194,16 +194,13 @@ class DebateBudget:
 
     def report(self) -> BudgetReport:
         try:
-            day = self._day(self.shared.today())
+            day = _total(self.shared.day(self.shared.today()))
         except ModelUnavailable:
             day = None
         return BudgetReport(self._debate(), dict(self._by_role), day, self.shared.limits)
 
     def _debate(self) -> Spent:
         return _total(self._by_role)
-
-    def _day(self, day: str) -> Spent:
-        return _total(self.shared.day(day))
 
 
 def _within(

@@ -143,7 +143,14 @@ class BatchReader:
     ) -> Answers:
         """One step: all that can be asked now about these tokens, and the caller's questions."""
         wanted = list(token_ids)
-        self._recall(wanted)
+        unmet = [
+            token_id
+            for token_id in wanted
+            if token_id not in self._identities
+            and token_id not in self._infos
+            and token_id not in self._mistaken
+        ]
+        self._identities.update(self._memory.identities(unmet))
         questions = list(self._questions(wanted))
         hooks = self._missing_hooks(wanted)
         codes = [requests.code(hook, self.at.ref) for hook in hooks]
@@ -196,16 +203,6 @@ class BatchReader:
             return []
         with sound_answers():
             return self.v3.missing()
-
-    def _recall(self, token_ids: Iterable[int]) -> None:
-        unmet = [
-            token_id
-            for token_id in token_ids
-            if token_id not in self._identities
-            and token_id not in self._infos
-            and token_id not in self._mistaken
-        ]
-        self._identities.update(self._memory.identities(unmet))
 
     def _questions(self, token_ids: Sequence[int]) -> Iterator[Question]:
         for token_id in token_ids:

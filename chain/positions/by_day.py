@@ -116,14 +116,12 @@ def hours_of_range(
         held = LiquidityRange(*edges, liquidity_in(changes, row.hour, end))
         growth = growth_inside(row.path, *ticks)
         paid = Amounts(*(round(each * held.liquidity) for each in growth))
-        if row.hour >= hours.recent_since and _changed(changes, row.hour, end):
+        if row.hour >= hours.recent_since and any(
+            change.liquidity_delta and row.hour <= change.timestamp < end for change in changes
+        ):
             paid = _paid_by_swap(identity, changes, hours, row.hour) or paid
         lvr = realised_lvr((opening, row.close), held)
         yield HourOfRange(row.hour, row.close, round(worth(paid, row.close)), lvr, paid)
-
-
-def _changed(changes: Sequence[LiquidityChange], begin: int, end: int) -> bool:
-    return any(change.liquidity_delta and begin <= change.timestamp < end for change in changes)
 
 
 def _paid_by_swap(

@@ -215,7 +215,9 @@ async def scan_parts(
     width = RangeWidth.of(last - first + 1, client.log_range, blocks_at_first)
     limits = 0
     while first <= last:
-        _refuse_hopeless(client, width, last - first + 1, most_calls)
+        calls = math.ceil((last - first + 1) / width.ceiling)
+        if most_calls is not None and calls > most_calls:
+            raise LogsTooNarrow(width.ceiling, calls, endpoint=" and ".join(client.labels))
         most = client.calls_at_once
         count = most // (len(filters) + 1) if every_header else (most - 1) // len(filters)
         ranges = width.ranges(first, last, count)
@@ -243,12 +245,6 @@ async def scan_parts(
             width = _narrowed(width, refusal, asked)
             if width.firm:
                 client.learn_log_range(KnownRange(width.ceiling, most=True))
-
-
-def _refuse_hopeless(client: RpcClient, width: RangeWidth, blocks: int, most: int | None) -> None:
-    calls = math.ceil(blocks / width.ceiling)
-    if most is not None and calls > most:
-        raise LogsTooNarrow(width.ceiling, calls, endpoint=" and ".join(client.labels))
 
 
 class ScannedBack(Struct, frozen=True):

@@ -73,7 +73,9 @@ class Failover(Struct, frozen=True):
         for turn in range(self.limits.rounds):
             if turn and not await self._paused(run, turn):
                 break
-            order = self._order(run, prefer)
+            now = self.monotonic()
+            ready = [candidate for candidate in self._candidates(run) if candidate.wait(now) == 0]
+            order = sorted(ready, key=lambda one: (one is not prefer, *_preference(one, now)))
             for place, endpoint in enumerate(order):
                 seconds = self._share(run, others=len(order) - place - 1)
                 if seconds < _LEAST_SECONDS or not endpoint.breaker.admit(self.monotonic()):
@@ -150,12 +152,6 @@ class Failover(Struct, frozen=True):
         return len(self.endpoints) == 1 and all(
             isinstance(error, BlockMissing) for error in missing
         )
-
-    def _order(self, run: _Run, prefer: Endpoint | None) -> list[Endpoint]:
-        now = self.monotonic()
-        ready = [candidate for candidate in self._candidates(run) if candidate.wait(now) == 0]
-
-        return sorted(ready, key=lambda one: (one is not prefer, *_preference(one, now)))
 
     def _candidates(self, run: _Run) -> list[Endpoint]:
         return [

@@ -234,7 +234,10 @@ class AlertStore:
                 except sqlite3.DatabaseError as error:
                     if not is_damage(error) or self._connection is None:
                         raise
-                    self._begin_anew(now)
+                    self._connection.close()
+                    self._connection = None
+                    told = abandon(self._database, self._inode, now=now)
+                    self.notices += () if told is None else (told,)
                     return self._flush(now)
             except (OSError, sqlite3.Error, tables.NewerStoreError) as error:
                 self._note(error)
@@ -296,13 +299,6 @@ class AlertStore:
         self._view_is_old = True
         self._load(self._connection)
         return self._connection
-
-    def _begin_anew(self, now: float) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-        told = abandon(self._database, self._inode, now=now)
-        self.notices += () if told is None else (told,)
 
     def _replaced(self) -> bool:
         """Whether the file was moved away since, as a process does that finds it damaged."""

@@ -369,7 +369,7 @@ class ChatBot:
         batch = read_updates(result, offset)
         answered = strangers = too_old = 0
         for question in batch.questions:
-            if not self._is_known(question):
+            if not any(map(question.is_from, self._chats)):
                 strangers += 1
             elif self._clock() - question.date > self._oldest_seconds:
                 too_old += 1
@@ -382,9 +382,6 @@ class ChatBot:
         if batch.next_offset != offset:
             self._offsets.keep(batch.next_offset)
         return ChatStep(answered, strangers, too_old)
-
-    def _is_known(self, question: ChatQuestion) -> bool:
-        return any(map(question.is_from, self._chats))
 
     async def _reply(self, question: ChatQuestion) -> Outcome:
         reply = await self._answer(question)

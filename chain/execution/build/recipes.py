@@ -96,7 +96,9 @@ def take_out(position: PositionFacts, liquidity: int, step: str, facts: ChainFac
             actions.Decrease(position.token_id, liquidity, *least),
             actions.TakePair(key.currency0, key.currency1, facts.sender),
         ),
-        RecipeBounds(_sum(least, position.fees)),
+        RecipeBounds(
+            Amounts(least.amount0 + position.fees.amount0, least.amount1 + position.fees.amount1)
+        ),
     )
 
 
@@ -306,10 +308,6 @@ def _change(currency: Address, value: int, facts: ChainFacts) -> tuple[actions.S
 def _pulled(key: PoolKey, amounts: Amounts) -> tuple[tuple[Address, int], ...]:
     pairs = zip((key.currency0, key.currency1), amounts, strict=True)
     return tuple((token, amount) for token, amount in pairs if amount and token != NATIVE)
-
-
-def _sum(left: Amounts, right: Amounts) -> Amounts:
-    return Amounts(left.amount0 + right.amount0, left.amount1 + right.amount1)
 
 
 def _manager(facts: ChainFacts) -> Address:
