@@ -19,8 +19,7 @@ from agents.numbers.advice import (
 from agents.numbers.edges import TICK_LOG
 from agents.numbers.profiles import CheckedAssumption, Tiebreak
 from agents.numbers.rules import JudgmentVerdict, Rule
-from chain.base.quantity import Quantity, Unknown
-from chain.base.units import UNKNOWN, hours, hours_cell, usd
+from chain.base.units import UNKNOWN, Quantity, Unknown, hours, hours_cell, usd
 
 if TYPE_CHECKING:
     from agents.lp.advising import MoveAdvice

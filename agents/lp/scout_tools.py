@@ -6,6 +6,7 @@ from enum import StrEnum
 from math import ceil, exp, log, sqrt
 from typing import NamedTuple
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
@@ -309,65 +310,58 @@ READ_SECONDS = 20.0
 """For the chain to tell a position's past."""
 
 
-class ScoutTools:
+class ScoutTools(Struct, eq=False):
     """For one debate; what is read of the chain is said to the record at once."""
 
-    def __init__(
-        self,
-        seen: ScoutContext,
-        brief: Brief,
-        read_past: ReadPast,
-        say_past: SayPast,
-    ) -> None:
-        self._seen = seen
-        self._brief = brief
-        self._read_past = read_past
-        self._say_past = say_past
-        self._past: PositionPast | None = None
-        self._asked_past = False
+    seen: ScoutContext
+    brief: Brief
+    read_past: ReadPast
+    say_past: SayPast
+    _past: PositionPast | None = None
+    _asked_past: bool = False
 
     @property
     def tools(self) -> tuple[OfferedTool, ...]:
-        of_a_position = (OF_A_POSITION,) if isinstance(self._seen, MarketContext) else ()
+        of_a_position = (OF_A_POSITION,) if isinstance(self.seen, MarketContext) else ()
         return (*OF_A_POOL, *of_a_position)
 
     async def answer(self, _name: str, arguments: BaseModel) -> str:
         match arguments:
             case VolatilityArguments():
-                return volatility_answer(self._brief, self._pool(arguments), arguments)
+                return volatility_answer(self.brief, self._pool(arguments), arguments)
             case DepthArguments():
-                return depth_answer(self._brief, self._pool(arguments), arguments)
+                return depth_answer(self.brief, self._pool(arguments), arguments)
             case LastSwapsArguments():
-                return last_swaps_answer(self._brief, self._pool(arguments), arguments)
+                return last_swaps_answer(self.brief, self._pool(arguments), arguments)
             case OfPool():
-                return hook_answer(self._pool(arguments), self._seen.allowed_hooks)
+                return hook_answer(self._pool(arguments), self.seen.allowed_hooks)
             case _:
                 return await self._past_answer()
 
     def _pool(self, asked: OfPool) -> ObservedPool:
-        seen = self._seen
+        seen = self.seen
         pools = (seen.observed,) if isinstance(seen, MarketContext) else seen.surveyed_pools
         if asked.pool >= len(pools):
             raise ToolError(f"pool: there are {len(pools)}, counted from 0.")
         return pools[asked.pool]
 
     async def _past_answer(self) -> str:
-        seen = self._seen
+        seen = self.seen
         if not isinstance(seen, MarketContext):
             raise ToolError("there is no position yet.")
         if not self._asked_past:
             self._asked_past = True
             self._past = await self._read(int(seen.position.token_id))
-            await self._say_past(self._past)
+            await self.say_past(self._past)
         if self._past is None:
             raise ToolError("it could not be read from the chain.")
-        return past_answer(self._brief, self._past, seen.observed)
+        return past_answer(self.brief, self._past, seen.observed)
 
     async def _read(self, token_id: int) -> PositionPast | None:
         limit = asyncio.timeout(READ_SECONDS)
         try:
             async with limit:
-                return await self._read_past(token_id)
+                return await self.read_past(token_id)
         except StageFailedError:
             return None
         except TimeoutError:

@@ -14,13 +14,7 @@ from agents.lp.advice_words import (
     option_letter,
     weighed_words,
 )
-from agents.lp.advising import (
-    MoveAdvice,
-    hours_since_action,
-    move_advice,
-    settled,
-    standing_advice,
-)
+from agents.lp.advising import MoveAdvice, hours_since_action, move_advice, settled, standing_advice
 from agents.lp.conclude import chosen_move, is_permitted, not_closed, outcome_by_rules
 from agents.lp.evaluation import Evaluated
 from agents.lp.evaluation_context import evaluation_of

@@ -12,7 +12,6 @@ from agents.bus.envelope import Role
 from agents.model.abilities import AbilityMemory
 from agents.model.budget import DebateBudget
 from agents.model.connection import ModelConnections
-from agents.model.exchange import ModelExchange
 from agents.model.incoming_reply import ModelCompletion
 from agents.model.interface import (
     Answer,
@@ -23,7 +22,7 @@ from agents.model.interface import (
     Unavailability,
     Usage,
 )
-from agents.model.pending_question import ModelQuestion, PendingQuestion
+from agents.model.pending_question import ModelExchange, ModelQuestion, PendingQuestion
 from agents.model.reply_text import (
     PROSE_LIMIT,
     UnusableReplyError,

@@ -15,7 +15,7 @@ from msgspec import Struct, to_builtins
 from agents.monitor.alerts.state import MonitorState
 from agents.monitor.deliver.delivery import Postponed, Sent, SetAside, Stopped
 from chain.base.clean_text import clean_text
-from chain.base.locks import holders_note, take_lock
+from chain.base.home import holders_note, take_lock
 from chain.base.store import Store
 
 if TYPE_CHECKING:

@@ -62,8 +62,8 @@ from agents.model.numerals import Unit
 from agents.numbers.edges import TickRange, price_tick
 from agents.numbers.outlook import Stake
 from agents.numbers.shapes import MAX_CENTER_OFFSET_TICKS, bounded_multiplier
+from agents.scorecard.score import DRAWS, FEWEST_WEEKS, SEED
 from agents.scorecard.scoring import PriceCourse, earned_fees, lost_to_arbitrage, price_course
-from agents.scorecard.weeks import DRAWS, FEWEST_WEEKS, SEED
 from chain.base.units import DAY
 from chain.history.hours import HourRow
 from chain.math.liquidity import LiquidityError

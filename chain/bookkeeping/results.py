@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.base.quantity import Known, Quantity, Unknown, combine
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, Known, Quantity, Unknown, combine
 from chain.bookkeeping.ledger import EntryKind, LedgerEntry, PaidTransaction, entry_value
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolId, PoolKey
 from chain.math.liquidity import Amounts
 from chain.positions.circumstances import NOT_ADDED_UP, LiquidityChange
 from chain.positions.identity import PositionIdentity
+from chain.positions.overview import WalletWorth
 from chain.positions.reference import position_label
 from chain.positions.snapshot import PositionSnapshot
-from chain.positions.wallet_worth import WalletWorth
 from chain.tokens import Token
 
 if TYPE_CHECKING:

@@ -26,17 +26,16 @@ from chain.base.errors import ZunoError
 from chain.base.home import cache_folder
 from chain.base.loopback_http import HOST
 from chain.contracts.networks import embedded_chain_id
-from chain.devnet.anvil import AddressTakenError, AnvilError
+from chain.devnet.anvil import AddressTakenError, AnvilError, PackageError
 from chain.devnet.control import FASTEST, ControlServer, MarketControls
 from chain.devnet.defaults import CHAIN_ID, DEMO_SEED, DEMO_SPEED, control_url
 from chain.devnet.exchange import DemoExchange
 from chain.devnet.json_rpc import NodeClient, NodeError
 from chain.devnet.live import Clock, LiveWorld
-from chain.devnet.npm_packages import PackageError
 from chain.devnet.world.accounts import DEMO_WALLET, demo_keystore
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.market import MARKET_OPENS
-from chain.devnet.world.v3 import place_v3, v3_codes
+from chain.devnet.world.v3_life import place_v3, v3_codes
 from chain.devnet.world.worlds import Size, World, opened_world
 from chain.devnet.world.writing import BASE_FEE_FLOOR, WorldError
 

@@ -23,7 +23,7 @@ from chain.history.block_times import (
     read_block_times,
     read_headers,
 )
-from chain.history.events import FeeTerms, SwapEvent
+from chain.history.events import FeeTerms, SwapEvent, by_protocol, pool_logs, swap_of
 from chain.history.hours import (
     HourRow,
     KeptHours,
@@ -43,7 +43,6 @@ from chain.history.log_proof import (
     read_beginnings,
     read_marks,
 )
-from chain.history.pool_logs import by_protocol, pool_logs, swap_of
 from chain.read.block_reader import EventError
 from chain.read.logs import LOGS_NOT_GIVEN, ScanProgress, scan_logs, why_not_given
 from chain.rpc import requests

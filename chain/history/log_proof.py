@@ -16,15 +16,14 @@ from chain.contracts.networks import Network
 from chain.contracts.pool_key import DYNAMIC_FEE, PoolId
 from chain.contracts.storage import decode_slot0, pool_slots
 from chain.contracts.v3_pool import is_v3_pool
-from chain.history.events import FeeTerms
-from chain.history.pool_logs import by_protocol, opening_of, pool_logs
+from chain.history.events import FeeTerms, by_protocol, opening_of, pool_logs
 from chain.pools import v3
 from chain.pools.v3 import is_there, mark_calls
 from chain.read.block_reader import OneBlock, read_slots
 from chain.read.logs import scan_logs
 from chain.rpc.client import RpcClient
-from chain.rpc.multicall import CallOutcome
 from chain.rpc.records import BlockRef
+from chain.rpc.requests import CallOutcome
 
 _WRAP = 1 << 256
 _FIXED = float(1 << 128)

@@ -8,7 +8,7 @@ from chain.contracts.networks import Address
 from chain.read.block_reader import expected
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcRefused
-from chain.rpc.reader import Reader
+from chain.rpc.requests import Reader
 
 _SLOTS = (*IMPLEMENTATION_SLOTS, BEACON_SLOT)
 

@@ -33,9 +33,8 @@ from chain.read.block_reader import (
 )
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
-from chain.rpc.multicall import Call, CallOutcome
 from chain.rpc.records import BlockRef
-from chain.rpc.requests import Request
+from chain.rpc.requests import Call, CallOutcome, Request
 
 
 async def read_positions(

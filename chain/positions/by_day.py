@@ -7,13 +7,11 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct, to_builtins
 
-from chain.base.quantity import Unknown
 from chain.base.store import Store
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, Unknown
 from chain.contracts.networks import Network
-from chain.history.fee_path import growth_inside
 from chain.history.fee_rate import LiquidityRange, realised_lvr
-from chain.history.hours import HourRow, PoolHours, PoolMoment, paid_fees
+from chain.history.hours import HourRow, PoolHours, PoolMoment, growth_inside, paid_fees
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.circumstances import LiquidityChange

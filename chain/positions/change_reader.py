@@ -7,8 +7,8 @@ from typing import TypeAlias
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.store import Store, read_as
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts.networks import Network
 from chain.history.events import (
     MODIFY_LIQUIDITY,

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from chain.base.quantity import Known, Quantity, Unknown, combine
+from chain.base.units import Known, Quantity, Unknown, combine
 from chain.contracts.networks import Network
 from chain.contracts.pool_key import PoolId
 from chain.contracts.storage import decode_slot0
@@ -32,9 +32,8 @@ from chain.read.logs import scan_parts
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import StatePruned
-from chain.rpc.multicall import CallOutcome
-from chain.rpc.records import Block, Log, LogFilter, Receipt
-from chain.rpc.values import Hash
+from chain.rpc.records import Block, Hash, Log, LogFilter, Receipt
+from chain.rpc.requests import CallOutcome
 
 PastWords: TypeAlias = "dict[int, Quantity[Mapping[int, int]]]"
 """By block number; unknown where the node has thrown the block's state away."""

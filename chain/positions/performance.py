@@ -6,8 +6,7 @@ from fractions import Fraction
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from chain.base.quantity import Known, Quantity, Unknown, combine
-from chain.base.units import COIN, DAY, HOUR
+from chain.base.units import COIN, DAY, HOUR, Known, Quantity, Unknown, combine
 from chain.contracts.pool_key import PoolId
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_given_hours

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from chain.base.quantity import Known, Quantity, Unknown, combine
+from chain.base.units import Known, Quantity, Unknown, combine
 from chain.math.liquidity import Amounts
 from chain.positions.circumstances import NOT_ADDED_UP, LiquidityChange, total
 from chain.positions.snapshot import STORAGE, PositionSnapshot

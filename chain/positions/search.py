@@ -28,9 +28,8 @@ from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.endpoint import KnownRange
 from chain.rpc.errors import RateLimited, Reverted, RpcRefused, StatePruned
-from chain.rpc.multicall import Call, CallOutcome, multicall
 from chain.rpc.records import Block, BlockRef, Log
-from chain.rpc.requests import Request
+from chain.rpc.requests import Call, CallOutcome, Request, multicall
 
 
 class WalletPositions(Struct, frozen=True):

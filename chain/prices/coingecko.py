@@ -11,9 +11,8 @@ from urllib.parse import quote, urlsplit
 from msgspec import Struct
 
 from chain.base.http import ClosedAtEnd, HttpLimits
-from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.redaction import SecretStruct
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, Known, Quantity, Unknown
 from chain.contracts.networks import Address, Network
 from chain.prices.defillama import DefiLlama
 from chain.prices.market_http import (

@@ -7,9 +7,8 @@ from fractions import Fraction
 from urllib.parse import quote
 
 from chain.base.http import ClosedAtEnd, HttpLimits
-from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.redaction import SecretStruct
-from chain.base.units import HOUR
+from chain.base.units import HOUR, Known, Quantity, Unknown
 from chain.contracts.networks import Address, Network
 from chain.prices.market_http import (
     AHEAD_SECONDS,

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from chain.base.quantity import Quantity, Unknown
+from chain.base.units import Quantity, Unknown
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.prices.coingecko import SOURCE as COINGECKO

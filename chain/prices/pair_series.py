@@ -3,8 +3,7 @@
 import asyncio
 from bisect import bisect_right
 
-from chain.base.quantity import Known, Quantity, Unknown
-from chain.base.units import HOUR
+from chain.base.units import HOUR, Known, Quantity, Unknown
 from chain.contracts.networks import Address, Network
 from chain.prices.coingecko import SOURCE, CoinGecko, PriceSeries
 from chain.prices.market_http import MarketError

@@ -12,8 +12,8 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.store import Store
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts.hooks import touches_swaps
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolId, PoolKey

@@ -26,8 +26,8 @@ from chain.rpc.errors import (
     WrongChain,
 )
 from chain.rpc.pinned import RecentBlocks
+from chain.rpc.records import InvalidValueError
 from chain.rpc.requests import Request, RequestLimits, chain_id
-from chain.rpc.values import InvalidValueError
 from chain.rpc.wire import (
     is_brief,
     is_rate_limit,

@@ -13,8 +13,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, ValidationError, convert, field, to_builtins
 from msgspec.structs import replace
 
-from chain.base.home import write_atomically
-from chain.base.locks import locked
+from chain.base.home import locked, write_atomically
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address

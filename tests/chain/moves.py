@@ -25,7 +25,7 @@ from chain.contracts.calldata import (
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.devnet.defaults import control_url
 from chain.devnet.world.writing import sign_transaction
-from chain.rpc.multicall import Call, aggregate, decode_aggregate
+from chain.rpc.requests import Call, aggregate, decode_aggregate
 from tests import node_rpc
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from agents.lp.debate import LP_FLOW, hold_debate
 from agents.lp.facts import ScoutContext
 from agents.lp.observe import ChainObserver
 from agents.lp.payloads import CRITIC, FlowCreateStart, FlowStart
-from agents.lp.plan import Plan
-from agents.lp.plan_document import plan_document
+from agents.lp.plan import Plan, plan_document
 from agents.lp.rebuild import (
     PlanRefusedError,
     ask_second_critic,

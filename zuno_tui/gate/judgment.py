@@ -12,8 +12,7 @@ from chain.contracts.pool_key import PoolKey
 from chain.execution.build.facts import PoolFacts, PositionFacts, Tolerance, position_facts
 from chain.execution.build.gas_bill import GasBill, gas_bill
 from chain.execution.build.requests import QuotedSwap
-from chain.execution.decode.batches import single_calls
-from chain.execution.decode.decoder import DecodingError, decode
+from chain.execution.decode.decoder import DecodingError, decode, single_calls
 from chain.execution.decode.parties import Parties, mentions_of, parties_of
 from chain.execution.decode.records import (
     Batch,

@@ -8,9 +8,8 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.quantity import Unknown
 from chain.base.store import Store
-from chain.base.units import APPROVAL_SECONDS, COIN
+from chain.base.units import APPROVAL_SECONDS, COIN, Unknown
 from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.execution.build.builder import Built, build, with_gas

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.quantity import Unknown
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, Unknown
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.history.hours import PoolHours, hour_of
 from chain.history.volatility import PricePoint

@@ -29,8 +29,8 @@ from agents.numbers.costs import GAS_UNITS, CostedRecipe
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import MAX_SURVEYED_POOLS
 from chain.base.errors import Failure, ZunoError
-from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.store import StoreError
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts.abi import AbiError
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey

@@ -26,8 +26,7 @@ from agents.monitor.alerts.store_page import (
     read_alert,
     read_view,
 )
-from chain.base.home import set_aside, write_atomically
-from chain.base.locks import locked
+from chain.base.home import locked, set_aside, write_atomically
 from chain.base.sqlite import is_damage, open_database, set_database_aside, transaction
 
 ALERTS_VERSION = 1

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor.alerts.alert import AlertKind, Finding, Severity
 from agents.monitor.rules.thresholds import Thresholds, still_fresh
-from chain.base.quantity import Unknown
-from chain.base.units import HOUR, percent, usd
+from chain.base.units import HOUR, Unknown, percent, usd
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import LiquidityChange
 from chain.positions.memory import PositionMemory

@@ -18,7 +18,7 @@ from agents.model.interface import Model, ModelPrompt, ModelUnavailable
 from agents.model.reply_text import StructuredReply
 from agents.trade.facts import ContextSection
 from agents.trade.findings import Sentence
-from agents.trade.observe.sections import section, unavailable
+from agents.trade.observe.observer import section, unavailable
 from agents.trade.routing import ROUTES, RouteName
 from agents.trade.terms import SectionName, SectionStatus
 from chain.base.clean_text import clean_text

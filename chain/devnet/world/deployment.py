@@ -19,8 +19,8 @@ from chain.contracts.delegation import (
     TIMESTAMPS,
 )
 from chain.contracts.networks import NATIVE, Address, Contracts
+from chain.devnet.anvil import PackageError, bundled_lock, ensure_package
 from chain.devnet.json_rpc import NodeClient
-from chain.devnet.npm_packages import PackageError, bundled_lock, ensure_package
 from chain.devnet.world.accounts import DEMO_WALLET, DEPLOYER, ISSUER, KEEPER, RESIDENTS
 from chain.devnet.world.hook_code import (
     EXIT_GUARD,

@@ -17,12 +17,10 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from chain.base.home import cache_folder, write_atomically
-from chain.base.locks import locked
-from chain.devnet.anvil import Anvil, AnvilError, genesis_file, running_anvil
+from chain.base.home import cache_folder, locked, write_atomically
+from chain.devnet.anvil import Anvil, AnvilError, bundled_lock, genesis_file, running_anvil
 from chain.devnet.defaults import BLOCK_SECONDS, CHAIN_ID
 from chain.devnet.json_rpc import NodeClient, NodeError, NodeRefusedError
-from chain.devnet.npm_packages import bundled_lock
 from chain.devnet.world.accounts import WATCH_KEY
 from chain.devnet.world.demo_life import DemoLife, Event
 from chain.devnet.world.deployment import (
@@ -46,8 +44,7 @@ from chain.devnet.world.market import (
     market_closings,
 )
 from chain.devnet.world.price_path import Calendar, Draws, SeededPath, seeded_path
-from chain.devnet.world.v3 import place_v3, v3_codes
-from chain.devnet.world.v3_life import V3Life
+from chain.devnet.world.v3_life import V3Life, place_v3, v3_codes
 from chain.devnet.world.writing import (
     BASE_FEE_FLOOR,
     GAS_LIMIT,
@@ -304,7 +301,6 @@ DECIDING_MODULES = (
     "devnet/world/pools",
     "devnet/world/price_path",
     "devnet/world/providing",
-    "devnet/world/v3",
     "devnet/world/v3_life",
     "devnet/world/worlds",
     "devnet/world/writing",

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
+from msgspec.structs import replace
+
 from chain.base.errors import ZunoError
 from chain.contracts.addresses import keccak
 from chain.contracts.networks import Address
@@ -321,3 +323,63 @@ def _functions() -> dict[bytes, tuple[str, tuple[str, ...]]]:
 def _selector(function: tuple[str, tuple[str, ...]]) -> bytes:
     name, types = function
     return keccak(f"{name}({','.join(types)})".encode())[:4]
+
+
+def single_calls(steps: Iterable[DecodedStep]) -> tuple[DecodedStep, ...]:
+    """The steps in their order, a batch's calls in its place."""
+    return tuple(single for step in steps for single in _singles(step))
+
+
+def _singles(step: DecodedStep) -> tuple[DecodedStep, ...]:
+    if not isinstance(step.call, Batch):
+        return (step,)
+    return tuple(
+        DecodedStep(
+            replace(
+                step.transaction,
+                to=each.to,
+                value=each.value,
+                data=encode_call(each.call),
+                step=_name(each.call),
+            ),
+            each.call,
+        )
+        for each in step.call.calls
+    )
+
+
+_NAMES: dict[type[PlainCall], str] = {
+    Unsubscribe: "unsubscribe",
+    Deposit: "wrap",
+    Withdraw: "unwrap",
+    CancelOrder: "cancel order",
+    CancelAllOrders: "cancel all orders",
+    Multicall: "multicall",
+}
+
+
+def _name(call: PlainCall) -> str:
+    """What the step is called where it is sent alone."""
+    match call:
+        case TokenApproval() | Permit2Approval():
+            given = "allow Permit2" if isinstance(call, TokenApproval) else "allow through Permit2"
+            return given if call.amount else "revoke"
+        case Execute(commands):
+            enters = any(isinstance(each, DecodedPositionManagerCall) for each in commands)
+            return "enter" if enters else "swap"
+        case ModifyLiquidities():
+            return _change_name(call)
+        case _:
+            return _NAMES[type(call)]
+
+
+def _change_name(call: ModifyLiquidities) -> str:
+    kinds = [type(action) for action in call.actions]
+    if DecodedBurn in kinds:
+        return "move" if DecodedMint in kinds else "exit"
+    if DecodedMint in kinds:
+        return "create"
+    if DecodedIncrease in kinds:
+        return "increase"
+    taken = [action.liquidity for action in call.actions if isinstance(action, DecodedDecrease)]
+    return "decrease" if any(taken) else "collect"

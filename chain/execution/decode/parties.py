@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolKey
-from chain.execution.decode.batches import single_calls
+from chain.execution.decode.decoder import single_calls
 from chain.execution.decode.records import (
     Action,
     Batch,

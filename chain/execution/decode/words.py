@@ -11,7 +11,7 @@ from chain.contracts.addresses import checksummed
 from chain.contracts.delegation import DELEGATION_MANAGER, ENTRY_POINT, NOBODY, NONCES
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import DYNAMIC_FEE
-from chain.execution.decode.batches import single_calls
+from chain.execution.decode.decoder import single_calls
 from chain.execution.decode.parties import SENDER, parts_of
 from chain.execution.decode.records import (
     Action,

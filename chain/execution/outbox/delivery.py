@@ -23,7 +23,7 @@ from chain.execution.outbox.rules import check_not_over
 from chain.execution.transaction import Authorization, SignedTransaction, UnsignedTransaction
 from chain.rpc import requests
 from chain.rpc.errors import NoEndpoint, RpcError, SendRefusal, SendRefused, SendUnclear
-from chain.rpc.reader import Reader
+from chain.rpc.requests import Reader
 
 _DYNAMIC_FEE, _SET_CODE, _AUTHORIZING = 2, 4, 5
 _UNSIGNED_FIELDS = 9

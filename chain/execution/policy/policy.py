@@ -13,7 +13,7 @@ from msgspec import Struct
 from chain.base.units import COIN
 from chain.contracts.delegation import DELEGATION_MANAGER, NOBODY, NONCES
 from chain.contracts.networks import NATIVE, Address
-from chain.execution.decode.batches import single_calls
+from chain.execution.decode.decoder import single_calls
 from chain.execution.decode.parties import parts_of
 from chain.execution.decode.records import (
     Action,

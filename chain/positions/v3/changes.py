@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts import abi
 from chain.contracts.networks import Network
 from chain.history.events import LogPlace
@@ -20,8 +20,7 @@ from chain.read.logs import NARROWABLE
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError, RpcRefused, StatePruned
-from chain.rpc.records import Block, Log, LogFilter, Receipt
-from chain.rpc.values import Hash
+from chain.rpc.records import Block, Hash, Log, LogFilter, Receipt
 
 INCREASED = abi.topic("IncreaseLiquidity(uint256,uint128,uint256,uint256)")
 DECREASED = abi.topic("DecreaseLiquidity(uint256,uint128,uint256,uint256)")

@@ -17,8 +17,7 @@ from agents.bus.run import ArgumentEnd, Listener
 from agents.bus.transport import Ambient, BusLimits
 from agents.lp.debate import hold_debate, replay_debate
 from agents.lp.facts import PositionPast
-from agents.lp.plan import Plan
-from agents.lp.plan_document import plan_document
+from agents.lp.plan import Plan, plan_document
 from agents.model.abilities import AbilityMemory
 from agents.model.budget import Budget, BudgetLimits, TokenRate
 from agents.model.client import OpenAIModel

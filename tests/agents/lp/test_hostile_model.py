@@ -19,8 +19,7 @@ from agents.bus.record import FileSink, RecordWriter
 from agents.bus.replay import read_record
 from agents.bus.transport import Ambient
 from agents.lp.debate import HANDLERS, hold_debate, replay_debate
-from agents.lp.plan import Plan
-from agents.lp.plan_document import plan_document
+from agents.lp.plan import Plan, plan_document
 from agents.model.brief import MOST_QUOTED
 from agents.numbers.profiles import RiskProfile
 from chain.base.clean_text import DROP

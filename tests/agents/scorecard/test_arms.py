@@ -38,8 +38,8 @@ from agents.scorecard.arms import (
     taken_by_rules,
     taken_of,
 )
+from agents.scorecard.score import WeekInterval, by_week
 from agents.scorecard.scoring import amounts_of, lost_to_arbitrage, worth1
-from agents.scorecard.weeks import WeekInterval, by_week
 from chain.base.redaction import Redactor
 from chain.base.units import DAY, HOUR
 from chain.history.hours import HourRow

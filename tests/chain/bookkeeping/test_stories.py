@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from chain.base.quantity import Known, Unknown
-from chain.base.units import DAY
+from chain.base.units import DAY, Known, Unknown
 from chain.bookkeeping.ledger import (
     EntryKind,
     LedgerAccount,
@@ -28,7 +27,7 @@ from chain.positions.identity import identify
 from chain.tokens import Token
 
 if TYPE_CHECKING:
-    from chain.positions.wallet_worth import WalletWorth
+    from chain.positions.overview import WalletWorth
 
 OWNER = "0x" + "aa" * 20
 DOLLAR, APPLE = "0x" + "11" * 20, "0x" + "22" * 20

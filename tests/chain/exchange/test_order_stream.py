@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.base.home import Home
-from chain.base.locks import locked_if_free
+from chain.base.home import Home, locked_if_free
 from chain.exchange.orders.engine import send_orders, tend_orders
 from chain.exchange.orders.journal import TradeApproval, TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderType

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chain.base.quantity import Known, Unknown
 from chain.base.store import Store
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, Known, Unknown
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.history.events import FeeTerms
 from chain.history.hour_reader import read_hours

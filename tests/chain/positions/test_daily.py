@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
-from chain.base.quantity import Known, Unknown
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, Known, Unknown
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import STABLE
 from chain.math.liquidity import Amounts

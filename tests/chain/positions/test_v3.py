@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.base.quantity import Known
+from chain.base.units import Known
 from chain.devnet.world.accounts import ARBITRAGEUR, DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR
 from chain.devnet.world.deployment import USDC, USDT, WETH
 from chain.devnet.world.pools import WETH_USDC
@@ -27,7 +27,7 @@ from tests.chain.between import Door
 from tests.chain.v3_moves import V3Moves
 
 if TYPE_CHECKING:
-    from chain.base.quantity import Quantity
+    from chain.base.units import Quantity
     from chain.positions.search import WalletPositions
     from chain.positions.snapshot import PositionSnapshot
     from tests.chain.conftest import Desk

@@ -13,10 +13,9 @@ from agents.bus.plan_store import PlanStore
 from agents.trade.data_set import DataSet, EndedRow
 from agents.trade.facts import DeskSettings
 from agents.trade.observe.observer import MarketObserver
-from agents.trade.plan_document import trade_document
+from agents.trade.plan import trade_document
 from agents.trade.terms import TradeDecision
-from chain.base.home import Home
-from chain.base.locks import locked_if_free
+from chain.base.home import Home, locked_if_free
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.exchange.orders.journal import TradeJournal

@@ -41,8 +41,8 @@ from agents.scorecard.arms import (
 )
 from agents.scorecard.debate_check import CountedShare
 from agents.scorecard.judging import block_hashes
+from agents.scorecard.score import WeekInterval
 from agents.scorecard.scoring import judged_hours
-from agents.scorecard.weeks import WeekInterval
 from chain.base.home import FOLDER_MODE, append_line, write_atomically
 from chain.base.redaction import Redactor
 from chain.base.store import Store

@@ -32,8 +32,7 @@ from agents.model.interface import Model
 from agents.monitor.heartbeat import Supervisor
 from agents.numbers.profiles import RiskProfile
 from chain.base.errors import error_kind
-from chain.base.home import Home
-from chain.base.locks import locked_if_free
+from chain.base.home import Home, locked_if_free
 from chain.base.store import Store
 from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.positions.overview import Sources

@@ -31,7 +31,7 @@ from agents.monitor.deliver.telegram import (
 )
 from agents.trade.routing import ROUTES, RouteName
 from chain.base.clean_text import clean_text, quoted
-from chain.base.locks import locked_if_free
+from chain.base.home import locked_if_free
 from chain.base.redaction import looks_secret
 from zuno_tui.app.session import Session, say
 from zuno_tui.catalog.command import Intent

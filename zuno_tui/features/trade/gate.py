@@ -20,7 +20,7 @@ from agents.trade.leverage_guard import guard
 from agents.trade.plan import HedgePlan, TradePlan
 from agents.trade.risk_rules import RiskFacts, Sizing, judge_risk
 from agents.trade.terms import DeskLimits, TradeDecision
-from chain.base.locks import locked_in_turn
+from chain.base.home import locked_in_turn
 from chain.base.strict_json import canonical, digest
 from chain.base.units import APPROVAL_SECONDS
 from chain.exchange.orders.engine import CANCELLED_HERE, OrderNotice, send_orders

@@ -21,21 +21,20 @@ from agents.model.interface import Model
 from agents.trade.facts import AccountFacts, DeskQuestion, DeskSettings, HedgeFacts, SpotAccount
 from agents.trade.flow import TRADE_FLOW, hold_desk
 from agents.trade.observe.news import MemoryIngestion, NarrativeReader, NewsReader
-from agents.trade.observe.observer import MarketObserver
-from agents.trade.observe.sections import (
+from agents.trade.observe.observer import (
     SIMULATED,
     FearGreedReader,
     LiquidationsReader,
     MacroReader,
+    MarketObserver,
     OptionsReader,
     SectionReader,
     SimulatedReader,
 )
-from agents.trade.plan import TradePlan
-from agents.trade.plan_document import trade_document
+from agents.trade.plan import TradePlan, trade_document
 from agents.trade.terms import DeskLimits, Objective, SectionName, TradeMode
 from agents.trade.triage import TriageInput, anomalies
-from chain.base.locks import locked_if_free
+from chain.base.home import locked_if_free
 from chain.base.redaction import Redactor
 from chain.exchange.orders.ccxt_client import VenuePackageError
 from chain.exchange.orders.engine import tend_orders

@@ -16,7 +16,7 @@ from agents.monitor.heartbeat import Note, Troubled
 from agents.monitor.poll import FeatureNews
 from agents.monitor.rules.risks import HeldHedge
 from chain.base.errors import ZunoError
-from chain.base.locks import locked_if_free
+from chain.base.home import locked_if_free
 from chain.base.units import DAY
 from chain.exchange.orders.engine import tend_orders
 from chain.exchange.orders.journal import KeyEnd, TradeJournal
