@@ -24,7 +24,7 @@ from agents.bus.run import (
 )
 from agents.bus.transport import Ambient, BusLimits
 from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
-from agents.lp import FLOW
+from agents.lp import FLOW, payloads
 from agents.lp.advice_words import move_words, option_letter
 from agents.lp.advising import move_advice, settled
 from agents.lp.briefing import AXES, ArbiterReply, ScoutReply, asked_model, briefed
@@ -38,20 +38,6 @@ from agents.lp.judge import (
     NumbersDifferError,
     judged_round,
     recomputed,
-)
-from agents.lp.payloads import (
-    ARBITER,
-    CRITIC,
-    DEBATE,
-    SCOUT,
-    STRATEGIST,
-    ContextObserved,
-    Deadlock,
-    DebateKind,
-    FlowCreateStart,
-    FlowStart,
-    PlanReady,
-    context_hash,
 )
 from agents.lp.plan import Plan
 from agents.lp.scout_tools import ScoutTools
@@ -90,10 +76,10 @@ async def scout(
     start = envelope.payload
     eyes = context.services.eyes
     seen: ScoutContext
-    if isinstance(start, FlowStart):
+    if isinstance(start, payloads.FlowStart):
         position = await eyes.observe_position(start.token_id, start.profile)
         seen = _with_desk_knowledge(position, start)
-    elif isinstance(start, FlowCreateStart):
+    elif isinstance(start, payloads.FlowCreateStart):
         seen = await eyes.survey(start.goal, start.owner, start.profile)
         seen = seen.model_copy(update={"allowed_hooks": start.allowed_hooks})
     else:
@@ -109,7 +95,7 @@ async def scout(
         yield thought(0, "rules", "The rules speak: no model is asked.")
     for line in _findings(seen):
         yield line
-    if isinstance(start, FlowStart) and start.keep_words is not None:
+    if isinstance(start, payloads.FlowStart) and start.keep_words is not None:
         yield thought(0, "goal", _goal_sentence(*start.keep_words))
     brief = briefed(context, seen, start.memory)
     tools = ScoutTools(seen, brief, eyes.position_past, lambda past: context.say(past_fact(past)))
@@ -128,11 +114,11 @@ async def scout(
         yield thought(0, "settled", settled_sentence(seen, decided.reasons, asked=asked))
     whole = seen.model_copy(update={"summary": summary})
     yield Outgoing(
-        DebateKind.CONTEXT_OBSERVED,
-        STRATEGIST,
-        ContextObserved(
+        payloads.DebateKind.CONTEXT_OBSERVED,
+        payloads.STRATEGIST,
+        payloads.ContextObserved(
             context=whole,
-            context_hash=context_hash(whole),
+            context_hash=payloads.context_hash(whole),
             max_rounds=start.max_rounds,
             memory=start.memory,
             own_range=start.own_range,
@@ -140,7 +126,7 @@ async def scout(
     )
 
 
-def _with_desk_knowledge(seen: MarketContext, start: FlowStart) -> MarketContext:
+def _with_desk_knowledge(seen: MarketContext, start: payloads.FlowStart) -> MarketContext:
     """What the person's desk knows beside the chain."""
     held = seen.position.model_copy(update={"last_action_time": start.last_action_time})
     known = {"position": held, "allowed_hooks": start.allowed_hooks, "keep": start.keep}
@@ -219,7 +205,7 @@ async def arbiter(
     envelope: Envelope, context: HandlerContext[DebateServices]
 ) -> AsyncGenerator[Outgoing, None]:
     deadlock = envelope.payload
-    if not isinstance(deadlock, Deadlock):
+    if not isinstance(deadlock, payloads.Deadlock):
         return
     try:
         moves = recomputed(deadlock)
@@ -248,7 +234,7 @@ async def arbiter(
             yield thought(number, "floor", _overruled(deadlock.context, judged, reply.chosen_index))
     plan = plan_of(deadlock, judged, choice, decided_by="arbiter")
     yield thought(number, "closing", closing_sentence(deadlock.context, plan, judged))
-    yield Outgoing(DebateKind.PLAN_READY, CLI, PlanReady(plan=plan))
+    yield Outgoing(payloads.DebateKind.PLAN_READY, CLI, payloads.PlanReady(plan=plan))
 
 
 def _overruled(context: ScoutContext, judged: JudgedRound, index: int) -> str:
@@ -267,7 +253,7 @@ def _overruled(context: ScoutContext, judged: JudgedRound, index: int) -> str:
     return f"Overruled: {letter} may not win by the rule, {words.removeprefix('HOLD wins: ')}."
 
 
-def _by_rules(deadlock: Deadlock, choice: JudgedCandidate | None) -> str:
+def _by_rules(deadlock: payloads.Deadlock, choice: JudgedCandidate | None) -> str:
     """The choice among what nobody vetoed, in a sentence."""
     many = len(deadlock.rounds)
     after = "After one round" if many == 1 else f"After {many} rounds"
@@ -279,21 +265,26 @@ def _by_rules(deadlock: Deadlock, choice: JudgedCandidate | None) -> str:
 
 
 DEFAULT_ROUNDS = 2
-HANDLERS = {SCOUT: scout, STRATEGIST: strategist, CRITIC: critic, ARBITER: arbiter}
+HANDLERS = {
+    payloads.SCOUT: scout,
+    payloads.STRATEGIST: strategist,
+    payloads.CRITIC: critic,
+    payloads.ARBITER: arbiter,
+}
 LP_FLOW = FlowSpec(
     name=FLOW,
     package="agents.lp",
-    registry=DEBATE,
+    registry=payloads.DEBATE,
     handlers=HANDLERS,
-    first=SCOUT,
-    starts=(DebateKind.FLOW_START, DebateKind.FLOW_CREATE_START),
+    first=payloads.SCOUT,
+    starts=(payloads.DebateKind.FLOW_START, payloads.DebateKind.FLOW_CREATE_START),
     recorded_services=recorded_services,
     services_of=DebateServices.of_role,
 )
 
 
 async def hold_debate(
-    start: FlowStart | FlowCreateStart,
+    start: payloads.FlowStart | payloads.FlowCreateStart,
     eyes: Eyes,
     model: Model | None,
     record: RecordWriter,
@@ -342,14 +333,14 @@ async def replay_debate(record: Record) -> tuple[ReplayReport, ArgumentEnd[Plan]
     return report, _ended(outcome)
 
 
-def debate_start(record: Record) -> FlowStart | FlowCreateStart:
+def debate_start(record: Record) -> payloads.FlowStart | payloads.FlowCreateStart:
     """What a recorded debate was about."""
     start = recorded_start(LP_FLOW, record)
-    if isinstance(start, FlowStart | FlowCreateStart):
+    if isinstance(start, payloads.FlowStart | payloads.FlowCreateStart):
         return start
     raise LookupError("The record does not begin with a debate.")
 
 
 def _ended(outcome: FlowOutcome) -> ArgumentEnd[Plan]:
-    plan = outcome.result.plan if isinstance(outcome.result, PlanReady) else None
+    plan = outcome.result.plan if isinstance(outcome.result, payloads.PlanReady) else None
     return argument_end(outcome, plan)

@@ -12,18 +12,8 @@ from typing import Literal
 from msgspec import Struct
 
 from chain.base.http import ClosedAtEnd, HttpLimits
+from chain.exchange.public import market
 from chain.exchange.public.book import BookSnapshot
-from chain.exchange.public.market import (
-    BookLevel,
-    Candle,
-    ContractRules,
-    FundingPayment,
-    FundingState,
-    NoContractError,
-    OpenInterestPoint,
-    OrderBook,
-    VenueAnswer,
-)
 from chain.prices.market_http import MARKET_LIMITS, MarketHttp
 
 SOURCE = "Binance"
@@ -61,7 +51,7 @@ class BinancePublic(ClosedAtEnd):
         self.name = address.name
         self._http = MarketHttp(address.base_url, {}, name=address.name, limits=address.limits)
         self._clock = clock
-        self._read = VenueAnswer(address.name)
+        self._read = market.VenueAnswer(address.name)
         self._hours: dict[str, float] | None = None
 
     async def close(self) -> None:
@@ -72,16 +62,16 @@ class BinancePublic(ClosedAtEnd):
         answer = self._read.mapping(await self._get("/fapi/v1/time"), "time")
         return self._read.seconds(answer.get("serverTime"), "time")
 
-    async def rules(self, symbol: str) -> ContractRules:
+    async def rules(self, symbol: str) -> market.ContractRules:
         answer = self._read.mapping(await self._get("/fapi/v1/exchangeInfo"), "list of contracts")
         for entry in self._read.rows(answer.get("symbols"), "list of contracts"):
             if isinstance(entry, dict) and entry.get("symbol") == symbol:
                 return self._contract(symbol, entry)
-        raise NoContractError(f"{self.name} trades no {symbol}")
+        raise market.NoContractError(f"{self.name} trades no {symbol}")
 
     async def candles(
         self, symbol: str, interval: CandleInterval, *, count: int, since: int | None = None
-    ) -> tuple[Candle, ...]:
+    ) -> tuple[market.Candle, ...]:
         """The newest so many, or the first so many since a time; the last may still be traded."""
         start = {} if since is None else {"startTime": str(since * 1000)}
         rows = self._read.rows(
@@ -99,7 +89,7 @@ class BinancePublic(ClosedAtEnd):
             raise self._read.wrong("order of candles")
         return candles
 
-    async def book(self, symbol: str, *, levels: int = 100) -> OrderBook:
+    async def book(self, symbol: str, *, levels: int = 100) -> market.OrderBook:
         return (await self.snapshot(symbol, levels=levels)).book
 
     async def snapshot(self, symbol: str, *, levels: int = MOST_LEVELS) -> BookSnapshot:
@@ -113,12 +103,12 @@ class BinancePublic(ClosedAtEnd):
         )
         if not ordered or (bids and asks and bids[0].price >= asks[0].price):
             raise self._read.wrong("book")
-        book = OrderBook(self._read.seconds(answer.get("T"), "book's time"), bids, asks)
+        book = market.OrderBook(self._read.seconds(answer.get("T"), "book's time"), bids, asks)
         return BookSnapshot(int(self._read.positive(answer.get("lastUpdateId"), "book")), book)
 
-    async def funding(self, symbol: str) -> FundingState:
+    async def funding(self, symbol: str) -> market.FundingState:
         answer = self._read.mapping(await self._get("/fapi/v1/premiumIndex", symbol=symbol), "mark")
-        return FundingState(
+        return market.FundingState(
             time=self._read.seconds(answer.get("time"), "mark's time"),
             mark=self._read.positive(answer.get("markPrice"), "mark"),
             index=self._read.positive(answer.get("indexPrice"), "index"),
@@ -141,7 +131,7 @@ class BinancePublic(ClosedAtEnd):
             }
         return self._hours
 
-    async def payments(self, symbol: str, *, since: int) -> tuple[FundingPayment, ...]:
+    async def payments(self, symbol: str, *, since: int) -> tuple[market.FundingPayment, ...]:
         """What was paid since a time, the oldest first."""
         rows = self._read.rows(
             await self._get(
@@ -151,7 +141,9 @@ class BinancePublic(ClosedAtEnd):
         )
         return tuple(sorted(map(self._payment, rows)))
 
-    async def open_interest(self, symbol: str, *, hours: int) -> tuple[OpenInterestPoint, ...]:
+    async def open_interest(
+        self, symbol: str, *, hours: int
+    ) -> tuple[market.OpenInterestPoint, ...]:
         """By the hour, the oldest first."""
         rows = self._read.rows(
             await self._get(
@@ -181,7 +173,7 @@ class BinancePublic(ClosedAtEnd):
     async def _get(self, path: str, **parameters: str) -> object:
         return await self._http.get(path, parameters, now=self._clock())
 
-    def _contract(self, symbol: str, entry: dict[str, object]) -> ContractRules:
+    def _contract(self, symbol: str, entry: dict[str, object]) -> market.ContractRules:
         filters = {
             row.get("filterType"): row
             for row in self._read.rows(entry.get("filters"), "contract")
@@ -196,7 +188,7 @@ class BinancePublic(ClosedAtEnd):
             value = filters.get(name, {}).get(field, "0")
             return self._read.amount(value, f"contract {symbol}") or default
 
-        return ContractRules(
+        return market.ContractRules(
             symbol,
             price_step=step("PRICE_FILTER", "tickSize"),
             quantity_step=step("LOT_SIZE", "stepSize"),
@@ -209,12 +201,12 @@ class BinancePublic(ClosedAtEnd):
             most_price=bound("PRICE_FILTER", "maxPrice", inf),
         )
 
-    def _candle(self, row: object) -> Candle:
+    def _candle(self, row: object) -> market.Candle:
         fields = self._read.rows(row, "candle")
         if len(fields) < _KLINE_FIELDS:
             raise self._read.wrong("candle")
         low, high = (self._read.positive(fields[place], "candle") for place in (3, 2))
-        candle = Candle(
+        candle = market.Candle(
             time=int(self._read.seconds(fields[0], "candle's time")),
             open=self._read.positive(fields[1], "candle"),
             high=high,
@@ -228,13 +220,13 @@ class BinancePublic(ClosedAtEnd):
             raise self._read.wrong("candle")
         return candle
 
-    def _levels(self, value: object) -> tuple[BookLevel, ...]:
+    def _levels(self, value: object) -> tuple[market.BookLevel, ...]:
         levels = []
         for row in self._read.rows(value, "book"):
             match row:
                 case [price, quantity]:
                     levels.append(
-                        BookLevel(
+                        market.BookLevel(
                             self._read.positive(price, "book"), self._read.amount(quantity, "book")
                         )
                     )
@@ -242,18 +234,18 @@ class BinancePublic(ClosedAtEnd):
                     raise self._read.wrong("book")
         return tuple(levels)
 
-    def _payment(self, row: object) -> FundingPayment:
+    def _payment(self, row: object) -> market.FundingPayment:
         entry = self._read.mapping(row, "funding history")
         mark = entry.get("markPrice")
-        return FundingPayment(
+        return market.FundingPayment(
             int(self._read.seconds(entry.get("fundingTime"), "funding history")),
             self._read.number(entry.get("fundingRate"), "funding history"),
             None if mark in (None, "") else self._read.positive(mark, "funding history"),
         )
 
-    def _interest(self, row: object) -> OpenInterestPoint:
+    def _interest(self, row: object) -> market.OpenInterestPoint:
         entry = self._read.mapping(row, "open interest")
-        return OpenInterestPoint(
+        return market.OpenInterestPoint(
             int(self._read.seconds(entry.get("timestamp"), "open interest")),
             self._read.amount(entry.get("sumOpenInterest"), "open interest"),
         )
