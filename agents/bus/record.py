@@ -21,9 +21,9 @@ from msgspec import Struct
 
 from agents.bus.envelope import Envelope, Kind
 from chain.base import strict_json
+from chain.base.clean_text import Redactor
 from chain.base.errors import ZunoError
 from chain.base.home import FILE_MODE, FOLDER_MODE
-from chain.base.redaction import Redactor
 from chain.base.strict_json import canonical, digest
 
 if TYPE_CHECKING:

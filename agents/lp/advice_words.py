@@ -17,8 +17,7 @@ from agents.numbers.advice import (
     AdviceReason,
 )
 from agents.numbers.edges import TICK_LOG
-from agents.numbers.profiles import CheckedAssumption, Tiebreak
-from agents.numbers.rules import JudgmentVerdict, Rule
+from agents.numbers.rules import CheckedAssumption, JudgmentVerdict, Rule, Tiebreak
 from chain.base.units import UNKNOWN, Quantity, Unknown, hours, hours_cell, usd
 
 if TYPE_CHECKING:

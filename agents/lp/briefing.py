@@ -28,16 +28,15 @@ from agents.lp.payloads import CRITIC, SCOUT, STRATEGIST, Debate, DebateRound, O
 from agents.lp.plan import Candidate, RuleFinding
 from agents.lp.propose import may_win
 from agents.lp.services import DebateServices
-from agents.model.brief import Brief
+from agents.model.claims import Unit
 from agents.model.interface import Model
-from agents.model.numerals import Unit
 from agents.model.reply_text import StructuredReply
+from agents.model.speaking import Brief
 from agents.numbers.advice import COST_MULTIPLE, ENTER_OVER, LEAVE_UNDER, AdvisedAction, edge_ratio
 from agents.numbers.edges import TICK_LOG, price_tick
 from agents.numbers.outlook import PathStep
-from agents.numbers.profiles import PROFILES, Tiebreak
 from agents.numbers.regime import daily_sigma
-from agents.numbers.rules import Rule
+from agents.numbers.rules import PROFILES, Rule, Tiebreak
 from agents.numbers.shapes import (
     MAX_CANDIDATES,
     MAX_CENTER_OFFSET_TICKS,

@@ -35,12 +35,14 @@ from agents.lp.plan import (
 from agents.lp.propose import candidates_of, shapes_by_rules
 from agents.numbers.advice import Advice, AdviceReason, AdvisedAction
 from agents.numbers.outlook import look_at
-from agents.numbers.profiles import MULTIPLES, PROFILES, MarketMultiples
 from agents.numbers.rounding import gained
 from agents.numbers.rules import (
+    MULTIPLES,
+    PROFILES,
     Decision,
     JudgedMove,
     JudgmentVerdict,
+    MarketMultiples,
     PlanVerdict,
     arbiter_choice,
     move_verdict,
@@ -514,6 +516,4 @@ def _rejected(rounds: Sequence[DebateRound], choice: Choice) -> list[Rejected]:
 
 
 def _bare_round(number: int) -> DebateRound:
-    from agents.lp.payloads import DebateRound
-
     return DebateRound(number=number, candidates=(), rationale="", answers=(), proposed_by="rules")

@@ -18,8 +18,7 @@ from agents.lp.spoken import (
     failing_words,
     standing_sentence,
 )
-from agents.model.brief import Brief
-from agents.model.speaking import about_the_model, ask, model_thought, thought
+from agents.model.speaking import Brief, about_the_model, ask, model_thought, thought
 from agents.numbers.rules import Decision, JudgmentVerdict
 from chain.base.units import listed
 

@@ -10,8 +10,8 @@ from agents.numbers.edges import TICK_LOG, TickRange, price_tick
 from agents.numbers.fees import full_range_value, others_liquidity
 from agents.numbers.inventory import SwapTerms, terms_of
 from agents.numbers.outlook import PoolMarket, Stake
-from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import daily_ticks
+from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import (
     Shape,
     ShapeError,

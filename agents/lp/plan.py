@@ -1,20 +1,23 @@
-"""A plan and what it is made of, candidates with their numbers, and as it is kept and printed."""
+"""A plan and what it is made of: candidates with their numbers, and how they were judged."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
 from agents.bus.envelope import Measure, Payload, PositionNumber, Units
-from agents.bus.plan_store import PlanDocument, document_of, plan_of
-from agents.bus.run import ArgumentEnd
-from agents.lp import FLOW
 from agents.numbers.advice import AdviceReason
-from agents.numbers.profiles import CheckedAssumption, RiskProfile
 from agents.numbers.regime import Regime
-from agents.numbers.rules import Decision, JudgmentVerdict, PlanVerdict, Rule
+from agents.numbers.rules import (
+    CheckedAssumption,
+    Decision,
+    JudgmentVerdict,
+    PlanVerdict,
+    RiskProfile,
+    Rule,
+)
 from agents.numbers.shapes import ExposureBias
 from chain.base.strict_json import canonical, digest
 
@@ -255,47 +258,3 @@ def plan_identity(plan: Plan) -> str:
     """The id of a plan by its content."""
     content = plan.model_dump(mode="json", by_alias=True, exclude={"plan_id"})
     return f"plan_{digest(canonical(content))[:16]}"
-
-
-if TYPE_CHECKING:
-    from agents.lp.plan import Plan
-    from agents.model.budget import BudgetReport
-
-
-def plan_document(
-    ended: ArgumentEnd[Plan], budget: BudgetReport | None, record_hash: str
-) -> PlanDocument:
-    """The plan with its transcript, its claims and its budget."""
-    return {
-        **document_of(ended, FLOW, record_hash),
-        "claims": {
-            "cited": sum(turn.thought.cited for turn in ended.transcript),
-            "struck": sum(len(turn.thought.struck) for turn in ended.transcript),
-        },
-        "budget": None if budget is None else _budget(budget),
-    }
-
-
-def plan_in(document: PlanDocument) -> Plan:
-    """The plan of a document, without what stands beside it."""
-    from agents.lp.plan import Plan
-
-    return plan_of(document, FLOW, Plan, "zuno recommend ID")
-
-
-def was_edited(plan: Plan) -> bool:
-    """Whether a plan is no longer what its id says: the id is a hash over all of it."""
-    from agents.lp.plan import plan_identity
-
-    return plan_identity(plan) != plan.plan_id
-
-
-def _budget(report: BudgetReport) -> dict[str, object]:
-    return {
-        "tokens": report.debate.tokens,
-        "dollars": report.debate.nano_usd / 1e9 if not report.debate.unpriced_tokens else None,
-        "byRole": {role: spent.tokens for role, spent in sorted(report.by_role.items())},
-        "dayTokens": None if report.day is None else report.day.tokens,
-        "debateLimit": report.limits.debate_tokens,
-        "dayLimit": report.limits.day_tokens,
-    }

@@ -10,8 +10,7 @@ from agents.bus.envelope import CLI, Envelope, Payload
 from agents.bus.record import RecordWriter
 from agents.bus.replay import Record
 from agents.bus.run import FlowOutcome, Listener, RemoteAgents, run_flow
-from agents.bus.transport import Ambient, BusLimits
-from agents.bus.worker import HandlerContext, Outgoing
+from agents.bus.worker import Ambient, BusLimits, HandlerContext, Outgoing
 from agents.lp import FLOW, facts, payloads
 from agents.lp.advising import standing_advice
 from agents.lp.conclude import chosen_move, is_permitted, own_move, plan_of
@@ -162,18 +161,14 @@ _POOL_FIELDS = (
 
 
 def differing_fact(
-    theirs: facts.ScoutContext,
-    ours: facts.ScoutContext,
-    spoken_of: Collection[str],
+    theirs: facts.ScoutContext, ours: facts.ScoutContext, spoken_of: Collection[str]
 ) -> str | None:
     """In words; None where all is alike. Of surveyed pools those spoken of are looked at."""
     return next(_differing(theirs, ours, spoken_of), None)
 
 
 def _differing(
-    theirs: facts.ScoutContext,
-    ours: facts.ScoutContext,
-    spoken_of: Collection[str],
+    theirs: facts.ScoutContext, ours: facts.ScoutContext, spoken_of: Collection[str]
 ) -> Iterator[str]:
     yield from _differing_block(theirs, ours)
     if isinstance(theirs, facts.MarketContext) and isinstance(ours, facts.MarketContext):
@@ -385,10 +380,7 @@ def _refuse_other_question(
 
 
 def _refuse_other_advice(
-    plan: Plan,
-    record: Record,
-    theirs: facts.ScoutContext,
-    ours: facts.ScoutContext,
+    plan: Plan, record: Record, theirs: facts.ScoutContext, ours: facts.ScoutContext
 ) -> None:
     """What is advised must stand by the facts read here, too: no room of theirs buys a move."""
     if plan.choice.kind == "move":

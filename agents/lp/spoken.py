@@ -4,16 +4,7 @@ from collections.abc import Iterator, Sequence
 from math import exp
 
 from agents.bus.envelope import SpokenCell, SpokenRow, SpokenTable
-from agents.lp.advice_words import (
-    SHORT_REASONS,
-    WEIGHED_BY,
-    edge_figure,
-    edge_words,
-    judged_words,
-    move_name,
-    option_letter,
-    weighed_words,
-)
+from agents.lp import advice_words
 from agents.lp.advising import MoveAdvice, hours_since_action, move_advice, settled, standing_advice
 from agents.lp.conclude import chosen_move, is_permitted, not_closed, outcome_by_rules
 from agents.lp.evaluation import Evaluated
@@ -25,9 +16,8 @@ from agents.lp.plan import Candidate, Plan, RuleFinding
 from agents.numbers.advice import ENTER_OVER, HOURS_BETWEEN_ACTIONS, LEAVE_UNDER, AdviceReason
 from agents.numbers.edges import TICK_LOG, price_tick
 from agents.numbers.outlook import HOURS_PER_WEEK
-from agents.numbers.profiles import PROFILES
 from agents.numbers.rounding import gained
-from agents.numbers.rules import JudgmentVerdict, Rule
+from agents.numbers.rules import PROFILES, JudgmentVerdict, Rule
 from chain.base.units import PIPS, UNKNOWN, hours, hours_cell, listed, percent, usd
 from chain.contracts.networks import UnknownNetworkError, network_named
 from chain.tokens import Token
@@ -120,7 +110,7 @@ def pools_table(context: CreateContext) -> SpokenTable:
             price_now(context, observed) or UNKNOWN,
             f"{percent(market.sigma)}{assumed}",
             usd(market.fees_24h_usd),
-            edge_figure(market.edge_7d),
+            advice_words.edge_figure(market.edge_7d),
             observed.regime.value,
         )
         rows.append(_row(f"pool {index}", cells))
@@ -196,7 +186,7 @@ def _checked_row(
                 text=_signed(gained(candidate.net_7d, debate.hold.net_7d)), passed=told.permits
             ),
             SpokenCell(
-                text=judged_words(move.judgment, breaks_even=candidate.breaks_even),
+                text=advice_words.judged_words(move.judgment, breaks_even=candidate.breaks_even),
                 passed=move.judgment.verdict is JudgmentVerdict.ACCEPT,
             ),
         ),
@@ -235,9 +225,9 @@ def _signed(value: float | None) -> str:
 
 def _name(context: ScoutContext, candidate: Candidate, among: Sequence[Candidate]) -> str:
     if isinstance(context, MarketContext):
-        return move_name(candidate, among)
+        return advice_words.move_name(candidate, among)
     index = [each.pool.pool_id for each in context.surveyed_pools].index(candidate.pool_id)
-    return f"{option_letter(candidate.index or 0)} pool {index}"
+    return f"{advice_words.option_letter(candidate.index or 0)} pool {index}"
 
 
 def _row(name: str, cells: Sequence[str]) -> SpokenRow:
@@ -255,7 +245,7 @@ def failing_words(judged: JudgedRound) -> Iterator[str]:
     """Which rule fails in which moves: `gas in A and B`."""
     for rule, name in _RULE_NAMES.items():
         failing = [
-            option_letter(index)
+            advice_words.option_letter(index)
             for index, move in enumerate(judged.moves)
             if any(
                 each.rule is rule and each.verdict is not JudgmentVerdict.ACCEPT
@@ -287,13 +277,14 @@ def stance_sentence(
         other = choice.kind.upper()
         if number > 1:
             return f"In round {number}, too, the rules take none of these over {other}."
-        return f"The rules take none of these over {other}: {SHORT_REASONS[choice.codes[0]]}."
+        reason = advice_words.SHORT_REASONS[choice.codes[0]]
+        return f"The rules take none of these over {other}: {reason}."
     move = moves[choice.index]
     shape = move.candidate.shape
     told = move_advice(
         context, evaluation_of(context, 0 if shape is None else shape.pool_index), move
     )
-    letter = option_letter(choice.index)
+    letter = advice_words.option_letter(choice.index)
     would_be = f"By the rules it would be {letter}"
     if number > 1:
         would_be = f"In round {number} it would be {letter} by the rules"
@@ -315,7 +306,7 @@ def closing_sentence(context: ScoutContext, plan: Plan, judged: JudgedRound) -> 
         reason = f"its hook is dangerous, {reason[:1].lower()}{reason[1:]}"
     what = f"{_plan_words(context, plan)}{_tiebreak_words(context, plan, judged)}"
     accepted = [
-        option_letter(index)
+        advice_words.option_letter(index)
         for index, move in enumerate(judged.moves)
         if move.judgment.verdict is JudgmentVerdict.ACCEPT
     ]
@@ -340,16 +331,16 @@ def _tiebreak_words(context: ScoutContext, plan: Plan, judged: JudgedRound) -> s
     ]
     if not others:
         return ""
-    letters = listed([option_letter(other.index or 0) for other in others])
+    letters = listed([advice_words.option_letter(other.index or 0) for other in others])
     tiebreak = PROFILES[context.profile].tiebreak
-    figures = weighed_words(tiebreak, chosen.evaluated.candidate, *others)
-    return f", chosen over {letters} by {WEIGHED_BY[tiebreak]} ({figures})"
+    figures = advice_words.weighed_words(tiebreak, chosen.evaluated.candidate, *others)
+    return f", chosen over {letters} by {advice_words.WEIGHED_BY[tiebreak]} ({figures})"
 
 
 def settled_sentence(context: ScoutContext, codes: tuple[AdviceReason, ...], *, asked: bool) -> str:
     """Why nobody argues: the rule has decided already."""
     unasked = ", and no model is asked" if asked else ""
-    why = SHORT_REASONS[codes[0]]
+    why = advice_words.SHORT_REASONS[codes[0]]
     if codes[0] is AdviceReason.NO_CANDIDATE:
         why = "there is nothing to move"
     if not isinstance(context, MarketContext):
@@ -361,7 +352,7 @@ def _plan_words(context: ScoutContext, plan: Plan) -> str:
     choice = plan.choice
     if choice.kind != "move" or choice.index is None:
         return choice.kind.upper()
-    return f"{option_letter(choice.index)}, {range_prices(context, plan.recommended)}"
+    return f"{advice_words.option_letter(choice.index)}, {range_prices(context, plan.recommended)}"
 
 
 def _hold_words(context: MarketContext, hold: Candidate) -> str:
@@ -386,7 +377,7 @@ def _line_words(context: MarketContext) -> str:
         case AdviceReason.ACTED_RECENTLY:
             since = hours(hours_since_action(context))
             return f"It was made or moved {since} ago; {HOURS_BETWEEN_ACTIONS:g} h must pass."
-    pays = f"The pool {edge_words(advice.edge_7d)}"
+    pays = f"The pool {advice_words.edge_words(advice.edge_7d)}"
     if advice.edge_7d is None:
         pays = "What the pool pays over its risk is unknown"
     if evaluation.in_range:

@@ -98,11 +98,7 @@ class AxlEngine:
 
 
 def joined(
-    folder: Path,
-    versions: Mapping[str, str],
-    *,
-    asks: str = "",
-    patience: float = OPENING_SECONDS,
+    folder: Path, versions: Mapping[str, str], *, asks: str = "", patience: float = OPENING_SECONDS
 ) -> tuple[MeshEndpoint, peers.Peer, peers.Member]:
     """The endpoint of the member whose folder this is; it is opened as `async with`."""
     member, book = peers.read_member(folder), peers.read_book(folder)

@@ -19,6 +19,7 @@ from agents.model.interface import (
     ModelPrompt,
     ModelUnavailable,
     Reply,
+    RoleModels,
     Unavailability,
     Usage,
 )
@@ -30,10 +31,8 @@ from agents.model.reply_text import (
     parse_reply,
     strict_schema,
 )
-from agents.model.settings import RoleModels
 from agents.model.tools import ToolPrompt, ToolRequest, calls_in_text, cleaned_calls
-from chain.base.clean_text import clean_text
-from chain.base.redaction import Redactor
+from chain.base.clean_text import Redactor, clean_text
 
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "/": "/"}
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
@@ -207,11 +206,7 @@ class OpenAIModel:
         self._unresponsive: set[tuple[str, str]] = set()
 
     async def ask(
-        self,
-        role: Role,
-        prompt: ModelPrompt,
-        schema: type[Reply],
-        on_prose: Callable[[str], None],
+        self, role: Role, prompt: ModelPrompt, schema: type[Reply], on_prose: Callable[[str], None]
     ) -> Answer[Reply]:
         question = _question(prompt, schema)
 
@@ -222,11 +217,7 @@ class OpenAIModel:
         return await self._limited(role, answer_once)
 
     async def ask_with_tools(
-        self,
-        role: Role,
-        prompt: ToolPrompt,
-        schema: type[Reply],
-        on_prose: Callable[[str], None],
+        self, role: Role, prompt: ToolPrompt, schema: type[Reply], on_prose: Callable[[str], None]
     ) -> Answer[Reply] | ToolRequest | None:
         plain = _question(prompt.prompt, schema)
         question = replace(plain, tools=prompt.tools, turns=prompt.turns)
@@ -394,11 +385,7 @@ class ModelWithFallback:
         self._roles = roles
 
     async def ask(
-        self,
-        role: Role,
-        prompt: ModelPrompt,
-        schema: type[Reply],
-        on_prose: Callable[[str], None],
+        self, role: Role, prompt: ModelPrompt, schema: type[Reply], on_prose: Callable[[str], None]
     ) -> Answer[Reply]:
         said: list[str] = []
 

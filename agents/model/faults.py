@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.model.interface import ModelUnavailable, Unavailability, Usage
-from agents.model.settings import ModelSettings
+from agents.model.interface import ModelSettings, ModelUnavailable, Unavailability, Usage
 from chain.base.errors import error_kind
 from chain.base.http import seconds_asked
 

@@ -31,10 +31,19 @@ from agents.model.incoming_reply import (
     read_error,
     read_usage,
 )
-from agents.model.interface import ModelUnavailable, Unavailability, Usage
-from agents.model.settings import ModelSettings
+from agents.model.interface import ModelSettings, ModelUnavailable, Unavailability, Usage
 from agents.model.tools import OfferedTool, ToolCall, ToolTurn
 from chain.base.strict_json import canonical
+
+if TYPE_CHECKING:
+    from openai import AsyncStream
+    from openai.types.chat import (
+        ChatCompletion,
+        ChatCompletionChunk,
+        ChatCompletionMessageParam,
+        ChatCompletionToolUnionParam,
+    )
+    from openai.types.chat.completion_create_params import ResponseFormat
 
 MessageRole = Literal["system", "user", "assistant"]
 
@@ -306,18 +315,6 @@ def _remaining(deadline: asyncio.Timeout) -> float:
     when = deadline.when()
     return float("inf") if when is None else when - asyncio.get_running_loop().time()
 
-
-if TYPE_CHECKING:
-    from openai import AsyncStream
-    from openai.types.chat import (
-        ChatCompletion,
-        ChatCompletionChunk,
-        ChatCompletionMessageParam,
-        ChatCompletionToolUnionParam,
-    )
-    from openai.types.chat.completion_create_params import ResponseFormat
-
-    from agents.model.pending_question import ModelQuestion
 
 _BAD_REQUEST = 400
 

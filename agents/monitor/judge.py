@@ -147,11 +147,7 @@ class AlertJudgment(Struct, frozen=True):
 
 
 def follow_positions(
-    network: Network,
-    reading: Reading,
-    state: WatchState,
-    settings: WatchSettings,
-    known: Baselines,
+    network: Network, reading: Reading, state: WatchState, settings: WatchSettings, known: Baselines
 ) -> dict[int, Followed]:
     """Every position with liquidity, with each turn of its price since the cursor."""
     cursor = state.cursor

@@ -29,12 +29,11 @@ from agents.monitor.alerts.store_page import Failures, Poll, WatchCursor, WatchP
 from agents.monitor.judge import Followed, depth_references, follow_positions, judge, turn_blocks
 from agents.monitor.reader import Reading, Sought, WatchReader, refuse_the_past
 from agents.monitor.rules.baseline import WALLET, Baselines
-from agents.monitor.rules.price_crossings import price_crossings
 from agents.monitor.rules.risks import RULES, HedgeSource
 from agents.monitor.rules.thresholds import WatchSettings
-from chain.base.clean_text import clean_text, quoted
+from agents.monitor.rules.worth_risks import price_crossings
+from chain.base.clean_text import Redactor, clean_text, quoted
 from chain.base.errors import error_kind
-from chain.base.redaction import Redactor
 from chain.base.store import Store, StoreError
 from chain.base.units import Unknown
 from chain.contracts.networks import Address, Network
@@ -384,10 +383,7 @@ def _settings(
 
 
 def _trades(
-    watch: Watch,
-    place: WatchPlace,
-    alerts: Sequence[Alert],
-    head: Block,
+    watch: Watch, place: WatchPlace, alerts: Sequence[Alert], head: Block
 ) -> Iterator[Change]:
     """Trades without a stop; a venue that cannot be read changes nothing."""
     urgent = watch.urgent
@@ -434,11 +430,7 @@ async def _crossings(
 
 
 def _followed(
-    network: Network,
-    reading: Reading,
-    state: WatchState,
-    settings: WatchSettings,
-    known: Baselines,
+    network: Network, reading: Reading, state: WatchState, settings: WatchSettings, known: Baselines
 ) -> dict[int, Followed] | RpcError:
     """The error where what was read of this wallet cannot be believed: the others can be."""
     try:

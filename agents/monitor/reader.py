@@ -26,7 +26,7 @@ from chain.history.volatility import (
     price_path,
     read_volatility,
 )
-from chain.pools.hook_targets import passes_calls_on, read_hook_targets
+from chain.pools.state import passes_calls_on, read_hook_targets
 from chain.positions.custody import OWNER, about, decode_owner
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources, price_words, read_values

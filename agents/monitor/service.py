@@ -15,10 +15,9 @@ from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.channel import Channel
 from agents.monitor.deliver.delivery import Delivery, unclickable
 from agents.monitor.poll import PollReport
-from chain.base.clean_text import clean_text, quoted
+from chain.base.clean_text import Redactor, clean_text, quoted
 from chain.base.errors import error_kind
 from chain.base.home import Home
-from chain.base.redaction import Redactor
 
 MOST_NAMED = 8
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanDocument, PlanStore
 from agents.lp.facts import key_of
-from agents.lp.plan import plan_in, was_edited
+from agents.lp.plan_document import plan_in, was_edited
 from agents.scorecard.score import HORIZON_DAYS, HorizonScore, JudgedBlock, ScoreStore
 from agents.scorecard.scoring import DecidedPlan, judged_hours, pool_of, score_plan
 from chain.contracts.pool_key import PoolId

@@ -5,9 +5,9 @@ from functools import cache
 from importlib.resources import files
 
 from agents.bus.envelope import Role
-from agents.model.brief import Brief
+from agents.model.claims import Unit
 from agents.model.interface import PromptImage
-from agents.model.numerals import Unit
+from agents.model.speaking import Brief
 from agents.trade import payloads
 from agents.trade.facts import ContextSection, DeskQuestion, MarketSnapshot, TradeContext
 from agents.trade.findings import (

@@ -15,11 +15,9 @@ from agents.bus.envelope import Envelope, Role
 from agents.bus.record import RecordWriter
 from agents.bus.replay import Record, ReplayReport
 from agents.bus.run import ArgumentEnd, FlowOutcome, Listener, argument_end, replay_flow, run_flow
-from agents.bus.transport import Ambient, BusLimits
-from agents.bus.worker import HandlerContext, Outgoing
-from agents.model.brief import Brief
+from agents.bus.worker import Ambient, BusLimits, HandlerContext, Outgoing
 from agents.model.interface import Model
-from agents.model.speaking import model_thought, thought
+from agents.model.speaking import Brief, model_thought, thought
 from agents.trade import FLOW, payloads, services
 from agents.trade.briefing import chart_brief, expert_brief
 from agents.trade.concluding import desk_limits

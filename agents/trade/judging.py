@@ -78,11 +78,7 @@ def outlook(
     entry: float, stop: float, profit: float, probability_pct: float, costs: TradeCosts
 ) -> TradeOutlook:
     gain, loss = abs(profit / entry - 1), abs(stop / entry - 1)
-    return TradeOutlook(
-        (gain - costs.total) * 100,
-        (loss + costs.total) * 100,
-        probability_pct,
-    )
+    return TradeOutlook((gain - costs.total) * 100, (loss + costs.total) * 100, probability_pct)
 
 
 def fair_probability_pct(entry: float, stop: float, profit: float) -> float:

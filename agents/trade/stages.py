@@ -6,9 +6,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 from agents.bus.envelope import CLI, Envelope
 from agents.bus.worker import HandlerContext, Outgoing
-from agents.model.brief import Brief
 from agents.model.interface import Unavailability
-from agents.model.speaking import model_thought, thought
+from agents.model.speaking import Brief, model_thought, thought
 from agents.trade import payloads
 from agents.trade.briefing import judge_brief, meta_brief, risk_brief, synthesis_brief
 from agents.trade.concluding import concluded, desk_limits, failed_plan, judged_risk, routed

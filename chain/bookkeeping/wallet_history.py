@@ -17,9 +17,9 @@ from chain.math.liquidity import Amounts
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import LiquidityChange, PastWords, read_past_words
 from chain.positions.holdings import TRANSFER, owner_words
-from chain.positions.identity import PositionIdentity, identify
 from chain.positions.overview import Sources, WalletWorth, currencies, tokens_at
 from chain.positions.reference import position_label, v3_number
+from chain.positions.snapshot import PositionIdentity, identify
 from chain.positions.v3.changes import v3_accounts
 from chain.prices.coingecko import coingecko_prices_at
 from chain.prices.ladder import laddered, median_of_two, with_ether

@@ -11,19 +11,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.units import DAY, HOUR, PIPS
 from chain.contracts.pool_key import PoolId
-from chain.history.events import FeeTerms, SwapEvent, fees_of_swap, protocol_fee_of
+from chain.history.events import FeeTerms, LogProof, SwapEvent, fees_of_swap, protocol_fee_of
 from chain.math.ticks import MAX_TICK, MIN_TICK, estimated_tick, sqrt_price_at_tick
 from chain.rpc.records import Block
-
-if TYPE_CHECKING:
-    from chain.history.log_proof import LogProof
 
 # Ranges begin and end at multiples of a pool's tick spacing. What is kept between two such ticks is
 # what a unit of liquidity between them was paid: exact for every range there can be, however often

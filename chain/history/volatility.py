@@ -17,7 +17,7 @@ from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolId, PoolKey
 from chain.history.hours import PoolHours
 from chain.prices.coingecko import CoinGecko
-from chain.prices.pair_series import market_closes
+from chain.prices.ladder import market_closes
 from chain.tokens.token import TokenClass, listed_token
 
 LEAST_COVERED = 0.9

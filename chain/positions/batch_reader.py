@@ -12,12 +12,14 @@ from chain.contracts.pool_key import PoolId
 from chain.contracts.storage import PositionInfo
 from chain.positions import custody
 from chain.positions.custody import Custody
-from chain.positions.identity import PositionIdentity, identify, layout_of
 from chain.positions.memory import PositionMemory
 from chain.positions.reference import is_v3
 from chain.positions.snapshot import (
     PoolSnapshot,
+    PositionIdentity,
     PositionSnapshot,
+    identify,
+    layout_of,
     pool_snapshot,
     position_snapshot,
 )
@@ -130,8 +132,7 @@ class BatchReader:
             self.v3.remember()
         self._memory.remember(self._identities.values())
         self._memory.remember_subscribed(
-            {token_id for token_id in wanted if self._subscribers.get(token_id)},
-            out_of=wanted,
+            {token_id for token_id in wanted if self._subscribers.get(token_id)}, out_of=wanted
         )
 
     async def advance(

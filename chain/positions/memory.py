@@ -11,7 +11,7 @@ from chain.base.store import Store, read_as
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.positions.holdings import Holdings
-from chain.positions.identity import PositionIdentity, identify
+from chain.positions.snapshot import PositionIdentity, identify
 from chain.positions.v3.reader import V3Place
 
 

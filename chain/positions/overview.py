@@ -16,10 +16,9 @@ from chain.contracts.pool_key import PoolKey
 from chain.contracts.v3_pool import V3PoolKey
 from chain.positions.batch_reader import AlsoWords, BatchReader
 from chain.positions.discovery import Discovery
-from chain.positions.identity import PositionIdentity
 from chain.positions.memory import PositionMemory, SearchProgress
 from chain.positions.search import WalletPositions
-from chain.positions.snapshot import STORAGE, PositionSnapshot
+from chain.positions.snapshot import STORAGE, PositionIdentity, PositionSnapshot
 from chain.prices.coingecko import CoinGecko
 from chain.prices.ladder import market_prices, price_book, read_prices, with_ether
 from chain.prices.pool_prices import DepthMemory, PoolPriceQuestion, ask_pool_prices
@@ -168,11 +167,7 @@ class Sources(Struct, frozen=True):
 
 
 async def tokens_at(
-    sources: Sources,
-    addresses: Iterable[Address],
-    at: BlockRef,
-    *,
-    remember: bool | None = None,
+    sources: Sources, addresses: Iterable[Address], at: BlockRef, *, remember: bool | None = None
 ) -> dict[Address, Token]:
     """These tokens; unless asked to, what only one of several endpoints told is not remembered."""
     return await read_tokens(

@@ -174,10 +174,7 @@ def logs(wanted: LogFilter) -> Request[tuple[Log, ...]]:
         alone = len(wanted.addresses) == 1
         query["address"] = wanted.addresses[0] if alone else list(wanted.addresses)
     return Request(
-        "eth_getLogs",
-        (query,),
-        lambda value: records.logs(value, wanted),
-        answer_bytes=_LOGS_BYTES,
+        "eth_getLogs", (query,), lambda value: records.logs(value, wanted), answer_bytes=_LOGS_BYTES
     )
 
 
@@ -208,10 +205,7 @@ def spent_nonces(number: int) -> Request[tuple[SpentNonce, ...] | None]:
 
 def transaction_count(address: Address, at: BlockRef = "latest") -> Request[int]:
     return Request(
-        "eth_getTransactionCount",
-        (address, state_block(at)),
-        records.small_quantity,
-        block_param=1,
+        "eth_getTransactionCount", (address, state_block(at)), records.small_quantity, block_param=1
     )
 
 

@@ -301,11 +301,7 @@ def _unanswered(error: ServerError, words: str, shown: str, label: str) -> RpcEr
         return BlockMissing(shown, endpoint=label)
     server_side = error.code == -32603 or -32099 <= error.code <= -32000
     return RpcRefused(
-        error.code,
-        shown,
-        endpoint=label,
-        retryable=server_side,
-        lasting=not is_brief(error),
+        error.code, shown, endpoint=label, retryable=server_side, lasting=not is_brief(error)
     )
 
 

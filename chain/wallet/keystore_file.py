@@ -11,8 +11,7 @@ from chain.base.strict_json import InvalidJsonError, loads
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address
 from chain.wallet.errors import KeystoreError, WalletError, WrongPassphraseError, discreetly
-from chain.wallet.private_files import read_bounded, write_once
-from chain.wallet.secrets import Passphrase, PrivateKey
+from chain.wallet.secrets import Passphrase, PrivateKey, read_bounded, write_once
 
 USUAL_COST = 2**18
 """scrypt's N as geth and eth-account choose it: a second and 256 MB for every guess."""

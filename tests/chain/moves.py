@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from chain.contracts.pool_key import PoolKey
     from chain.devnet.world.accounts import Account
-    from chain.positions.identity import PositionIdentity
+    from chain.positions.snapshot import PositionIdentity
 
 NEVER = 2**48 - 1
 _GWEI = 10**9

@@ -14,13 +14,13 @@ from agents.bus.plan_store import PlanDocument, PlanStore
 from agents.bus.record import FileSink, MemorySink, RecordWriter, running_versions
 from agents.bus.replay import RecordBrokenError, read_record
 from agents.bus.run import ArgumentEnd, Listener, SpokenTurn
-from agents.bus.transport import Ambient, BusLimits
-from agents.bus.worker import StageFailedError
+from agents.bus.worker import Ambient, BusLimits, StageFailedError
 from agents.lp.debate import LP_FLOW, hold_debate
 from agents.lp.facts import ScoutContext
 from agents.lp.observe import ChainObserver
 from agents.lp.payloads import CRITIC, FlowCreateStart, FlowStart
-from agents.lp.plan import Plan, plan_document
+from agents.lp.plan import Plan
+from agents.lp.plan_document import plan_document
 from agents.lp.rebuild import (
     PlanRefusedError,
     ask_second_critic,
@@ -29,9 +29,8 @@ from agents.lp.rebuild import (
     stricter_plan,
 )
 from agents.model.budget import Budget, BudgetReport, DebateBudget
-from agents.model.interface import Model
-from agents.model.settings import ModelSettings, RoleModels
-from chain.base.redaction import Redactor
+from agents.model.interface import Model, ModelSettings, RoleModels
+from chain.base.clean_text import Redactor
 from chain.base.store import Store
 from chain.positions.overview import Sources
 from zuno_tui.app.agents_elsewhere import AgentPlaces, Gathering, SecondCritic, gathered_agents

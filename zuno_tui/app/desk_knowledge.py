@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanStore
 from agents.lp.facts import AdviceRecord, DeskMemory, EarlierAdvice, KeepGoal
 from agents.lp.payloads import FlowCreateStart, FlowStart
-from agents.lp.plan import plan_in
+from agents.lp.plan_document import plan_in
 from agents.scorecard.score import AdviceKind, ScoreStore
 from agents.scorecard.track_record import record_of
 from chain.contracts.networks import NATIVE

@@ -25,9 +25,8 @@ from chain.execution.decode.records import (
 from chain.execution.exit_tax import kept_back
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Dispatch
-from chain.execution.policy.context import PolicyContext, key_of
 from chain.execution.policy.policy import PolicyRefused, check
-from chain.execution.policy.shapes import plain_swap
+from chain.execution.policy.shapes import PolicyContext, key_of, plain_swap
 from chain.execution.transaction import UnsignedTransaction
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions

@@ -20,8 +20,8 @@ from chain.execution.build.sizing import Band, price_band
 from chain.execution.chain_facts import read_chain_facts
 from chain.execution.decode.decoder import decode
 from chain.execution.decode.records import DecodedStep
-from chain.execution.policy.context import PolicyContext, key_of
 from chain.execution.policy.policy import PolicyRefused, check
+from chain.execution.policy.shapes import PolicyContext, key_of
 from chain.execution.simulate import Simulation, simulate_whole
 from chain.positions.overview import Sources, tokens_at
 from chain.read.gas import read_gas_price

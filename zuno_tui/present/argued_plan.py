@@ -10,7 +10,7 @@ from msgspec import Struct
 from agents.bus.envelope import Role, Thought
 from agents.bus.plan_store import PlanDocument, record_hash
 from agents.bus.run import ArgumentEnd, SpokenTurn
-from agents.lp.plan import plan_in, was_edited
+from agents.lp.plan_document import plan_in, was_edited
 from agents.model.speaking import RULES_INSTEAD, SILENCE
 
 if TYPE_CHECKING:

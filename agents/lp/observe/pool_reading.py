@@ -53,7 +53,7 @@ from chain.pools.state import PoolState, plain_pools
 from chain.positions.overview import Sources
 from chain.positions.snapshot import STORAGE, V3_POOL
 from chain.prices.coingecko import CoinGecko
-from chain.prices.pair_series import market_closes
+from chain.prices.ladder import market_closes
 from chain.prices.price import PriceBook
 from chain.read.block_reader import OneBlock
 from chain.read.logs import ScanProgress

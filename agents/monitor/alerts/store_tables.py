@@ -214,8 +214,7 @@ def write_page(
         place = _place(poll.place)
         if poll.cursor is not None:
             connection.execute(
-                "INSERT OR REPLACE INTO alert_cursors VALUES (?, ?)",
-                (place, _cursor(poll.cursor)),
+                "INSERT OR REPLACE INTO alert_cursors VALUES (?, ?)", (place, _cursor(poll.cursor))
             )
         if poll.failures is None:
             connection.execute("DELETE FROM alert_failures WHERE place = ?", (place,))

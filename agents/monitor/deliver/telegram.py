@@ -22,10 +22,9 @@ from agents.monitor.deliver.channel import (
 )
 from agents.monitor.deliver.delivery import announcement
 from agents.monitor.deliver.ledger import FOR_PEOPLE, Pace
-from chain.base.clean_text import clean_text, quoted, without_own_marks
+from chain.base.clean_text import Redactor, SecretStruct, clean_text, quoted, without_own_marks
 from chain.base.home import write_atomically
 from chain.base.http import HttpAnswer, HttpClient, HttpError, HttpLimits
-from chain.base.redaction import Redactor, SecretStruct
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.base.units import DAY, MEGABYTE
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from agents.monitor.alerts.alert import AlertEvent, event_document
 from agents.monitor.deliver import channel
 from agents.monitor.deliver.ledger import EVERYTHING, Pace
+from chain.base.clean_text import SecretStruct
 from chain.base.http import HttpClient, HttpError, HttpLimits
-from chain.base.redaction import SecretStruct
 
 SIGNATURE_HEADER = "x-zuno-signature"
 EVENT_HEADER = "x-zuno-event"

@@ -194,8 +194,7 @@ class NewsReader:
     def _recent(self, feeds: Sequence[Sequence[Headline]], now: float) -> list[Headline]:
         found = {item for feed in feeds for item in feed}
         return sorted(
-            (item for item in found if now - self._window < item.time <= now + _AHEAD),
-            reverse=True,
+            (item for item in found if now - self._window < item.time <= now + _AHEAD), reverse=True
         )
 
     async def _feed(self, url: str) -> tuple[Headline, ...]:

@@ -23,9 +23,8 @@ from agents.trade.services import DeskObservation
 from agents.trade.terms import SectionName, SectionStatus, TradeMode
 from chain.base.clean_text import clean_text
 from chain.exchange.public import deribit, fear_greed, fred, okx, surroundings
-from chain.exchange.public.binance import INTERVAL_SECONDS, BinancePublic
+from chain.exchange.public.binance import INTERVAL_SECONDS, BinancePublic, BookStream, LiveBook
 from chain.exchange.public.book import imbalance, slippage_bips, spread_bips
-from chain.exchange.public.book_stream import BookStream, LiveBook
 from chain.exchange.public.deribit import DeribitPublic
 from chain.exchange.public.fear_greed import FearGreedIndex
 from chain.exchange.public.fred import DayValue, Fred

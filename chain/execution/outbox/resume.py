@@ -198,12 +198,7 @@ class _Looking(Struct, frozen=True):
 
     async def _observed(self, dispatch: Dispatch, step: PlanStep) -> Observed:
         return await observe(
-            self.outbox,
-            self.reads,
-            dispatch,
-            step,
-            now=self.clock(),
-            evidence=self.evidence,
+            self.outbox, self.reads, dispatch, step, now=self.clock(), evidence=self.evidence
         )
 
 

@@ -10,8 +10,7 @@ from chain.contracts.networks import Address
 from chain.execution.build.facts import Span
 from chain.execution.build.sizing import Band, least_paid, most_taken, narrowed, price_band
 from chain.execution.decode import records
-from chain.execution.policy.context import PolicyContext, key_of
-from chain.execution.policy.shapes import swap_and_enter
+from chain.execution.policy.shapes import PolicyContext, key_of, swap_and_enter
 from chain.math.ticks import MAX_TICK
 
 

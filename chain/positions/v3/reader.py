@@ -19,9 +19,8 @@ from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.v3 import TICK_TYPES, decode_number, decode_slot0, pool_call, told_by
 from chain.positions import custody
 from chain.positions.custody import Custody, balance_call
-from chain.positions.identity import PositionIdentity
 from chain.positions.reference import is_v3, token_id_of, v3_number
-from chain.positions.snapshot import PoolSnapshot, PositionSnapshot, range_status
+from chain.positions.snapshot import PoolSnapshot, PositionIdentity, PositionSnapshot, range_status
 from chain.rpc.records import Block
 from chain.rpc.requests import Call, CallOutcome
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.bus.plan_store import NoSuchPlanError, PlanStore
-from agents.lp.plan import plan_document, plan_in
+from agents.lp.plan_document import plan_document, plan_in
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import Market
 

@@ -23,7 +23,7 @@ from chain.contracts.pool_key import PoolKey
 from chain.history.events import LogPlace
 from chain.math.liquidity import Amounts
 from chain.positions.circumstances import LiquidityChange
-from chain.positions.identity import identify
+from chain.positions.snapshot import identify
 from chain.tokens import Token
 
 if TYPE_CHECKING:

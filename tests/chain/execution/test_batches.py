@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chain.execution.decode.records import DecodedStep
-    from chain.execution.policy.context import PolicyContext
+    from chain.execution.policy.shapes import PolicyContext
     from chain.execution.transaction import UnsignedTransaction
 
 SEEDS = 80

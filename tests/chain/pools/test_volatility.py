@@ -25,7 +25,7 @@ from chain.history.volatility import (
 )
 from chain.math.ticks import sqrt_price_at_tick
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
-from chain.prices.pair_series import market_closes
+from chain.prices.ladder import market_closes
 from chain.tokens.token import TokenClass
 from tests.fakes.coingecko import Answer, CoinGeckoDouble
 

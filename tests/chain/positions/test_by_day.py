@@ -19,13 +19,13 @@ from chain.positions.by_day import (
     liquidity_in,
     result_path,
     settled_days,
+    worth,
 )
 from chain.positions.change_reader import ChangeReader
-from chain.positions.profit import worth
 
 if TYPE_CHECKING:
     from chain.history.hours import PoolHours
-    from chain.positions.profit import SinceEntry
+    from chain.positions.by_day import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
     from tests.chain.conftest import Desk
 

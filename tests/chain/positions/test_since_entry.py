@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from chain.base.units import Quantity
     from chain.devnet.launch import DevnetReady
     from chain.math.liquidity import Amounts
+    from chain.positions.by_day import SinceEntry
     from chain.positions.circumstances import LiquidityChange
-    from chain.positions.profit import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
     from tests.chain.conftest import Desk
     from tests.chain.moves import Moves

@@ -13,10 +13,10 @@ from chain.devnet.world.pools import WETH_USDC
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.batch_reader import read_positions
+from chain.positions.by_day import worth
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources, price_words, read_one, read_overview
 from chain.positions.performance import read_performance
-from chain.positions.profit import worth
 from chain.positions.reference import v3_number
 from chain.positions.snapshot import RangeStatus
 from chain.positions.v3.changes import NARROW, V3Account, v3_accounts

@@ -64,8 +64,8 @@ def drawn(rng: random.Random) -> V3Reading:
     )
     key = v3_pool_key(FACTORY, ONE, TWO, 500, 10)
     pool = PoolSnapshot(
-        key.pool_id,
         key,
+        key.pool_id,
         price,
         tick_at_sqrt_price(price),
         500,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from chain.base.units import GWEI, Known, Unknown
 from chain.contracts.abi import encode_call, selector
 from chain.contracts.networks import network_named
-from chain.devnet.world.hook_code import assemble
+from chain.devnet.world.deployment import assemble
 from chain.read.gas import (
     GAS_PRICE_ORACLE,
     NODE_INTERFACE,

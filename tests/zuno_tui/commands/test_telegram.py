@@ -44,7 +44,7 @@ def _session(home: Path, url: str = "") -> Session:
 async def _argued(session: Session) -> tuple[TradePlan, PlanDocument]:
     """A hedge that was argued and kept, as a run of the desk leaves it."""
     from agents.bus.plan_store import PlanStore
-    from agents.trade.plan import trade_document
+    from agents.trade.plan_document import trade_document
 
     async with observer(ExchangeDouble()) as eyes:
         ended = (await argue(question(hedge=HEDGED), eyes)).ended

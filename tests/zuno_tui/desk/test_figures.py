@@ -12,7 +12,7 @@ import pytest
 from chain.base.units import Known
 from chain.contracts.calldata import Burn, CloseCurrency, Mint
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.history.log_proof import read_marks
+from chain.history.events import read_marks
 from chain.positions.overview import read_overview, read_worths
 from chain.positions.performance import read_performance
 from chain.prices.price import WorthUnit

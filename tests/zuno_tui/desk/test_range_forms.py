@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.bus.plan_store import PlanStore
-from agents.lp.plan import plan_in
+from agents.lp.plan_document import plan_in
 from chain.base.home import Home
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.app.range import planning

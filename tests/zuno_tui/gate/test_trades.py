@@ -13,7 +13,7 @@ from agents.bus.plan_store import PlanStore
 from agents.trade.data_set import DataSet, EndedRow
 from agents.trade.facts import DeskSettings
 from agents.trade.observe.observer import MarketObserver
-from agents.trade.plan import trade_document
+from agents.trade.plan_document import trade_document
 from agents.trade.terms import TradeDecision
 from chain.base.home import Home, locked_if_free
 from chain.base.store import Store

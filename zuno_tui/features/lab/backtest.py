@@ -22,7 +22,7 @@ from agents.backtest.report import (
 )
 from agents.backtest.walking import BacktestTerms
 from agents.numbers.advice import AdvisedAction
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from chain.base.table_file import TableError
 from chain.base.units import DAY, Unknown
 from chain.history.events import fee_terms

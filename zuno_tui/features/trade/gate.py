@@ -33,8 +33,8 @@ from chain.exchange.orders.journal import (
 )
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType, VenueOrder
 from chain.exchange.orders.venue import Venue, VenueAccount, VenueFees
-from chain.exchange.public.abilities import VenueAbilities
 from chain.exchange.public.binance import BinancePublic
+from chain.exchange.public.market import VenueAbilities
 from zuno_tui.features.trade.hedges import hedging_coins, read_hedges
 from zuno_tui.features.trade.order_rules import order_fault
 from zuno_tui.gate.approval_tag import ApprovalTags

@@ -3,7 +3,8 @@
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanDocument, PlanStore
 from agents.trade import FLOW
 from agents.trade.facts import PastDecision
-from agents.trade.plan import TradePlan, trade_plan_in
+from agents.trade.plan import TradePlan
+from agents.trade.plan_document import trade_plan_in
 from zuno_tui.app.session import Session
 
 

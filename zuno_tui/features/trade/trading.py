@@ -14,7 +14,7 @@ from agents.bus.envelope import Role
 from agents.bus.plan_store import PlanDocument, PlanStore
 from agents.bus.record import FileSink, RecordWriter, running_versions
 from agents.bus.run import ArgumentEnd, Listener
-from agents.bus.transport import Ambient
+from agents.bus.worker import Ambient
 from agents.memory.lesson_writing import feedback, kind_records
 from agents.memory.memory import TradeMemory
 from agents.model.interface import Model
@@ -31,16 +31,15 @@ from agents.trade.observe.observer import (
     SectionReader,
     SimulatedReader,
 )
-from agents.trade.plan import TradePlan, trade_document
+from agents.trade.plan import TradePlan
+from agents.trade.plan_document import trade_document
 from agents.trade.terms import DeskLimits, Objective, SectionName, TradeMode
 from agents.trade.triage import TriageInput, anomalies
+from chain.base.clean_text import Redactor
 from chain.base.home import locked_if_free
-from chain.base.redaction import Redactor
-from chain.exchange.orders.ccxt_client import VenuePackageError
+from chain.exchange.orders.ccxt_client import OtherVenues, VenuePackageError
 from chain.exchange.orders.engine import tend_orders
-from chain.exchange.orders.other_venues import OtherVenues
-from chain.exchange.public.binance import BASE_URL, BinancePublic
-from chain.exchange.public.book_stream import BookStream
+from chain.exchange.public.binance import BASE_URL, BinancePublic, BookStream
 from chain.exchange.public.deribit import DeribitPublic
 from chain.exchange.public.fear_greed import FearGreedIndex
 from chain.exchange.public.fred import Fred
@@ -104,7 +103,7 @@ async def other_venues(session: Session) -> AsyncIterator[OtherVenues | None]:
     if session.network.clock == "head" or session.settings.trade.url is not None:
         yield None
         return
-    from chain.exchange.orders.other_venues import OtherVenues
+    from chain.exchange.orders.ccxt_client import OtherVenues
 
     try:
         venues = OtherVenues()

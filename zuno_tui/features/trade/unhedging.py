@@ -6,7 +6,8 @@ import time
 from agents.bus.plan_store import PlanDocument, PlanStore
 from agents.bus.run import ArgumentEnd
 from agents.trade.facts import HedgeFacts
-from agents.trade.plan import TradePlan, trade_document
+from agents.trade.plan import TradePlan
+from agents.trade.plan_document import trade_document
 from agents.trade.unhedging import HedgeContract, unhedge_plan
 from chain.exchange.orders.hedge import HedgeKey, PositionHedge
 from zuno_tui.app.session import Session
