@@ -443,13 +443,13 @@ def _bought(context: ScoutContext, moves: Sequence[Candidate], choice: Choice) -
     swap = moves[choice.index].prep_action
     if swap is None:
         return None
-    pool = _pool(context, moves[choice.index].pool_id).pool
+    pool = observed_pool(context, moves[choice.index].pool_id).pool
     return pool.currency1 if swap.zero_for_one else pool.currency0
 
 
 def _plan_pools(context: ScoutContext, candidates: Sequence[Candidate]) -> Iterator[PlanPoolFacts]:
     for pool_id in dict.fromkeys(candidate.pool_id for candidate in candidates):
-        observed = _pool(context, pool_id)
+        observed = observed_pool(context, pool_id)
         pool = observed.pool
         yield PlanPoolFacts(
             pool_id=pool_id,
@@ -467,7 +467,7 @@ def _plan_pools(context: ScoutContext, candidates: Sequence[Candidate]) -> Itera
         )
 
 
-def _pool(context: ScoutContext, pool_id: str) -> ObservedPool:
+def observed_pool(context: ScoutContext, pool_id: str) -> ObservedPool:
     if isinstance(context, MarketContext):
         return context.observed
     return next(pool for pool in context.surveyed_pools if pool.pool.pool_id == pool_id)

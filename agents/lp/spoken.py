@@ -6,7 +6,13 @@ from math import exp
 from agents.bus.envelope import SpokenCell, SpokenRow, SpokenTable
 from agents.lp import advice_words
 from agents.lp.advising import MoveAdvice, hours_since_action, move_advice, settled, standing_advice
-from agents.lp.conclude import chosen_move, is_permitted, not_closed, outcome_by_rules
+from agents.lp.conclude import (
+    chosen_move,
+    is_permitted,
+    not_closed,
+    observed_pool,
+    outcome_by_rules,
+)
 from agents.lp.evaluation import Evaluated
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import CreateContext, MarketContext, ObservedPool, ScoutContext
@@ -45,12 +51,6 @@ def price_now(context: ScoutContext, observed: ObservedPool) -> str | None:
     if observed.token0.decimals is None or observed.token1.decimals is None:
         return None
     return _pair(context, observed).price_text(observed.pool.sqrt_price_x96)
-
-
-def observed_pool(context: ScoutContext, pool_id: str) -> ObservedPool:
-    if isinstance(context, MarketContext):
-        return context.observed
-    return next(pool for pool in context.surveyed_pools if pool.pool.pool_id == pool_id)
 
 
 def _pair(context: ScoutContext, observed: ObservedPool) -> Pair:

@@ -47,6 +47,7 @@ from chain.devnet.world.writing import BASE_FEE_FLOOR, WorldError
 # `zuno_hold(reason, until)`, `zuno_letGo(reason)` and `zuno_status()` answer with the status,
 # `zuno_setHookFlag(refusing)` with a transaction. By GET: the pages of the demo exchange.
 Method = Callable[[list[object]], Json]
+"""What gives no answer of its own is answered with the status."""
 
 FASTEST = 100_000
 LONGEST_STEP = 7 * DAY
@@ -74,10 +75,10 @@ class MarketControls:
             "zuno_pause": lambda _: self._set_speed(0),
             "zuno_resume": lambda _: self._set_speed(self._resumed_speed),
             "zuno_setSpeed": lambda params: self._set_speed(_checked_speed(*params)),
-            "zuno_step": lambda params: self._step(_step_seconds(*params)),
-            "zuno_hold": lambda params: self._hold(*_hold(*params)),
-            "zuno_letGo": lambda params: self._let_go(_reason(*params)),
-            "zuno_status": lambda _: self._status(),
+            "zuno_step": lambda params: live.step(_step_seconds(*params)),
+            "zuno_hold": lambda params: live.clock.hold(*_hold(*params)),
+            "zuno_letGo": lambda params: live.clock.let_go(_reason(*params)),
+            "zuno_status": lambda _: None,
             "zuno_setHookFlag": lambda params: live.refuse_exits(refusing=_flag(*params)),
         }
 
@@ -87,7 +88,8 @@ class MarketControls:
             raise ControlError(METHOD_NOT_FOUND, f"the method {name[:80]} does not exist")
         try:
             with self._lock:
-                return method(params)
+                answer = method(params)
+                return self._status() if answer is None else answer
         except TypeError:
             raise ControlError(INVALID_PARAMS, f"{name} takes other parameters") from None
         except NodeError as error:
@@ -95,22 +97,9 @@ class MarketControls:
         finally:
             self._changed()
 
-    def _set_speed(self, speed: float) -> Json:
+    def _set_speed(self, speed: float) -> None:
         self._live.clock.set_speed(speed)
         self._resumed_speed = speed or self._resumed_speed
-        return self._status()
-
-    def _step(self, seconds: int) -> Json:
-        self._live.step(seconds)
-        return self._status()
-
-    def _hold(self, reason: str, until: int) -> Json:
-        self._live.clock.hold(reason, until)
-        return self._status()
-
-    def _let_go(self, reason: str) -> Json:
-        self._live.clock.let_go(reason)
-        return self._status()
 
     def _status(self) -> Json:
         live, head_time = self._live, self._live.head_time

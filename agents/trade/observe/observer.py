@@ -22,12 +22,10 @@ from agents.trade.indicators import z_score
 from agents.trade.services import DeskObservation
 from agents.trade.terms import SectionName, SectionStatus, TradeMode
 from chain.base.clean_text import clean_text
-from chain.exchange.public import deribit, fear_greed, fred, okx, surroundings
+from chain.exchange.public import deribit, okx, surroundings
 from chain.exchange.public.binance import INTERVAL_SECONDS, BinancePublic, BookStream, LiveBook
 from chain.exchange.public.book import imbalance, slippage_bips, spread_bips
 from chain.exchange.public.deribit import DeribitPublic
-from chain.exchange.public.fear_greed import FearGreedIndex
-from chain.exchange.public.fred import DayValue, Fred
 from chain.exchange.public.market import (
     Candle,
     FundingPayment,
@@ -39,7 +37,7 @@ from chain.exchange.public.market import (
     cumulative_delta,
 )
 from chain.exchange.public.okx import OkxPublic
-from chain.exchange.public.surroundings import DemoSurroundings
+from chain.exchange.public.surroundings import DayValue, DemoSurroundings, FearGreedIndex, Fred
 from chain.prices.market_http import MarketError
 
 OLDEST_SECONDS = {
@@ -166,7 +164,7 @@ class MacroReader:
         change = None if spread is None or before is None else spread - before
         return section(
             SectionName.MACRO,
-            fred.SOURCE,
+            Fred.name,
             f"10 years {ten[-1].value:.2f}%, 2 years {two[-1].value:.2f}%, dollar "
             f"{dollar[-1].value:.1f}, Nasdaq {nasdaq[-1].value:,.0f}.",
             {
@@ -195,7 +193,7 @@ class FearGreedReader:
         words = "" if seen.before is None else f", {seen.before:.0f} a day before"
         return section(
             SectionName.FEAR_GREED,
-            fear_greed.SOURCE,
+            FearGreedIndex.name,
             f"{seen.value:.0f} of 100{words}.",
             {"value": seen.value, "before": seen.before},
             as_of=seen.time,

@@ -1,11 +1,11 @@
 """What a perpetual's market shows, in one form for every venue, every field checked."""
 
 import math
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from msgspec import Struct
 
-from chain.prices.market_http import MarketError
+from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
 
 
 class VenueAbilities(Struct, frozen=True, kw_only=True):
@@ -31,6 +31,20 @@ _MOST = 1e18
 
 class NoContractError(MarketError):
     """The venue does not trade it."""
+
+
+class MarketSource:
+    """A server that tells everybody something of the market."""
+
+    name: ClassVar[str]
+    url: ClassVar[str] = ""
+
+    def __init__(self, base_url: str = "") -> None:
+        self._http = MarketHttp(base_url or self.url, {}, name=self.name, limits=MARKET_LIMITS)
+        self._read = VenueAnswer(self.name)
+
+    async def close(self) -> None:
+        await self._http.close()
 
 
 class VenueAnswer:

@@ -41,11 +41,9 @@ from chain.exchange.orders.ccxt_client import OtherVenues, VenuePackageError
 from chain.exchange.orders.engine import tend_orders
 from chain.exchange.public.binance import BASE_URL, BinancePublic, BookStream
 from chain.exchange.public.deribit import DeribitPublic
-from chain.exchange.public.fear_greed import FearGreedIndex
-from chain.exchange.public.fred import Fred
 from chain.exchange.public.market import closed_candles, contract_symbol
 from chain.exchange.public.okx import OkxPublic
-from chain.exchange.public.surroundings import DemoSurroundings
+from chain.exchange.public.surroundings import DemoSurroundings, FearGreedIndex, Fred
 from chain.prices.market_http import MarketError
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import Trading, venue_terms
